@@ -1,0 +1,71 @@
+# Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
+# Another Python: make test PYTHON=python3.12
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+GOOGLEAPIS := build/googleapis/google/rpc
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check stubs lock bench soak clean
+
+help: ## list what make can do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## play a small tournament on this machine
+	@$(BIN)/noughts demo
+
+test: check ## all checks, then all tests
+	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+check: $(STAMP) $(GOOGLEAPIS) ## format, lint, types, import rules, stubs, protocol
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tools/regenerate.py --check
+	$(BIN)/buf lint
+	$(BIN)/python -m pip check
+
+stubs: $(STAMP) ## generate the protobuf and gRPC stubs
+	$(BIN)/python tools/regenerate.py
+
+lock: $(STAMP) ## resolve pyproject.toml into requirements.lock; newest of everything: make lock UPGRADE=1
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	    $(if $(UPGRADE),--upgrade) --custom-compile-command "make lock" --quiet --output-file requirements.lock
+
+bench: $(STAMP) ## measure throughput
+	$(BIN)/python benchmarks/throughput.py
+
+soak: $(STAMP) ## run a server under load for a long time
+	$(BIN)/python benchmarks/soak.py
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+$(STAMP): requirements.lock pyproject.toml | $(BIN)/python
+	@echo "Installing the locked packages into $(VENV)"
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || \
+	    { echo "noughts: no $(PYTHON) here; install Python 3.11 or newer, or name one: make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "noughts: needs Python 3.11 or newer, this is $$($(PYTHON) -V 2>&1); name another: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	    { echo "noughts: $(PYTHON) lacks venv or ensurepip; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Creating the environment in $(VENV) (once, about a minute)"
+	@$(PYTHON) -m venv $(VENV)
+
+# What our protocol imports from Google's, where buf finds it without asking a registry.
+$(GOOGLEAPIS): $(STAMP)
+	@mkdir -p $@
+	@cp $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/google/rpc/*.proto $@
+	@touch $@

@@ -1,0 +1,60 @@
+"""What an author writes: a bot is a class with one method."""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+
+from noughts_referee.rules import Position, Result, Termination, Variant
+
+
+@dataclass(frozen=True, slots=True)
+class GameInfo:
+    """A game as a bot sees it from its start on."""
+
+    name: str
+    """`tournaments/NAME/games/NUMBER`."""
+    variant: Variant
+    side: int
+    """The bot's side: 0 moves first, 1 second."""
+    opponent: str
+    """The opponent's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameEnd:
+    """How a game ended."""
+
+    result: Result
+    termination: Termination
+    moves: tuple[int, ...]
+
+
+class Bot:
+    """A player. Subclass it and write `choose`; nothing else is required.
+
+        class Centre(Bot):
+            def choose(self, position):
+                return 4 if 4 in position.free else position.free[0]
+
+    One object plays all games of a session, many at once: keep what belongs to one game in a dict by
+    `GameInfo.name`, or better not at all, since the position says everything.
+    """
+
+    max_games: int = 0
+    """Games it takes at once; 0 leaves it to the referee (1 in timed games, 1,024 in untimed ones)."""
+
+    variants: tuple[str, ...] = ()
+    """Variants it plays, e.g. `("tictactoe", "mnk")`; empty means every variant."""
+
+    def choose(self, position: Position) -> int | Awaitable[int]:
+        """The cell to play, one of `position.free`. May be `async def`.
+
+        `position.draws()` is the only source of chance a bot should use: the same game can then be played again.
+        An exception resigns the game and is logged.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs a method `choose(self, position)`")
+
+    def start(self, game: GameInfo) -> None:
+        """Called when a game begins, before its first question; also when it is sent again after a reconnection."""
+
+    def end(self, game: GameInfo, end: GameEnd) -> None:
+        """Called when a game is over."""

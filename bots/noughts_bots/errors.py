@@ -1,0 +1,34 @@
+"""What can be wrong with a bot before it plays. Each error says on one line what was given and what to do.
+
+    BotError
+    ├── BotSpecError      a spec that cannot be read, or names a bot or an option that does not exist
+    └── VariantRefused    a bot that does not play the variant asked for
+"""
+
+
+class BotError(ValueError):
+    """A bot that cannot be had as asked."""
+
+    subject: str
+    """What the error is about, e.g. `bot 'nextstep', option depth`."""
+    got: str
+    """What was given."""
+    expected: str
+    """What would have been right."""
+    advice: str
+    """What to do about it."""
+
+    def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
+        super().__init__(f"{subject}: got {got}, expected {expected}; {advice}")
+        self.subject = subject
+        self.got = got
+        self.expected = expected
+        self.advice = advice
+
+
+class BotSpecError(BotError):
+    """A spec that cannot be read, or names a bot or an option that does not exist."""
+
+
+class VariantRefused(BotError):
+    """A bot that does not play the variant asked for."""

@@ -1,0 +1,142 @@
+"""`pascal`: ratings that reason like a person, as in an article's Pascal program."""
+
+from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_referee.rules import Position
+
+# The article's tables, counted from 0: the cells of each line (`lin`), and the lines through each cell (`kle`).
+# The order of the lines matters, since a third line with one opposing stone rates the earlier two again.
+_LINE_CELLS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+_LINES_THROUGH = tuple(
+    tuple(line for line, cells in enumerate(_LINE_CELLS) if cell in cells) for cell in range(9)
+)
+
+# Marks are chosen so that a line's sum tells what is on it. A line through a free cell holds at most two stones;
+# one with both marks (sum 5) rates nothing.
+_EMPTY, _OPPONENT, _OWN = 0, 1, 4
+_NO_STONE = 0
+_ONE_OPPONENT, _TWO_OPPONENTS = _OPPONENT, 2 * _OPPONENT
+_ONE_OWN, _TWO_OWN = _OWN, 2 * _OWN
+
+# A rating is a sum whose decimal digits count the reasons to play a cell.
+_WIN = 1_000_000
+_PREVENT_WIN = 100_000
+_FORK = 10_000
+_PREVENT_FORK = 1_000
+_PREPARE_FORK = 100
+_PREVENT_PREPARATION = 10
+_FREE = 1
+
+
+class Pascal(RememberingBot):
+    """Rates every free cell by what playing it would do, then draws lots.
+
+    Source: article 000, the first `Rayting` with `SelectCell`. Ratings are held in full, although the article's
+    byte could not hold them.
+
+    Args:
+        level: 0 takes a cell with a chance proportional to its rating, 1 one of the highest rated.
+    """
+
+    name = "pascal"
+    variants = ("tictactoe",)
+    boards = "tictactoe"
+
+    def __init__(self, level: int = 1) -> None:
+        super().__init__()
+        self.level = level
+
+    def work_out(self, position: Position) -> Considered:
+        board = _board(position)
+        ratings = rate(board)
+        scores = {cell: ratings[cell] for cell in position.free}
+        if self.level == 0:
+            return Considered(tuple(scores), tuple(scores.values()), scores)
+        highest = max(scores.values())
+        return Considered(tuple(cell for cell in scores if scores[cell] == highest), scores=scores)
+
+
+def _board(position: Position) -> list[int]:
+    return [
+        _OWN if position.own >> cell & 1 else _OPPONENT if position.opponent >> cell & 1 else _EMPTY
+        for cell in range(9)
+    ]
+
+
+def rate(board: list[int]) -> list[int]:
+    """The ratings of the nine cells (`Ray`) for a board of 0 (free), 1 (opponent) and 4 (own); 0 on a stone."""
+    sums = [sum(board[cell] for cell in cells) for cells in _LINE_CELLS]
+    ratings = [0] * 9
+    for cell in range(9):
+        if board[cell] == _EMPTY:
+            _CellRater(board, ratings, cell).rate(sums)
+    return ratings
+
+
+class _CellRater:
+    """Goes through the lines of one free cell and adds what each gives, to this cell and to others.
+
+    Each line is compared with the lines met before it.
+    """
+
+    def __init__(self, board: list[int], ratings: list[int], cell: int) -> None:
+        self._board = board
+        self._ratings = ratings
+        self._cell = cell
+        self._empty: list[int] = []
+        """Lines met so far without a stone (`s00`)."""
+        self._threatened: list[int] = []
+        """Lines met so far with one stone, the opponent's (`s11`)."""
+        self._held: list[int] = []
+        """Lines met so far with one stone, its own (`s44`)."""
+
+    def rate(self, sums: list[int]) -> None:
+        self._ratings[self._cell] += _FREE
+        for line in _LINES_THROUGH[self._cell]:
+            total = sums[line]
+            if total == _NO_STONE:
+                self._meet_empty(line)
+            elif total == _ONE_OPPONENT:
+                self._meet_threatened(line)
+            elif total == _TWO_OPPONENTS:
+                self._ratings[self._cell] += _PREVENT_WIN
+            elif total == _ONE_OWN:
+                self._meet_held(line)
+            elif total == _TWO_OWN:
+                self._ratings[self._cell] += _WIN
+
+    def _meet_empty(self, line: int) -> None:
+        self._empty.append(line)
+        for _ in self._held:
+            self._add_to_others(line, _PREPARE_FORK)
+        for threatened in self._threatened:
+            self._prevent_preparation(here=line, there=threatened)
+
+    def _meet_threatened(self, line: int) -> None:
+        self._threatened.append(line)
+        if len(self._threatened) > 1:
+            self._ratings[self._cell] += _PREVENT_FORK
+            # All of them once more, not only the new one: the article's quirk.
+            for threatened in self._threatened:
+                self._add_to_others(threatened, _PREVENT_FORK)
+        for empty in self._empty:
+            self._prevent_preparation(here=line, there=empty)
+
+    def _meet_held(self, line: int) -> None:
+        self._held.append(line)
+        if len(self._held) > 1:
+            self._ratings[self._cell] += _FORK
+        for empty in self._empty:
+            self._add_to_others(empty, _PREPARE_FORK)
+
+    def _prevent_preparation(self, here: int, there: int) -> None:
+        """One line with a stone of the opponent crosses an empty one: both, and the crossing cell once."""
+        self._ratings[self._cell] += _PREVENT_PREPARATION
+        self._add_to_others(here, _PREVENT_PREPARATION)
+        self._add_to_others(there, _PREVENT_PREPARATION)
+
+    def _add_to_others(self, line: int, rating: int) -> None:
+        """Adds to the free cells of the line other than the one being rated."""
+        for other in _LINE_CELLS[line]:
+            if other != self._cell and self._board[other] == _EMPTY:
+                self._ratings[other] += rating

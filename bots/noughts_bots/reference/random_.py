@@ -1,0 +1,21 @@
+"""`random`: any free cell."""
+
+from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_referee.rules import Position
+
+
+class Random(RememberingBot):
+    """A free cell, each with the same chance.
+
+    Source: article 003, level 1 of the C++ coursework and step 9 of the Windows Forms lesson.
+    """
+
+    name = "random"
+
+    def choose(self, position: Position) -> int:
+        # The same draw as from `consider`, without making an object for each of its many positions.
+        return position.draws().choice(position.free)
+
+    def consider(self, position: Position) -> Considered:
+        return Considered(position.free)

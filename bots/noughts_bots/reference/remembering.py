@@ -1,0 +1,55 @@
+"""A bot that works out each position once, and says which variants it plays."""
+
+from typing import ClassVar
+
+from noughts_bots.errors import VariantRefused
+from noughts_bots.reference.considering import Considered, ConsideringBot
+from noughts_referee.rules import Position, Variant
+
+# Answers are forgotten when together they hold this many cells: every board of twelve cells that a session is
+# likely to meet is kept, and some thousands of boards of 15x15 (tens of megabytes in either case).
+_REMEMBERED_CELLS = 1 << 20
+
+
+class RememberingBot(ConsideringBot):
+    """A bot that keeps what it made of a position. Subclasses write `work_out` and, if need be, `plays`.
+
+    Remembering is sound because what a bot considers depends on the stones and on whose they are, never on chance.
+    """
+
+    name: ClassVar[str]
+    """The bot's name in specs."""
+    boards: ClassVar[str] = "every variant"
+    """The variants it plays, in words."""
+
+    def __init__(self) -> None:
+        self._considered: dict[tuple[Variant, int, int], Considered] = {}
+
+    def plays(self, variant: Variant) -> bool:
+        """Whether the bot plays this variant."""
+        return not self.variants or variant.name.partition(":")[0] in self.variants
+
+    def require(self, variant: Variant) -> None:
+        """Raises VariantRefused unless the bot plays this variant."""
+        if not self.plays(variant):
+            raise VariantRefused(
+                f"bot '{self.name}'",
+                f"variant {variant.name} ({variant.cells} cells)",
+                self.boards,
+                "choose such a variant, or a bot that plays every one, e.g. `nextstep`",
+            )
+
+    def work_out(self, position: Position) -> Considered:
+        """What the bot makes of a position that it plays and does not remember."""
+        raise NotImplementedError
+
+    def consider(self, position: Position) -> Considered:
+        key = (position.variant, position.own, position.opponent)
+        considered = self._considered.get(key)
+        if considered is None:
+            self.require(position.variant)
+            considered = self.work_out(position)
+            if (len(self._considered) + 1) * position.variant.cells > _REMEMBERED_CELLS:
+                self._considered.clear()
+            self._considered[key] = considered
+        return considered

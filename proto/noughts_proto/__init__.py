@@ -1,0 +1,1 @@
+"""The protocol between bots, referee and server."""

@@ -1,0 +1,40 @@
+"""Settings of the connection that only work when both ends have them.
+
+A peer that pings more often than the other allows is thrown out (GOAWAY, "too many pings"), so the two sides are
+written down together.
+"""
+
+PROTOCOL = 1
+"""The version of PlayService.Play's frames that this package describes."""
+
+TOKEN_KEY = "authorization"
+"""Metadata key of `Bearer TOKEN`."""
+
+_PING_EVERY_MS = 10_000
+_PING_TIMEOUT_MS = 5_000
+_LARGEST_FRAME = 8 * 1024 * 1024
+_LARGEST_REQUEST = 2 * 1024 * 1024
+
+CLIENT_OPTIONS: tuple[tuple[str, int | str], ...] = (
+    ("grpc.keepalive_time_ms", _PING_EVERY_MS),
+    ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.max_receive_message_length", _LARGEST_FRAME),
+    ("grpc.max_send_message_length", _LARGEST_REQUEST),
+    # A bot that waits for its server to come back must not wait two minutes after it has.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+)
+
+SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
+    ("grpc.keepalive_time_ms", _PING_EVERY_MS),
+    ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_EVERY_MS // 2),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.max_receive_message_length", _LARGEST_REQUEST),
+    ("grpc.max_send_message_length", _LARGEST_FRAME),
+    # Two servers on one port would each get half of the bots.
+    ("grpc.so_reuseport", 0),
+)

@@ -1,0 +1,1 @@
+"""Plays games between bots: rules, arbiter, players and the worker."""

@@ -1,0 +1,286 @@
+"""The arbiter: judges games, does no input or output and has no clock.
+
+In go answers with their thinking time, silence and disconnections; out come questions (in each player's outbox) and
+games that are over (in `Arbiter.ended`). Whatever wire a player is on, the same inputs give the same verdicts.
+
+The columns of a frame are handled in one straight loop (`Arbiter.answered`): it is the hot path of the whole server.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.records import Slot, Unit
+from noughts_referee.rules import Position, Result, Termination, result_against, result_for
+
+
+class Outbox:
+    """What one player is to be told next, as columns (see the messages Starts, Turns and Ends of the protocol)."""
+
+    __slots__ = ("ends", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
+
+    def __init__(self) -> None:
+        self.starts: list[Game] = []
+        self.turn_game: list[int] = []
+        self.turn_ply: list[int] = []
+        self.turn_cell: list[int] = []
+        self.turns_timed: list[Game] = []
+        """The timed games among the turns: the wire must watch their limits."""
+        self.ends: list[Game] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.turn_game or self.ends or self.starts)
+
+
+class Player:
+    """One who plays, as the arbiter knows it: its running games and what it is to be told."""
+
+    __slots__ = ("games", "key", "outbox")
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.games: dict[int, Game] = {}
+        """Running games by handle."""
+        self.outbox = Outbox()
+
+    def take_outbox(self) -> Outbox:
+        """Everything collected so far; the player gets an empty outbox."""
+        outbox = self.outbox
+        self.outbox = Outbox()
+        return outbox
+
+
+class Game:
+    """One attempt at a slot."""
+
+    __slots__ = (
+        "cells",
+        "handle",
+        "left_us",
+        "lines_through",
+        "mover",
+        "moves",
+        "opponent",
+        "own",
+        "players",
+        "ply",
+        "result",
+        "slot",
+        "termination",
+        "time",
+        "times_us",
+        "unit",
+        "waiting",
+    )
+
+    def __init__(self, handle: int, unit: Unit, slot: Slot, first: Player, second: Player) -> None:
+        conditions = unit.conditions
+        self.handle = handle
+        self.unit = unit
+        self.slot = slot
+        self.players = (first, second)
+        self.cells = conditions.variant.cells
+        self.lines_through = conditions.variant.lines_through
+        self.mover = first
+        self.waiting = second
+        self.own = 0
+        """The mover's stones."""
+        self.opponent = 0
+        self.ply = 0
+        self.moves: list[int] = []
+        self.times_us: list[int] = []
+        self.time: TimeControl | None = conditions.time if conditions.time.timed else None
+        self.left_us = [conditions.time.bank_us] * 2
+        """What is left of each side's bank."""
+        self.result = Result.VOID
+        self.termination = Termination.VOID
+
+    def side_of(self, player: Player) -> int:
+        """0 if the player moved first, else 1."""
+        return 0 if player is self.players[0] else 1
+
+    def limit_us(self) -> int:
+        """The mover's limit for this move; only in timed games."""
+        assert self.time is not None
+        return self.time.move_us or self.left_us[self.ply & 1]
+
+    def position(self) -> Position:
+        """The position now."""
+        return Position.after(self.unit.conditions.variant, self.moves)
+
+
+class Complaint(Exception):
+    """What is wrong with an answer: an unknown game, or a ply that has not been asked."""
+
+    def __init__(self, game: int, ply: int, expected: str) -> None:
+        super().__init__(f"answer to game {game}, ply {ply}: expected {expected}")
+        self.game = game
+        self.ply = ply
+        self.expected = expected
+
+
+class Arbiter:
+    """Judges any number of games between any number of players."""
+
+    def __init__(self, *, margin_us: int = 50_000) -> None:
+        self.margin_us = margin_us
+        """What a move may overstep its limit for transport."""
+        self.ended: list[Game] = []
+        """Games that are over and not yet taken."""
+        self.touched: set[Player] = set()
+        """Players whose outbox got something since this was last cleared."""
+        self.late_answers = 0
+        self._last_handle = 0
+
+    def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
+        """Begins a game: both players are told, and the first is asked."""
+        self._last_handle = handle = self._last_handle + 1
+        game = Game(handle, unit, slot, first, second)
+        first.games[handle] = second.games[handle] = game
+        first.outbox.starts.append(game)
+        second.outbox.starts.append(game)
+        self._ask(game)
+        self.touched.add(second)
+        return game
+
+    def answered(
+        self,
+        player: Player,
+        games: Iterable[int],
+        plies: Iterable[int],
+        cells: Iterable[int],
+        times_us: Iterable[int],
+        resigned: Sequence[int] = (),
+    ) -> list[Complaint]:
+        """The player answers: columns of equal length; `times_us` is the thinking time of each answer.
+
+        `resigned` holds the indices of rows that resign. Returns what is wrong with answers that name no question;
+        late answers are dropped and counted.
+        """
+        complaints: list[Complaint] = []
+        if resigned:
+            rows = list(zip(games, plies, cells, times_us, strict=True))
+            self._resign(player, [rows[row][:2] for row in set(resigned) if row < len(rows)])
+            kept = [row for index, row in enumerate(rows) if index not in set(resigned)]
+            games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
+        running = player.games.get
+        last_opponent: Player | None = None
+        for handle, ply, cell, took in zip(games, plies, cells, times_us, strict=True):
+            game = running(handle)
+            if game is None or game.ply != ply or game.mover is not player:
+                self._out_of_turn(game, handle, ply, complaints)
+                continue
+            if game.time is not None and self._late(game, took):
+                continue
+            own = game.own
+            other = game.opponent
+            if cell >= game.cells or (own | other) >> cell & 1:
+                game.times_us.append(took)
+                self._end(game, result_against(ply & 1), Termination.ILLEGAL_MOVE)
+                continue
+            game.moves.append(cell)
+            game.times_us.append(took)
+            own |= 1 << cell
+            game.ply = ply = ply + 1
+            for line in game.lines_through[cell]:
+                if own & line == line:
+                    self._end(game, result_for(~ply & 1), Termination.LINE)
+                    break
+            else:
+                if ply == game.cells:
+                    self._end(game, Result.DRAW, Termination.BOARD_FULL)
+                    continue
+                game.own = other
+                game.opponent = own
+                game.mover = opponent = game.waiting
+                game.waiting = player
+                if opponent is not last_opponent:
+                    last_opponent = opponent
+                    self.touched.add(opponent)
+                    outbox = opponent.outbox
+                    ask_game = outbox.turn_game.append
+                    ask_ply = outbox.turn_ply.append
+                    ask_cell = outbox.turn_cell.append
+                ask_game(handle)
+                ask_ply(ply)
+                ask_cell(cell)
+                if game.time is not None:
+                    outbox.turns_timed.append(game)
+        return complaints
+
+    def silent(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
+        """The player has left questions (game, ply, microseconds since asked) unanswered."""
+        for handle, ply, took in questions:
+            game = player.games.get(handle)
+            if game is not None and game.ply == ply and game.mover is player and game.time is not None:
+                self._late(game, took)
+
+    def forfeit(self, player: Player, termination: Termination) -> None:
+        """The player is gone for good and loses its running games."""
+        for game in list(player.games.values()):
+            self._end(game, result_against(game.side_of(player)), termination)
+
+    def abandon(self, games: Iterable[Game]) -> None:
+        """Games end void by our own decision: nobody loses, the slots are played again."""
+        for game in list(games):
+            self._end(game, Result.VOID, Termination.VOID)
+
+    def resend(self, player: Player) -> None:
+        """The player has lost what it knew: its outbox becomes a start of each running game and the open turns."""
+        player.outbox = outbox = Outbox()
+        for game in player.games.values():
+            outbox.starts.append(game)
+            if game.mover is player:
+                self._ask(game)
+        self.touched.add(player)
+
+    def take_ended(self) -> list[Game]:
+        """The games that ended since the last call."""
+        ended = self.ended
+        self.ended = []
+        return ended
+
+    def _ask(self, game: Game) -> None:
+        mover = game.mover
+        outbox = mover.outbox
+        outbox.turn_game.append(game.handle)
+        outbox.turn_ply.append(game.ply)
+        outbox.turn_cell.append(game.moves[-1] if game.moves else 0)
+        if game.time is not None:
+            outbox.turns_timed.append(game)
+        self.touched.add(mover)
+
+    def _late(self, game: Game, took: int) -> bool:
+        """Charges the mover's clock; ends the game if the limit and the margin are overstepped."""
+        time = game.time
+        assert time is not None
+        if took > game.limit_us() + self.margin_us:
+            game.times_us.append(took)
+            self._end(game, result_against(game.ply & 1), Termination.TIMEOUT)
+            return True
+        if not time.move_us:
+            side = game.ply & 1
+            game.left_us[side] = max(0, game.left_us[side] - took) + time.increment_us
+        return False
+
+    def _resign(self, player: Player, questions: Iterable[tuple[int, int]]) -> None:
+        for handle, ply in questions:
+            game = player.games.get(handle)
+            if game is not None and game.ply == ply and game.mover is player:
+                self._end(game, result_against(ply & 1), Termination.RESIGNED)
+
+    def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
+        if game is None and not 0 < handle <= self._last_handle:
+            complaints.append(Complaint(handle, ply, f"a game that was started (the last is {self._last_handle})"))
+        elif game is not None and ply >= game.ply:
+            complaints.append(Complaint(handle, ply, f"a ply that was asked (the game is at {game.ply})"))
+        else:
+            self.late_answers += 1
+
+    def _end(self, game: Game, result: Result, termination: Termination) -> None:
+        game.result = result
+        game.termination = termination
+        self.ended.append(game)
+        for player in game.players:
+            del player.games[game.handle]
+            player.outbox.ends.append(game)
+            self.touched.add(player)

@@ -1,0 +1,77 @@
+"""Frames' columns: from the arbiter's outbox to the messages of the protocol."""
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
+from noughts_referee.arbiter import Game, Outbox, Player
+from noughts_referee.records import Conditions
+from noughts_referee.rules import derive_seed
+
+
+def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
+    """The games as the player is told of them, a message for each tournament."""
+    by_tournament: dict[int, list[Game]] = {}
+    for game in games:
+        by_tournament.setdefault(game.unit.conditions.tournament, []).append(game)
+    return [
+        _starts(player, batch[0].unit.conditions, batch) for batch in by_tournament.values()
+    ]
+
+
+def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Starts:
+    numbers, sides, seeds, opponents, counts = [], [], [], [], []
+    moves: list[int] = []
+    known: dict[int, int] = {}
+    seed = conditions.seed
+    for game in games:
+        ordinal, first, second = game.slot
+        side = 0 if game.players[0] is player else 1
+        numbers.append(ordinal)
+        sides.append(side + 1)
+        seeds.append(derive_seed(seed, ordinal, side))
+        opponents.append(known.setdefault(first if side else second, len(known)))
+        counts.append(game.ply)
+        if game.ply:
+            moves += game.moves
+    return pb.Starts(
+        tournament=conditions.name,
+        variant=conditions.variant.name,
+        time=types_pb2.TimeControl(
+            move_us=conditions.time.move_us,
+            bank_us=conditions.time.bank_us,
+            increment_us=conditions.time.increment_us,
+        ),
+        game=[game.handle for game in games],
+        number=numbers,
+        side=sides,  # type: ignore[arg-type]  # the enum's values, 1 and 2
+        seed=seeds,
+        opponent=opponents,
+        opponents=[conditions.labels[entry] for entry in known],
+        move_count=counts,
+        moves=moves,
+    )
+
+
+def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
+    """Fills in the questions; with clocks if any of the games has one."""
+    turns.game.extend(outbox.turn_game)
+    turns.ply.extend(outbox.turn_ply)
+    turns.cell.extend(outbox.turn_cell)
+    if not outbox.turns_timed:
+        return
+    for handle, ply in zip(outbox.turn_game, outbox.turn_ply, strict=True):
+        game = player.games.get(handle)
+        own = opponent = 0
+        if game is not None and game.time is not None:
+            own = game.time.move_us or game.left_us[ply & 1]
+            opponent = game.time.move_us or game.left_us[~ply & 1]
+        turns.own_clock_us.append(own)
+        turns.opponent_clock_us.append(opponent)
+
+
+def ends_columns(ends: pb.Ends, games: list[Game]) -> None:
+    """Fills in the games that are over."""
+    ends.game.extend([game.handle for game in games])
+    ends.result.extend([game.result for game in games])  # type: ignore[arg-type]  # equal values
+    ends.termination.extend([game.termination for game in games])  # type: ignore[arg-type]  # equal values
+    ends.plies.extend([game.ply for game in games])
+    ends.cell.extend([game.moves[-1] if game.moves else 0 for game in games])

@@ -1,0 +1,101 @@
+"""What passes between the organiser and the referee: slots to play and games that were played."""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sys import byteorder
+from typing import NamedTuple
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What all games of a tournament share."""
+
+    tournament: int
+    """The store's key of the tournament."""
+    name: str
+    """`tournaments/ID`."""
+    variant: Variant
+    time: TimeControl
+    seed: int
+    concurrency: int
+    """Games in flight at most."""
+    players: tuple[int, ...]
+    """The bot version of each entry, by entry number: the key under which its player logs in."""
+    labels: tuple[str, ...]
+    """The name of each entry, by entry number."""
+
+
+class Slot(NamedTuple):
+    """One scheduled game. Its ordinal counts from 1 and is fixed at the start of the tournament."""
+
+    ordinal: int
+    first: int
+    """Entry numbers."""
+    second: int
+
+
+class Unit(NamedTuple):
+    """Some slots to play, claimed under an attempt: a later attempt makes the results of this one void."""
+
+    conditions: Conditions
+    number: int
+    attempt: int
+    slots: Sequence[Slot]
+
+
+class FinishedGame(NamedTuple):
+    """One played slot, ready to be stored."""
+
+    tournament: int
+    unit: int
+    attempt: int
+    ordinal: int
+    first: int
+    second: int
+    result: int
+    termination: int
+    moves: bytes
+    """See `pack_moves`."""
+    times: bytes
+    """See `pack_times`."""
+
+
+def pack_moves(moves: Sequence[int], cells: int) -> bytes:
+    """Cells as one byte each on boards of at most 256 cells, else as two (little endian)."""
+    return bytes(moves) if cells <= 256 else _pack("H", moves)
+
+
+def unpack_moves(packed: bytes, cells: int) -> list[int]:
+    """The inverse of `pack_moves`."""
+    return list(packed) if cells <= 256 else _unpack("H", packed)
+
+
+def pack_times(times_us: Sequence[int]) -> bytes:
+    """Microseconds as four bytes each, little endian; what does not fit (71 minutes) is cut."""
+    try:
+        return _pack("I", times_us)
+    except OverflowError:
+        return _pack("I", [min(time, 0xFFFFFFFF) for time in times_us])
+
+
+def unpack_times(packed: bytes) -> list[int]:
+    """The inverse of `pack_times`."""
+    return _unpack("I", packed)
+
+
+def _pack(code: str, numbers: Sequence[int]) -> bytes:
+    column = array(code, numbers)
+    if byteorder == "big":
+        column.byteswap()
+    return column.tobytes()
+
+
+def _unpack(code: str, packed: bytes) -> list[int]:
+    column = array(code, packed)
+    if byteorder == "big":
+        column.byteswap()
+    return column.tolist()

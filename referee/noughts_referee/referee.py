@@ -1,0 +1,257 @@
+"""The referee: plays work units with the players that are there.
+
+It holds the queue of slots, starts a game as soon as the tournament and both players have room, hands answers to the
+arbiter and finished games to the organiser. All methods are plain calls on the event loop's thread; nothing here
+waits, and time comes from the wires.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Protocol, cast
+
+from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
+from noughts_referee.records import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
+from noughts_referee.rules import Result, Termination
+
+_Waiting = tuple[int, Slot, Unit]
+
+
+class Wire(Protocol):
+    """What carries frames to one player and its answers back."""
+
+    @property
+    def capacity_timed(self) -> int:
+        """Timed games the player takes at once; 0 while it is not there."""
+
+    @property
+    def capacity_untimed(self) -> int:
+        """Untimed games the player takes at once; 0 while it is not there."""
+
+    def wake(self) -> None:
+        """The player's outbox has something to send."""
+
+
+class _Room:
+    """Seats that games take: a player's, or a tournament's games in flight."""
+
+    __slots__ = ("queue", "taken")
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.queue: list[_Waiting] = []
+        """Slots that wait for a seat here; a heap."""
+
+
+class Seated(Player):
+    """A player with its wire and its seats."""
+
+    __slots__ = ("room", "wire")
+
+    def __init__(self, key: int) -> None:
+        super().__init__(key)
+        self.room = _Room()
+        self.wire: Wire | None = None
+
+
+class Referee:
+    """Plays units. `report` gets the games that were finished, in batches."""
+
+    def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = 50_000) -> None:
+        self.arbiter = Arbiter(margin_us=margin_us)
+        self.plies = 0
+        """Answers taken since the start."""
+        self._report = report
+        self._players: dict[int, Seated] = {}
+        self._tournaments: dict[int, _Room] = {}
+        self._queue: list[_Waiting] = []
+        """Slots to be tried; a heap in order of arrival."""
+        self._queued: dict[int, int] = {}
+        """Slots not yet started, by tournament."""
+        self._arrivals = 0
+        self._starting = True
+        self._on_progress: Callable[[], None] = lambda: None
+
+    # The organiser's side.
+
+    def on_progress(self, callback: Callable[[], None]) -> None:
+        """`callback` is called after games have ended or begun."""
+        self._on_progress = callback
+
+    def add(self, unit: Unit) -> None:
+        """Queues the unit's slots behind those already there."""
+        tournament = unit.conditions.tournament
+        self._tournaments.setdefault(tournament, _Room())
+        self._queued[tournament] = self._queued.get(tournament, 0) + len(unit.slots)
+        for slot in unit.slots:
+            self._arrivals += 1
+            heappush(self._queue, (self._arrivals, slot, unit))
+        self._settle()
+
+    def queued(self, tournament: int) -> int:
+        """Slots of the tournament that wait to be started."""
+        return self._queued.get(tournament, 0)
+
+    def in_flight(self, tournament: int | None = None) -> int:
+        """Running games: of one tournament, or all."""
+        if tournament is None:
+            return sum(room.taken for room in self._tournaments.values())
+        room = self._tournaments.get(tournament)
+        return room.taken if room else 0
+
+    def withdraw(self, tournament: int) -> None:
+        """Forgets the tournament's slots that are not running."""
+
+        def kept(waiting: Iterable[_Waiting]) -> list[_Waiting]:
+            # A sorted list is a heap; ordinals of arrival are unique, so nothing else is compared.
+            return sorted(entry for entry in waiting if entry[2].conditions.tournament != tournament)
+
+        self._queue = kept(self._queue)
+        for room in (*self._tournaments.values(), *(player.room for player in self._players.values())):
+            room.queue = kept(room.queue)
+        self._queued.pop(tournament, None)
+
+    def abandon(self, tournament: int | None = None) -> None:
+        """Ends running games void, of one tournament or all; their slots stay unplayed."""
+        games = {
+            game
+            for player in self._players.values()
+            for game in player.games.values()
+            if tournament in (None, game.unit.conditions.tournament)
+        }
+        self.arbiter.abandon(games)
+        self._settle()
+
+    def stop_starting(self) -> None:
+        """No game begins from now on; those running go on."""
+        self._starting = False
+
+    # The wires' side.
+
+    def player(self, key: int) -> Seated:
+        """The player with this key, made at first sight."""
+        player = self._players.get(key)
+        if player is None:
+            player = self._players[key] = Seated(key)
+        return player
+
+    def joined(self, player: Seated, wire: Wire) -> None:
+        """The player is there (again): it is sent its running games, and gets new ones."""
+        player.wire = wire
+        self.arbiter.resend(player)
+        self._reconsider(player.room)
+        self._settle()
+
+    def forfeit(self, player: Seated, termination: Termination) -> None:
+        """The player is gone for good and loses its running games."""
+        self.arbiter.forfeit(player, termination)
+        self._settle()
+
+    def answered(
+        self,
+        player: Seated,
+        games: Sequence[int],
+        plies: Sequence[int],
+        cells: Sequence[int],
+        times_us: Sequence[int],
+        resigned: Sequence[int] = (),
+    ) -> list[Complaint]:
+        """The player's answers, as columns; see `Arbiter.answered`."""
+        self.plies += len(games)
+        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned)
+        self._settle()
+        return complaints
+
+    def silent(self, player: Seated, questions: Iterable[tuple[int, int, int]]) -> None:
+        """Questions (game, ply, microseconds since asked) have passed their limit; see `Arbiter.silent`."""
+        self.arbiter.silent(player, questions)
+        self._settle()
+
+    # Inside.
+
+    def _settle(self) -> None:
+        """Takes the games that ended, begins new ones in their seats, and wakes the wires concerned."""
+        arbiter = self.arbiter
+        if arbiter.ended:
+            ended = arbiter.take_ended()
+            for game in ended:
+                self._leave(game)
+            finished = [_finished(game) for game in ended if game.result is not Result.VOID]
+            if finished:
+                self._report(finished)
+            self._begin()
+            self._on_progress()
+        elif self._queue:
+            self._begin()
+        touched = arbiter.touched
+        for player in cast("set[Seated]", touched):
+            if player.wire is not None:
+                player.wire.wake()
+        touched.clear()
+
+    def _leave(self, game: Game) -> None:
+        tournament = self._tournaments[game.unit.conditions.tournament]
+        first, second = cast("tuple[Seated, Seated]", game.players)
+        for room in (tournament, first.room, second.room):
+            room.taken -= 1
+            if room.queue:
+                heappush(self._queue, heappop(room.queue))
+
+    def _reconsider(self, room: _Room) -> None:
+        for waiting in room.queue:
+            heappush(self._queue, waiting)
+        room.queue.clear()
+
+    def _begin(self) -> None:
+        """Starts every slot of the queue that finds room; the others wait where they found none."""
+        queue = self._queue
+        while queue and self._starting:
+            waiting = heappop(queue)
+            _, slot, unit = waiting
+            conditions = unit.conditions
+            first = self.player(conditions.players[slot.first])
+            second = self.player(conditions.players[slot.second])
+            tournament = self._tournaments[conditions.tournament]
+            if tournament.taken >= conditions.concurrency:
+                heappush(tournament.queue, waiting)
+            elif first.room.taken >= _capacity(first, conditions):
+                heappush(first.room.queue, waiting)
+                self._pass_on(tournament)
+            elif second.room.taken >= _capacity(second, conditions):
+                heappush(second.room.queue, waiting)
+                self._pass_on(tournament)
+                self._pass_on(first.room)
+            else:
+                tournament.taken += 1
+                first.room.taken += 1
+                second.room.taken += 1
+                self._queued[conditions.tournament] -= 1
+                self.arbiter.start(unit, slot, first, second)
+
+    def _pass_on(self, room: _Room) -> None:
+        """A seat that was offered here and not taken is offered to the next in line."""
+        if room.queue:
+            heappush(self._queue, heappop(room.queue))
+
+
+def _capacity(player: Seated, conditions: Conditions) -> int:
+    wire = player.wire
+    if wire is None:
+        return 0
+    return wire.capacity_timed if conditions.time.timed else wire.capacity_untimed
+
+
+def _finished(game: Game) -> FinishedGame:
+    unit = game.unit
+    ordinal, first, second = game.slot
+    return FinishedGame(
+        unit.conditions.tournament,
+        unit.number,
+        unit.attempt,
+        ordinal,
+        first,
+        second,
+        game.result,
+        game.termination,
+        pack_moves(game.moves, game.cells),
+        pack_times(game.times_us),
+    )

@@ -1,0 +1,370 @@
+"""The wire of a bot that dials in: one PlayService.Play stream at a time, frames as batches.
+
+A `RemoteWire` outlives its streams: it knows when each question was written, so that the clock runs on while a bot is
+away, and it watches the limits of timed games.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.arbiter import Complaint, Game
+from noughts_referee.columns import ends_columns, starts_columns, turns_columns
+from noughts_referee.referee import Referee, Seated
+from noughts_referee.rules import Termination
+
+TIMED_GAMES = 1
+UNTIMED_GAMES = 1_024
+MOST_GAMES = 65_536
+"""Games at once: the defaults of a bot that does not say, and the most that anyone gets."""
+
+_MOST_COMPLAINTS = 100
+_HEARTBEATS_MISSED = 3
+# A frame without a question waits this long for one to travel with: what it tells is not urgent.
+_LINGER_SECONDS = 0.02
+
+PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class WireSettings:
+    """Times of the connection, in seconds."""
+
+    heartbeat: float = 5.0
+    grace: float = 30.0
+
+
+@dataclass(slots=True)
+class WireCounts:
+    """What the wires have carried since the start."""
+
+    frames_down: int = 0
+    frames_up: int = 0
+    complaints: int = 0
+
+
+class StreamClosed(Exception):
+    """The referee ends the stream; `code` and `status` say why."""
+
+    def __init__(self, code: grpc.StatusCode, reason: str, message: str, **metadata: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = _status(code, reason, message, metadata)
+
+
+@dataclass(slots=True, eq=False)
+class _Stream:
+    """One connection of the bot: its window, and what it is to be told outside numbered frames."""
+
+    context: PlayContext
+    last_read: float
+    frame: int = 0
+    done_through: int = 0
+    wakeup: asyncio.Event = field(default_factory=asyncio.Event)
+    statuses: list[Status] = field(default_factory=list)
+    heartbeat: int = 0
+    heartbeat_due: bool = False
+    complaints: int = 0
+    closed: StreamClosed | None = None
+
+
+class RemoteWire:
+    """One bot's wire to the referee."""
+
+    def __init__(self, player: Seated, referee: Referee, settings: WireSettings, counts: WireCounts) -> None:
+        self.player = player
+        self.capacity_timed = 0
+        self.capacity_untimed = 0
+        self._referee = referee
+        self._settings = settings
+        self._counts = counts
+        self._stream: _Stream | None = None
+        self._asked: dict[int, int] = {}
+        """When the last question of each running game was written, in monotonic microseconds."""
+        self._limits = _Limits(self)
+        self._lingering: asyncio.TimerHandle | None = None
+        self._lingered = False
+        self._grace: asyncio.TimerHandle | None = None
+
+    @property
+    def online(self) -> bool:
+        """Whether the bot has a stream now."""
+        return self._stream is not None
+
+    def wake(self) -> None:
+        """The player's outbox has something to send."""
+        stream = self._stream
+        if stream is None:
+            return
+        if self.player.outbox.turn_game:
+            stream.wakeup.set()
+        elif self._lingering is None:
+            self._lingering = asyncio.get_running_loop().call_later(_LINGER_SECONDS, self._linger_over)
+
+    def close(self, closed: StreamClosed) -> None:
+        """Ends the bot's stream, if it has one, and says why."""
+        if self._stream is not None:
+            self._stream.closed = closed
+            self._stream.wakeup.set()
+
+    def dismiss(self, termination: Termination = Termination.DISCONNECTED) -> None:
+        """The bot will not come back: it loses its running games at once."""
+        self.capacity_timed = self.capacity_untimed = 0
+        self._referee.forfeit(self.player, termination)
+
+    def expired(self, questions: list[tuple[int, int]]) -> None:
+        """The limits of these questions (game, ply) have passed."""
+        now = _microseconds()
+        asked = self._asked
+        self._referee.silent(self.player, [(game, ply, now - asked[game]) for game, ply in questions if game in asked])
+
+    async def serve(self, context: PlayContext, welcome: pb.Welcome, max_games: int) -> None:
+        """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
+
+        The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
+        """
+        self.close(
+            StreamClosed(
+                grpc.StatusCode.ABORTED,
+                "SESSION_REPLACED",
+                f"{welcome.bot} logged in again elsewhere: got a newer session, expected only one; stop one of them",
+                bot=welcome.bot,
+            )
+        )
+        stream = _Stream(context, last_read=time.monotonic())
+        await context.write(pb.PlayResponse(welcome=welcome))
+        self._attach(stream, max_games)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                others = [tasks.create_task(self._write(stream)), tasks.create_task(self._beat(stream))]
+                await self._read(stream)
+                for other in others:
+                    other.cancel()
+        except* StreamClosed as group:
+            raise group.exceptions[0] from None
+        finally:
+            self._detach(stream)
+
+    # A stream comes and goes.
+
+    def _attach(self, stream: _Stream, max_games: int) -> None:
+        self._stream = stream
+        self.capacity_timed = min(max_games or TIMED_GAMES, MOST_GAMES)
+        self.capacity_untimed = min(max_games or UNTIMED_GAMES, MOST_GAMES)
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+        # Questions still in the outbox were never written: their clock has not begun. The others' runs on.
+        for game in self.player.outbox.turn_game:
+            self._asked.pop(game, None)
+        self._referee.joined(self.player, self)
+
+    def _detach(self, stream: _Stream) -> None:
+        if self._stream is not stream:
+            return
+        self._stream = None
+        self.capacity_timed = self.capacity_untimed = 0
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+        self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
+
+    # Up: the bot's answers.
+
+    async def _read(self, stream: _Stream) -> None:
+        while True:
+            request = await stream.context.read()
+            if request is grpc.aio.EOF:
+                return
+            assert isinstance(request, pb.PlayRequest)
+            now = _microseconds()
+            stream.last_read = now / 1e6
+            self._counts.frames_up += 1
+            if request.done_through > stream.done_through:
+                stream.done_through = min(request.done_through, stream.frame)
+                stream.wakeup.set()
+            if request.moves.game:
+                self._take(stream, request.moves, now)
+
+    def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
+        games, plies, cells = list(moves.game), list(moves.ply), list(moves.cell)
+        if not len(games) == len(plies) == len(cells):
+            raise StreamClosed(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                "COLUMNS_UNEVEN",
+                f"moves: got {len(games)} games, {len(plies)} plies and {len(cells)} cells, "
+                "expected columns of equal length",
+            )
+        asked = self._asked
+        times_us = [now - asked.get(game, now) for game in games]
+        self._limits.answered(games, plies)
+        complaints = self._referee.answered(self.player, games, plies, cells, times_us, list(moves.resigned))
+        if complaints:
+            self._complain(stream, complaints)
+
+    def _complain(self, stream: _Stream, complaints: list[Complaint]) -> None:
+        self._counts.complaints += len(complaints)
+        stream.complaints += len(complaints)
+        if stream.complaints >= _MOST_COMPLAINTS:
+            raise StreamClosed(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                "TOO_MANY_COMPLAINTS",
+                f"{stream.complaints} answers to questions that were never asked; the last one: {complaints[-1]}",
+            )
+        for complaint in complaints:
+            metadata = {"game": str(complaint.game), "ply": str(complaint.ply)}
+            code = grpc.StatusCode.INVALID_ARGUMENT
+            stream.statuses.append(_status(code, "UNKNOWN_QUESTION", str(complaint), metadata))
+        stream.wakeup.set()
+
+    # Down: frames. Only `_write` writes: two writers on one stream fail.
+
+    async def _write(self, stream: _Stream) -> None:
+        while True:
+            await stream.wakeup.wait()
+            stream.wakeup.clear()
+            if stream.closed is not None:
+                raise stream.closed
+            frame = self._compose(stream)
+            if frame is not None:
+                self._counts.frames_down += 1
+                await stream.context.write(frame)
+
+    def _compose(self, stream: _Stream) -> pb.PlayResponse | None:
+        outbox = self.player.outbox
+        numbered = stream.frame == stream.done_through and (outbox.turn_game or (self._lingered and outbox))
+        if not numbered and not stream.statuses and not stream.heartbeat_due:
+            return None
+        frame = pb.PlayResponse()
+        if stream.statuses:
+            frame.statuses.extend(stream.statuses)
+            stream.statuses.clear()
+        if stream.heartbeat_due:
+            stream.heartbeat += 1
+            stream.heartbeat_due = False
+            frame.heartbeat.id = stream.heartbeat
+        if numbered:
+            stream.frame += 1
+            frame.frame = stream.frame
+            self._fill(frame)
+        return frame
+
+    def _fill(self, frame: pb.PlayResponse) -> None:
+        """Moves the outbox into the frame, which is written next: the questions' clocks begin."""
+        player = self.player
+        outbox = player.take_outbox()
+        self._lingered = False
+        asked = self._asked
+        if outbox.starts:
+            frame.starts.extend(starts_columns(player, outbox.starts))
+        games = outbox.turn_game
+        if games:
+            now = _microseconds()
+            if outbox.starts:
+                # Games sent again keep the time of their question.
+                for game in games:
+                    asked.setdefault(game, now)
+                resent = {start.handle for start in outbox.starts}
+                asked.update((game, now) for game in games if game not in resent)
+            else:
+                asked.update(dict.fromkeys(games, now))
+            turns_columns(frame.turns, player, outbox)
+            if outbox.turns_timed:
+                self._limits.asked(outbox.turns_timed, asked, self._referee.arbiter.margin_us)
+        if outbox.ends:
+            ends_columns(frame.ends, outbox.ends)
+            for ended in outbox.ends:
+                asked.pop(ended.handle, None)
+
+    def _linger_over(self) -> None:
+        self._lingering = None
+        if self._stream is not None and self.player.outbox:
+            self._lingered = True
+            self._stream.wakeup.set()
+
+    async def _beat(self, stream: _Stream) -> None:
+        """Sends a heartbeat when the bot has been quiet, and gives an idle bot up that does not echo.
+
+        A bot that owes an answer is judged by its clock, not by its silence: it may be thinking.
+        """
+        period = self._settings.heartbeat
+        while True:
+            await asyncio.sleep(period)
+            quiet = time.monotonic() - stream.last_read
+            if quiet < period:
+                continue
+            owes = any(game.mover is self.player for game in self.player.games.values())
+            if quiet > period * _HEARTBEATS_MISSED and not owes:
+                raise StreamClosed(
+                    grpc.StatusCode.DEADLINE_EXCEEDED,
+                    "HEARTBEAT_MISSED",
+                    f"no sign of life for {quiet:.0f} s: expected an echo of each heartbeat; log in again",
+                )
+            stream.heartbeat_due = True
+            stream.wakeup.set()
+
+
+class _Limits:
+    """Watches the limits of one wire's timed questions with a single timer."""
+
+    __slots__ = ("_deadlines", "_timer", "_timer_us", "_wire")
+
+    def __init__(self, wire: RemoteWire) -> None:
+        self._wire = wire
+        self._deadlines: dict[int, tuple[int, int]] = {}
+        """Game -> (microseconds at which its question has failed, ply)."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_us = 0
+
+    def asked(self, games: list[Game], asked: dict[int, int], margin_us: int) -> None:
+        for game in games:
+            if game.handle in asked:
+                deadline = asked[game.handle] + game.limit_us() + margin_us + 1
+                self._deadlines[game.handle] = (deadline, game.ply)
+        self._watch()
+
+    def answered(self, games: list[int], plies: list[int]) -> None:
+        deadlines = self._deadlines
+        if deadlines:
+            for game, ply in zip(games, plies, strict=True):
+                if game in deadlines and deadlines[game][1] == ply:
+                    del deadlines[game]
+
+    def _watch(self) -> None:
+        if not self._deadlines:
+            return
+        earliest = min(deadline for deadline, _ in self._deadlines.values())
+        if self._timer is not None:
+            if self._timer_us <= earliest:
+                return
+            self._timer.cancel()
+        self._timer_us = earliest
+        delay = max(0, earliest - _microseconds()) / 1e6
+        self._timer = asyncio.get_running_loop().call_later(delay, self._over)
+
+    def _over(self) -> None:
+        self._timer = None
+        now = _microseconds()
+        over = [(game, ply) for game, (deadline, ply) in self._deadlines.items() if deadline <= now]
+        for game, _ in over:
+            del self._deadlines[game]
+        if over:
+            self._wire.expired(over)
+        self._watch()
+
+
+def _microseconds() -> int:
+    return time.monotonic_ns() // 1000
+
+
+def _status(code: grpc.StatusCode, reason: str, message: str, metadata: dict[str, str]) -> Status:
+    detail = AnyMessage()
+    detail.Pack(ErrorInfo(reason=reason, domain="noughts", metadata=metadata))
+    number: int = code.value[0]
+    return Status(code=number, message=message, details=[detail])

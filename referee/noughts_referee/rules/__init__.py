@@ -1,0 +1,24 @@
+"""The rules of the games: pure, immutable, standard library only.
+
+The referee, the bots and the server use this package and no other rules.
+"""
+
+from noughts_referee.rules.chance import Draws, derive_seed
+from noughts_referee.rules.outcome import Result, Termination, blames, result_against, result_for
+from noughts_referee.rules.position import Position, PositionError
+from noughts_referee.rules.variants import Variant, VariantError, parse_variant
+
+__all__ = [
+    "Draws",
+    "Position",
+    "PositionError",
+    "Result",
+    "Termination",
+    "Variant",
+    "VariantError",
+    "blames",
+    "derive_seed",
+    "parse_variant",
+    "result_against",
+    "result_for",
+]

@@ -1,0 +1,117 @@
+"""A position: the stones on the board, whose turn it is, and the chance of whoever is asked."""
+
+from collections.abc import Iterable
+
+from noughts_referee.rules.chance import Draws
+from noughts_referee.rules.variants import Variant
+
+_MARKS = "XO"
+
+
+class PositionError(ValueError):
+    """A position's text that cannot be read: `got` is the text, `expected` what would have been right."""
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"position {got!r}: expected {expected}")
+        self.got = got
+        self.expected = expected
+
+
+class Position:
+    """What a bot is asked about.
+
+    One object follows one game: it is advanced between two questions and never while one is being answered. Take a
+    `copy()` to keep it longer or to try moves on it.
+    """
+
+    __slots__ = ("moves", "opponent", "own", "seed", "side", "variant")
+
+    variant: Variant
+    own: int
+    """The stones of the side to move, as a set of cells (bit `c` = cell `c`)."""
+    opponent: int
+    """The stones of the other side."""
+    side: int
+    """The side to move: 0 moved first (X), 1 second (O)."""
+    moves: list[int]
+    """Cells in the order played; empty when the position was set up rather than played."""
+    seed: int
+    """The asked bot's seed in this game: its only source of chance, through `draws()`."""
+
+    def __init__(
+        self, variant: Variant, *, own: int = 0, opponent: int = 0, side: int = 0, seed: int = 0
+    ) -> None:
+        self.variant = variant
+        self.own = own
+        self.opponent = opponent
+        self.side = side
+        self.moves = []
+        self.seed = seed
+
+    @classmethod
+    def after(cls, variant: Variant, moves: Iterable[int], *, seed: int = 0) -> "Position":
+        """The position after `moves` from the empty board."""
+        position = cls(variant, seed=seed)
+        for cell in moves:
+            position.play(cell)
+        return position
+
+    @classmethod
+    def parse(cls, variant: Variant, text: str, *, seed: int = 0) -> "Position":
+        """Reads `X...O...X O`: rows top to bottom of `.`, `X` and `O` (a `/` between rows is allowed), then the mover.
+
+        Without a mover the counts tell: X when they are equal, O when X has one more. Raises PositionError.
+        """
+        board, _, mover = text.strip().partition(" ")
+        board, mover = board.replace("/", ""), mover.strip()
+        if len(board) != variant.cells or set(board) - set("." + _MARKS):
+            raise PositionError(text, f"{variant.cells} cells of '.', 'X' and 'O' for {variant.name}")
+        lead = board.count("X") - board.count("O")
+        if not mover:
+            if lead not in (0, 1):
+                raise PositionError(text, "the side to move, e.g. 'X...O...X O': counts do not tell")
+            mover = _MARKS[lead]
+        if mover not in ("X", "O"):
+            raise PositionError(text, "X or O as the side to move")
+        stones = [sum(1 << cell for cell, mark in enumerate(board) if mark == side) for side in _MARKS]
+        side = _MARKS.index(mover)
+        return cls(variant, own=stones[side], opponent=stones[1 - side], side=side, seed=seed)
+
+    def __str__(self) -> str:
+        board = ["."] * self.variant.cells
+        for stones, mark in ((self.own, _MARKS[self.side]), (self.opponent, _MARKS[1 - self.side])):
+            for cell in range(self.variant.cells):
+                if stones >> cell & 1:
+                    board[cell] = mark
+        return f"{''.join(board)} {_MARKS[self.side]}"
+
+    def __repr__(self) -> str:
+        return f"Position({self.variant.name}, {str(self)!r})"
+
+    @property
+    def ply(self) -> int:
+        """The number of stones on the board."""
+        return (self.own | self.opponent).bit_count()
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """The free cells, ascending."""
+        return self.variant.free_cells(self.own | self.opponent)
+
+    def draws(self) -> Draws:
+        """The bot's chance at this ply: the same draws each time it is asked."""
+        return Draws(self.seed, (self.own | self.opponent).bit_count())
+
+    def play(self, cell: int) -> None:
+        """The side to move places a stone on `cell`, which must be free; then the other side is to move."""
+        self.own, self.opponent = self.opponent, self.own | 1 << cell
+        self.side ^= 1
+        self.moves.append(cell)
+
+    def copy(self) -> "Position":
+        """The same position, independent of this one."""
+        twin = Position(
+            self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed
+        )
+        twin.moves = self.moves.copy()
+        return twin

@@ -1,0 +1,1 @@
+"""The tournament server: services, store, ratings, tournaments and the command line."""

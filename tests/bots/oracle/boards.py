@@ -1,0 +1,79 @@
+"""What all transcriptions share: how a board is written down, and the form of an answer."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+EMPTY = "." * 9
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+
+class Considered(NamedTuple):
+    """What a player makes of a board: the cells it draws its move from, their chances, and its scores.
+
+    `weights` are in proportion to the chances of `candidates`; a fair lot has the weight 1 everywhere, a player
+    that takes the first best cell has one candidate. `scores` gives every free cell its score in the article's
+    own scale, as the player who is to move sees it; it is empty where the article has no scores.
+    """
+
+    candidates: tuple[int, ...]
+    weights: tuple[int, ...]
+    scores: dict[int, int]
+
+
+def check_question(board: str, me: str) -> None:
+    """Refuse what no article could be asked, so that a slip in a test is not taken for an answer."""
+    if len(board) != 9 or set(board) - set(".XO"):
+        raise ValueError(f"not a 3x3 board: {board!r}")
+    if me not in ("X", "O"):
+        raise ValueError(f"not a mark: {me!r}")
+    if "." not in board:
+        raise ValueError(f"no free cell: {board!r}")
+
+
+def other(mark: str) -> str:
+    return "O" if mark == "X" else "X"
+
+
+def free_cells(board: str) -> tuple[int, ...]:
+    return tuple(cell for cell in range(9) if board[cell] == ".")
+
+
+def put(board: str, cell: int, mark: str) -> str:
+    return board[:cell] + mark + board[cell + 1 :]
+
+
+def has_line(board: str, mark: str) -> bool:
+    return any(all(board[cell] == mark for cell in line) for line in LINES)
+
+
+def fair_lot(cells: tuple[int, ...], scores: dict[int, int] | None = None) -> Considered:
+    return Considered(cells, (1,) * len(cells), scores or {})
+
+
+def every_question() -> Iterator[tuple[str, str]]:
+    """Every board of the 3^9 that has a free cell, with either mark to move: 2 x (19683 - 512) questions."""
+    for marks in product(".XO", repeat=9):
+        if "." in marks:
+            for me in "XO":
+                yield "".join(marks), me
+
+
+def reachable_questions() -> Iterator[tuple[str, str]]:
+    """The 4520 boards a game that X begins can come to while it is not over, each with the mark that is to move.
+
+    Together with the 958 boards at which such a game has ended these are the 5478 known positions of 3x3.
+    """
+    seen = {EMPTY}
+    waiting = [EMPTY]
+    while waiting:
+        board = waiting.pop()
+        mover = "X" if board.count("X") == board.count("O") else "O"
+        if has_line(board, other(mover)) or "." not in board:
+            continue
+        yield board, mover
+        for cell in free_cells(board):
+            following = put(board, cell, mover)
+            if following not in seen:
+                seen.add(following)
+                waiting.append(following)

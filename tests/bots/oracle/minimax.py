@@ -1,0 +1,123 @@
+"""The two minimax players: 002 and 003 (second page), which ignore speed, and 001, which counts the depth.
+
+002 describes the root as a loop of its own: a cross into each empty cell in turn, the score of what follows, the
+cross taken back, and the first cell that is better than all before. 003 does the same inside its function, after
+a test whether the board it is given is terminal already. For a board on which somebody has a line that test would
+give a score and no move; a bot that is asked has to move, so the loop of 002 is used, and 003's tests begin with
+the first call below it. On every board of a game that is not over the two are one.
+"""
+
+from .boards import Considered, check_question, fair_lot, free_cells, has_line, other, put
+
+# Both functions depend on their arguments alone (the boards they write to are put back as they were), so that a
+# remembered value is the value. In 001 the depth is one of the arguments.
+_SCORES_003: dict[tuple[str, str, str], int] = {}
+_SCORES_001: dict[tuple[str, int, bool, str], int] = {}
+
+
+def minimax_003(new_board: str, player: str, ai_player: str) -> int:
+    key = (new_board, player, ai_player)
+    if key not in _SCORES_003:
+        _SCORES_003[key] = _minimax_003(new_board, player, ai_player)
+    return _SCORES_003[key]
+
+
+def _minimax_003(new_board: str, player: str, ai_player: str) -> int:
+    hu_player = other(ai_player)
+    avail_spots = free_cells(new_board)
+    # In this order: with lines of both marks on the board the human has won.
+    if has_line(new_board, hu_player):
+        return -10
+    elif has_line(new_board, ai_player):
+        return 10
+    elif len(avail_spots) == 0:
+        return 0
+    moves = []
+    for spot in avail_spots:
+        if player == ai_player:
+            moves.append(minimax_003(put(new_board, spot, player), hu_player, ai_player))
+        else:
+            moves.append(minimax_003(put(new_board, spot, player), ai_player, ai_player))
+    if player == ai_player:
+        best_score = -10000
+        for score in moves:
+            if score > best_score:
+                best_score = score
+    else:
+        best_score = 10000
+        for score in moves:
+            if score < best_score:
+                best_score = score
+    return best_score
+
+
+def board_evaluate(board: str, maximizer: str) -> int:
+    """+10 or -10 for the first line that is found: rows, then columns, then the diagonals."""
+    minimizer = other(maximizer)
+    for row in range(3):
+        if board[3 * row] == board[3 * row + 1] and board[3 * row + 1] == board[3 * row + 2]:
+            if board[3 * row] == maximizer:
+                return +10
+            elif board[3 * row] == minimizer:
+                return -10
+    for col in range(3):
+        if board[col] == board[3 + col] and board[3 + col] == board[6 + col]:
+            if board[col] == maximizer:
+                return +10
+            elif board[col] == minimizer:
+                return -10
+    if board[0] == board[4] and board[4] == board[8]:
+        if board[0] == maximizer:
+            return +10
+        elif board[0] == minimizer:
+            return -10
+    if board[2] == board[4] and board[4] == board[6]:
+        if board[2] == maximizer:
+            return +10
+        elif board[2] == minimizer:
+            return -10
+    return 0
+
+
+def minimax_001(board: str, depth: int, is_max: bool, maximizer: str) -> int:
+    key = (board, depth, is_max, maximizer)
+    if key not in _SCORES_001:
+        _SCORES_001[key] = _minimax_001(board, depth, is_max, maximizer)
+    return _SCORES_001[key]
+
+
+def _minimax_001(board: str, depth: int, is_max: bool, maximizer: str) -> int:
+    score = board_evaluate(board, maximizer)
+    if score == 10:
+        return score - depth
+    if score == -10:
+        return score + depth
+    if "." not in board:
+        return 0
+    if is_max:
+        best = -1000
+        for cell in free_cells(board):
+            best = max(best, minimax_001(put(board, cell, maximizer), depth + 1, not is_max, maximizer))
+        return best
+    else:
+        best = 1000
+        for cell in free_cells(board):
+            best = min(best, minimax_001(put(board, cell, other(maximizer)), depth + 1, not is_max, maximizer))
+        return best
+
+
+def consider(board: str, me: str, faster: bool = False) -> Considered:
+    check_question(board, me)
+    best_val = -10000
+    best_move = -1
+    scores = {}
+    for cell in free_cells(board):
+        if faster:
+            move_val = minimax_001(put(board, cell, me), 0, False, me)
+        else:
+            move_val = minimax_003(put(board, cell, me), other(me), me)
+        scores[cell] = move_val
+        if move_val > best_val:
+            best_move = cell
+            best_val = move_val
+    return fair_lot((best_move,), scores)

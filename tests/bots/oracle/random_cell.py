@@ -1,0 +1,8 @@
+"""003, Windows Forms, step 9: a random number generator in a loop, until it hits an empty cell."""
+
+from .boards import Considered, check_question, fair_lot, free_cells
+
+
+def consider(board: str, me: str) -> Considered:
+    check_question(board, me)
+    return fair_lot(free_cells(board))

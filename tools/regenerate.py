@@ -1,0 +1,107 @@
+"""Generate the committed protobuf and gRPC stubs from the .proto files, or check that they are up to date.
+
+python tools/regenerate.py           write them beside the .proto files
+python tools/regenerate.py --check   compare byte by byte; exit 1 and name those that differ
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent / "proto"
+PACKAGE = Path("noughts_proto/v1")
+SUFFIXES = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi")
+
+
+def proto_files(root: Path) -> list[str]:
+    """The .proto files below `root`, as import paths, in a fixed order."""
+    return [path.relative_to(root).as_posix() for path in sorted((root / PACKAGE).glob("*.proto"))]
+
+
+def stub_files(root: Path) -> dict[str, bytes]:
+    """The content of each stub below `root`, by its path from there."""
+    folder = root / PACKAGE
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.name.endswith(SUFFIXES)
+    }
+
+
+def generate(root: Path, target: Path) -> None:
+    """Generate all stubs of the .proto files below `root` into `target`; SystemExit when protoc fails."""
+    scripts = Path(sysconfig.get_path("scripts"))
+    packages = Path(sysconfig.get_path("purelib"))
+    command = [
+        *(sys.executable, "-m", "grpc_tools.protoc"),
+        f"--plugin=protoc-gen-mypy={scripts / 'protoc-gen-mypy'}",
+        f"--plugin=protoc-gen-mypy_grpc={scripts / 'protoc-gen-mypy_grpc'}",
+        f"--proto_path={root}",
+        f"--proto_path={packages}",  # google/rpc/status.proto, from googleapis-common-protos
+        f"--python_out={target}",
+        f"--grpc_python_out={target}",
+        f"--mypy_out=quiet:{target}",
+        f"--mypy_grpc_out=quiet:{target}",
+        *proto_files(root),
+    ]
+    finished = subprocess.run(command, check=False)
+    if finished.returncode:
+        raise SystemExit(f"protoc failed with status {finished.returncode}")
+
+
+def differences(committed: dict[str, bytes], generated: dict[str, bytes]) -> list[str]:
+    """A line for each stub that is missing, has no .proto file any more, or differs."""
+    lines = []
+    for path in sorted(committed.keys() | generated.keys()):
+        if path not in committed:
+            lines.append(f"proto/{path}: missing")
+        elif path not in generated:
+            lines.append(f"proto/{path}: its .proto file is gone")
+        elif committed[path] != generated[path]:
+            lines.append(f"proto/{path}: differs from what its .proto file gives")
+    return lines
+
+
+def write(root: Path, generated: dict[str, bytes]) -> None:
+    """Make the stubs below `root` those of `generated`: write what changed, remove what is left over."""
+    committed = stub_files(root)
+    for path in committed.keys() - generated.keys():
+        (root / path).unlink()
+    for path, content in generated.items():
+        if committed.get(path) != content:
+            (root / path).write_bytes(content)
+            print(f"wrote proto/{path}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 when a stub is out of date"
+    )
+    arguments = parser.parse_args()
+
+    if not proto_files(ROOT):
+        raise SystemExit(f"no .proto files in {ROOT / PACKAGE}")
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder)
+        generate(ROOT, target)
+        generated = stub_files(target)
+
+    if not arguments.check:
+        write(ROOT, generated)
+        return 0
+    lines = differences(stub_files(ROOT), generated)
+    if lines:
+        print(*lines, "Run `make stubs` and commit what it writes.", sep="\n", file=sys.stderr)
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
