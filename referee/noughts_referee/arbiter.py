@@ -159,8 +159,9 @@ class Arbiter:
         complaints: list[Complaint] = []
         if resigned:
             rows = list(zip(games, plies, cells, times_us, strict=True))
-            self._resign(player, [rows[row][:2] for row in set(resigned) if row < len(rows)])
-            kept = [row for index, row in enumerate(rows) if index not in set(resigned)]
+            given_up = set(resigned)
+            self._resign(player, [row for index, row in enumerate(rows) if index in given_up], complaints)
+            kept = [row for index, row in enumerate(rows) if index not in given_up]
             games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
         running = player.games.get
         last_opponent: Player | None = None
@@ -208,11 +209,16 @@ class Arbiter:
         return complaints
 
     def silent(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
-        """The player has left questions (game, ply, microseconds since asked) unanswered."""
+        """The player has left questions (game, ply, microseconds since asked) unanswered.
+
+        Whoever still has time keeps it: a clock is charged by an answer, and only by that.
+        """
         for handle, ply, took in questions:
             game = player.games.get(handle)
-            if game is not None and game.ply == ply and game.mover is player and game.time is not None:
-                self._late(game, took)
+            if game is None or game.ply != ply or game.mover is not player or game.time is None:
+                continue
+            if took > game.limit_us() + self.margin_us:
+                self._time_out(game, took)
 
     def forfeit(self, player: Player, termination: Termination) -> None:
         """The player is gone for good and loses its running games."""
@@ -254,19 +260,27 @@ class Arbiter:
         time = game.time
         assert time is not None
         if took > game.limit_us() + self.margin_us:
-            game.times_us.append(took)
-            self._end(game, result_against(game.ply & 1), Termination.TIMEOUT)
+            self._time_out(game, took)
             return True
         if not time.move_us:
             side = game.ply & 1
             game.left_us[side] = max(0, game.left_us[side] - took) + time.increment_us
         return False
 
-    def _resign(self, player: Player, questions: Iterable[tuple[int, int]]) -> None:
-        for handle, ply in questions:
+    def _time_out(self, game: Game, took: int) -> None:
+        game.times_us.append(took)
+        self._end(game, result_against(game.ply & 1), Termination.TIMEOUT)
+
+    def _resign(
+        self, player: Player, rows: Iterable[tuple[int, int, int, int]], complaints: list[Complaint]
+    ) -> None:
+        for handle, ply, _, took in rows:
             game = player.games.get(handle)
-            if game is not None and game.ply == ply and game.mover is player:
-                self._end(game, result_against(ply & 1), Termination.RESIGNED)
+            if game is None or game.ply != ply or game.mover is not player:
+                self._out_of_turn(game, handle, ply, complaints)
+                continue
+            game.times_us.append(took)
+            self._end(game, result_against(ply & 1), Termination.RESIGNED)
 
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
         if game is None and not 0 < handle <= self._last_handle:

@@ -32,14 +32,23 @@ class Wire(Protocol):
 
 
 class _Room:
-    """Seats that games take: a player's, or a tournament's games in flight."""
+    """Seats that games take: a player's, or a tournament's games in flight.
 
-    __slots__ = ("queue", "taken")
+    Whenever nothing is being settled, slots wait only where there is no seat for them. So whoever gives a seat free,
+    or finds no use for one that was offered, offers it to the next in line.
+    """
+
+    __slots__ = ("taken", "timed", "untimed")
 
     def __init__(self) -> None:
         self.taken = 0
-        self.queue: list[_Waiting] = []
-        """Slots that wait for a seat here; a heap."""
+        # Two heaps of slots that wait for a seat here: a player may have seats for untimed games, but none for timed.
+        self.timed: list[_Waiting] = []
+        self.untimed: list[_Waiting] = []
+
+    def line(self, conditions: Conditions) -> list[_Waiting]:
+        """Where slots under these conditions wait."""
+        return self.timed if conditions.time.timed else self.untimed
 
 
 class Seated(Player):
@@ -107,7 +116,7 @@ class Referee:
 
         self._queue = kept(self._queue)
         for room in (*self._tournaments.values(), *(player.room for player in self._players.values())):
-            room.queue = kept(room.queue)
+            room.timed, room.untimed = kept(room.timed), kept(room.untimed)
         self._queued.pop(tournament, None)
 
     def abandon(self, tournament: int | None = None) -> None:
@@ -180,30 +189,38 @@ class Referee:
                 self._report(finished)
             self._begin()
             self._on_progress()
-        elif self._queue:
-            self._begin()
-        touched = arbiter.touched
-        for player in cast("set[Seated]", touched):
-            if player.wire is not None:
-                player.wire.wake()
-        touched.clear()
+        elif self._queue and self._begin():
+            self._on_progress()
+        if arbiter.touched:
+            # A wire that is woken may answer at once and so come back here.
+            touched, arbiter.touched = arbiter.touched, set()
+            for player in cast("set[Seated]", touched):
+                if player.wire is not None:
+                    player.wire.wake()
 
     def _leave(self, game: Game) -> None:
         tournament = self._tournaments[game.unit.conditions.tournament]
         first, second = cast("tuple[Seated, Seated]", game.players)
         for room in (tournament, first.room, second.room):
             room.taken -= 1
-            if room.queue:
-                heappush(self._queue, heappop(room.queue))
+            if room.untimed:
+                heappush(self._queue, heappop(room.untimed))
+            if room.timed:
+                heappush(self._queue, heappop(room.timed))
 
     def _reconsider(self, room: _Room) -> None:
-        for waiting in room.queue:
-            heappush(self._queue, waiting)
-        room.queue.clear()
+        for line in (room.timed, room.untimed):
+            for waiting in line:
+                heappush(self._queue, waiting)
+            line.clear()
 
-    def _begin(self) -> None:
-        """Starts every slot of the queue that finds room; the others wait where they found none."""
+    def _begin(self) -> bool:
+        """Starts every slot of the queue that finds room; the others wait where they found none.
+
+        Returns whether any game began.
+        """
         queue = self._queue
+        began = False
         while queue and self._starting:
             waiting = heappop(queue)
             _, slot, unit = waiting
@@ -212,25 +229,31 @@ class Referee:
             second = self.player(conditions.players[slot.second])
             tournament = self._tournaments[conditions.tournament]
             if tournament.taken >= conditions.concurrency:
-                heappush(tournament.queue, waiting)
+                heappush(tournament.line(conditions), waiting)
+                self._pass_on(first.room, _capacity(first, conditions), conditions)
+                self._pass_on(second.room, _capacity(second, conditions), conditions)
             elif first.room.taken >= _capacity(first, conditions):
-                heappush(first.room.queue, waiting)
-                self._pass_on(tournament)
+                heappush(first.room.line(conditions), waiting)
+                self._pass_on(tournament, conditions.concurrency, conditions)
+                self._pass_on(second.room, _capacity(second, conditions), conditions)
             elif second.room.taken >= _capacity(second, conditions):
-                heappush(second.room.queue, waiting)
-                self._pass_on(tournament)
-                self._pass_on(first.room)
+                heappush(second.room.line(conditions), waiting)
+                self._pass_on(tournament, conditions.concurrency, conditions)
+                self._pass_on(first.room, _capacity(first, conditions), conditions)
             else:
                 tournament.taken += 1
                 first.room.taken += 1
                 second.room.taken += 1
                 self._queued[conditions.tournament] -= 1
                 self.arbiter.start(unit, slot, first, second)
+                began = True
+        return began
 
-    def _pass_on(self, room: _Room) -> None:
-        """A seat that was offered here and not taken is offered to the next in line."""
-        if room.queue:
-            heappush(self._queue, heappop(room.queue))
+    def _pass_on(self, room: _Room, seats: int, conditions: Conditions) -> None:
+        """A slot under these conditions makes no use of a seat here: the next in line may."""
+        line = room.line(conditions)
+        if line and room.taken < seats:
+            heappush(self._queue, heappop(line))
 
 
 def _capacity(player: Seated, conditions: Conditions) -> int:

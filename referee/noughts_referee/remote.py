@@ -6,6 +6,7 @@ away, and it watches the limits of timed games.
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import grpc
@@ -71,7 +72,15 @@ class _Stream:
     heartbeat: int = 0
     heartbeat_due: bool = False
     complaints: int = 0
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
     closed: StreamClosed | None = None
+    """Set once: nothing that the bot sends afterwards counts."""
+
+    def close(self, closed: StreamClosed) -> None:
+        """Ends the stream; a second reason changes nothing."""
+        if self.closed is None:
+            self.closed = closed
+            self.closing.set()
 
 
 class RemoteWire:
@@ -81,12 +90,16 @@ class RemoteWire:
         self.player = player
         self.capacity_timed = 0
         self.capacity_untimed = 0
+        self.on_presence: Callable[[], None] = lambda: None
+        """Called when the bot has come or gone."""
         self._referee = referee
         self._settings = settings
         self._counts = counts
         self._stream: _Stream | None = None
         self._asked: dict[int, int] = {}
         """When the last question of each running game was written, in monotonic microseconds."""
+        self._resent: set[int] = set()
+        """Games in the outbox whose question was written to an earlier stream: its clock runs."""
         self._limits = _Limits(self)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
@@ -110,8 +123,7 @@ class RemoteWire:
     def close(self, closed: StreamClosed) -> None:
         """Ends the bot's stream, if it has one, and says why."""
         if self._stream is not None:
-            self._stream.closed = closed
-            self._stream.wakeup.set()
+            self._stream.close(closed)
 
     def dismiss(self, termination: Termination = Termination.DISCONNECTED) -> None:
         """The bot will not come back: it loses its running games at once."""
@@ -129,20 +141,19 @@ class RemoteWire:
 
         The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
         """
-        self.close(
-            StreamClosed(
-                grpc.StatusCode.ABORTED,
-                "SESSION_REPLACED",
-                f"{welcome.bot} logged in again elsewhere: got a newer session, expected only one; stop one of them",
-                bot=welcome.bot,
-            )
-        )
-        stream = _Stream(context, last_read=time.monotonic())
         await context.write(pb.PlayResponse(welcome=welcome))
+        # From here to the new stream's first frame nothing waits: of two streams the older never gets what is meant
+        # for the newer, however many log in at once.
+        self.close(_session_replaced(welcome.bot))
+        stream = _Stream(context, last_read=time.monotonic())
         self._attach(stream, max_games)
         try:
             async with asyncio.TaskGroup() as tasks:
-                others = [tasks.create_task(self._write(stream)), tasks.create_task(self._beat(stream))]
+                others = [
+                    tasks.create_task(self._write(stream)),
+                    tasks.create_task(self._beat(stream)),
+                    tasks.create_task(_until_closed(stream)),
+                ]
                 await self._read(stream)
                 for other in others:
                     other.cancel()
@@ -150,6 +161,8 @@ class RemoteWire:
             raise group.exceptions[0] from None
         finally:
             self._detach(stream)
+        if stream.closed is not None:
+            raise stream.closed
 
     # A stream comes and goes.
 
@@ -160,10 +173,14 @@ class RemoteWire:
         if self._grace is not None:
             self._grace.cancel()
             self._grace = None
-        # Questions still in the outbox were never written: their clock has not begun. The others' runs on.
-        for game in self.player.outbox.turn_game:
-            self._asked.pop(game, None)
-        self._referee.joined(self.player, self)
+        # Questions still in the outbox were never written, unless they wait there to be sent again: their clock has
+        # not begun. The others' runs on.
+        player = self.player
+        unasked = set(player.outbox.turn_game) - self._resent
+        self._asked = {game: at for game, at in self._asked.items() if game in player.games and game not in unasked}
+        self._referee.joined(player, self)
+        self._resent = {game for game in player.outbox.turn_game if game in self._asked}
+        self.on_presence()
 
     def _detach(self, stream: _Stream) -> None:
         if self._stream is not stream:
@@ -174,6 +191,7 @@ class RemoteWire:
             self._lingering.cancel()
             self._lingering = None
         self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
+        self.on_presence()
 
     # Up: the bot's answers.
 
@@ -183,13 +201,15 @@ class RemoteWire:
             if request is grpc.aio.EOF:
                 return
             assert isinstance(request, pb.PlayRequest)
+            if stream.closed is not None:
+                raise stream.closed
             now = _microseconds()
             stream.last_read = now / 1e6
             self._counts.frames_up += 1
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
                 stream.wakeup.set()
-            if request.moves.game:
+            if request.HasField("moves"):
                 self._take(stream, request.moves, now)
 
     def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
@@ -230,7 +250,7 @@ class RemoteWire:
             await stream.wakeup.wait()
             stream.wakeup.clear()
             if stream.closed is not None:
-                raise stream.closed
+                return
             frame = self._compose(stream)
             if frame is not None:
                 self._counts.frames_down += 1
@@ -266,12 +286,10 @@ class RemoteWire:
         games = outbox.turn_game
         if games:
             now = _microseconds()
-            if outbox.starts:
-                # Games sent again keep the time of their question.
-                for game in games:
-                    asked.setdefault(game, now)
-                resent = {start.handle for start in outbox.starts}
+            resent = self._resent
+            if resent:
                 asked.update((game, now) for game in games if game not in resent)
+                self._resent = set()
             else:
                 asked.update(dict.fromkeys(games, now))
             turns_columns(frame.turns, player, outbox)
@@ -281,6 +299,7 @@ class RemoteWire:
             ends_columns(frame.ends, outbox.ends)
             for ended in outbox.ends:
                 asked.pop(ended.handle, None)
+            self._limits.forget(outbox.ends)
 
     def _linger_over(self) -> None:
         self._lingering = None
@@ -289,17 +308,29 @@ class RemoteWire:
             self._stream.wakeup.set()
 
     async def _beat(self, stream: _Stream) -> None:
-        """Sends a heartbeat when the bot has been quiet, and gives an idle bot up that does not echo.
+        """Sends a heartbeat when the bot has been quiet, and gives an idle bot up that does not echo or acknowledge.
 
         A bot that owes an answer is judged by its clock, not by its silence: it may be thinking.
         """
         period = self._settings.heartbeat
+        stuck_at = stuck_for = 0
         while True:
             await asyncio.sleep(period)
+            owes = self._owes_answers()
+            # Without an acknowledgement nothing is asked any more, and no clock runs.
+            stuck = stream.frame > stream.done_through and not owes
+            stuck_for = stuck_for + 1 if stuck and stuck_at == stream.frame else 0
+            stuck_at = stream.frame
+            if stuck_for >= _HEARTBEATS_MISSED:
+                raise StreamClosed(
+                    grpc.StatusCode.DEADLINE_EXCEEDED,
+                    "FRAME_NOT_ACKNOWLEDGED",
+                    f"frame {stream.frame}: got done_through {stream.done_through} for {stuck_for * period:.0f} s, "
+                    f"expected {stream.frame}; log in again",
+                )
             quiet = time.monotonic() - stream.last_read
             if quiet < period:
                 continue
-            owes = any(game.mover is self.player for game in self.player.games.values())
             if quiet > period * _HEARTBEATS_MISSED and not owes:
                 raise StreamClosed(
                     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -308,6 +339,19 @@ class RemoteWire:
                 )
             stream.heartbeat_due = True
             stream.wakeup.set()
+
+    def _owes_answers(self) -> bool:
+        """Whether the bot has been asked something: a question that waits in the outbox does not count."""
+        player = self.player
+        waiting = set(player.outbox.turn_game)
+        return any(game.mover is player and handle not in waiting for handle, game in player.games.items())
+
+
+async def _until_closed(stream: _Stream) -> None:
+    """Ends the stream's tasks when it is closed, also those that wait for a bot which does not read."""
+    await stream.closing.wait()
+    assert stream.closed is not None
+    raise stream.closed
 
 
 class _Limits:
@@ -336,6 +380,12 @@ class _Limits:
                 if game in deadlines and deadlines[game][1] == ply:
                     del deadlines[game]
 
+    def forget(self, games: list[Game]) -> None:
+        """These games are over."""
+        if self._deadlines:
+            for game in games:
+                self._deadlines.pop(game.handle, None)
+
     def _watch(self) -> None:
         if not self._deadlines:
             return
@@ -361,6 +411,15 @@ class _Limits:
 
 def _microseconds() -> int:
     return time.monotonic_ns() // 1000
+
+
+def _session_replaced(bot: str) -> StreamClosed:
+    return StreamClosed(
+        grpc.StatusCode.ABORTED,
+        "SESSION_REPLACED",
+        f"{bot} logged in again elsewhere: got a newer session, expected only one; stop one of them",
+        bot=bot,
+    )
 
 
 def _status(code: grpc.StatusCode, reason: str, message: str, metadata: dict[str, str]) -> Status:

@@ -3,8 +3,8 @@
 The print has lost every index in square brackets and the word `if`. What is left of `check` is its eight groups
 and the 24 values of k in their order. A group asks `if (x[a] == n)` once and inside it, line by line,
 `if ((x[b] == n) && (x[c] == 0)) k = c`. Two cells of a line determine the third, and the 24 pairs of cells that
-lie on a common line have to be used once each: the groups can then belong to the cells 0 to 7 in one way only
-(`tests/bots/test_oracle.py` goes through all of them), and a and k give b.
+lie on a common line have to be used once each: the groups then ask the same questions in the same order however
+they are given to cells (`test_oracle.py` goes through all ways), and with the cells 0 to 7 a and k give b.
 """
 
 from .boards import LINES, Considered, check_question, fair_lot, free_cells

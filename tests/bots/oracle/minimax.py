@@ -28,9 +28,9 @@ def _minimax_003(new_board: str, player: str, ai_player: str) -> int:
     # In this order: with lines of both marks on the board the human has won.
     if has_line(new_board, hu_player):
         return -10
-    elif has_line(new_board, ai_player):
+    if has_line(new_board, ai_player):
         return 10
-    elif len(avail_spots) == 0:
+    if len(avail_spots) == 0:
         return 0
     moves = []
     for spot in avail_spots:
@@ -58,23 +58,23 @@ def board_evaluate(board: str, maximizer: str) -> int:
         if board[3 * row] == board[3 * row + 1] and board[3 * row + 1] == board[3 * row + 2]:
             if board[3 * row] == maximizer:
                 return +10
-            elif board[3 * row] == minimizer:
+            if board[3 * row] == minimizer:
                 return -10
     for col in range(3):
         if board[col] == board[3 + col] and board[3 + col] == board[6 + col]:
             if board[col] == maximizer:
                 return +10
-            elif board[col] == minimizer:
+            if board[col] == minimizer:
                 return -10
     if board[0] == board[4] and board[4] == board[8]:
         if board[0] == maximizer:
             return +10
-        elif board[0] == minimizer:
+        if board[0] == minimizer:
             return -10
     if board[2] == board[4] and board[4] == board[6]:
         if board[2] == maximizer:
             return +10
-        elif board[2] == minimizer:
+        if board[2] == minimizer:
             return -10
     return 0
 
@@ -99,11 +99,10 @@ def _minimax_001(board: str, depth: int, is_max: bool, maximizer: str) -> int:
         for cell in free_cells(board):
             best = max(best, minimax_001(put(board, cell, maximizer), depth + 1, not is_max, maximizer))
         return best
-    else:
-        best = 1000
-        for cell in free_cells(board):
-            best = min(best, minimax_001(put(board, cell, other(maximizer)), depth + 1, not is_max, maximizer))
-        return best
+    best = 1000
+    for cell in free_cells(board):
+        best = min(best, minimax_001(put(board, cell, other(maximizer)), depth + 1, not is_max, maximizer))
+    return best
 
 
 def consider(board: str, me: str, faster: bool = False) -> Considered:

@@ -13,9 +13,7 @@ def fin_of_the_article(pos: list[int]) -> int:
     return fin(pos)[0]
 
 
-def next_step(
-    pos: list[int], i: int, fig: int, wlo: int, glub: int, memory: Memory | None, ending: Ending
-) -> int:
+def next_step(pos: list[int], i: int, fig: int, wlo: int, glub: int, memory: Memory | None, ending: Ending) -> int:
     """The rating of the move of `fig` to cell i. Without a memory this is the plain recursion of the article.
 
     The memory changes no answer. What follows the first three statements reads the position, `fig` and `wlo` and
@@ -34,9 +32,7 @@ def next_step(
     return memory[key]
 
 
-def _after_the_move(
-    pos: list[int], fig: int, wlo: int, glub: int, memory: Memory | None, ending: Ending
-) -> int:
+def _after_the_move(pos: list[int], fig: int, wlo: int, glub: int, memory: Memory | None, ending: Ending) -> int:
     """The rest of `NextStep`, from `Result:=Fin(pos) shl 3` on.
 
     Lines of both marks make Fin 5 and this 40, above the 32 of a win: nothing in the article forbids it, and the

@@ -1,0 +1,114 @@
+"""How many plies a second a whole server makes: two bot processes, clocks, persistence and Elo on.
+
+    python benchmarks/throughput.py [--flights 1,8,64,256,1024,4096] [--rounds 5] [--seconds 2]
+
+Each round runs, one after the other, a bare grpc.aio ping-pong, a bare echo of frames of the same size, and the
+server at that number of games in flight; each in fresh processes. Prints medians, and the plies that are made in the
+time of one ping-pong: a ratio that says more than a figure of this machine.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from noughts_bots.specs import parse_spec
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import parse_variant
+from noughts_server.local import LocalPlan, LocalStop, LocalProgress, play_locally
+
+_HERE = Path(__file__).parent
+_WARM_SECONDS = 1.0
+_MORE_THAN_ENOUGH = 5_000_000
+
+
+async def _measure(flight: int, seconds: float, variant: str, specs: str) -> dict[str, float]:
+    """One run of the server; its own process, so that the peak of memory is its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "noughts.sqlite"
+        plan = LocalPlan(
+            specs=tuple(parse_spec(spec) for spec in specs.split()),
+            variant=parse_variant(variant),
+            time=TimeControl(),
+            games_per_pair=_MORE_THAN_ENOUGH,
+            concurrency=flight,
+            seed=1,
+            database=f"sqlite:///{database}",
+        )
+        stop = LocalStop()
+        samples: list[tuple[float, int]] = []
+
+        def sample(progress: LocalProgress) -> None:
+            if progress.plies:
+                now = time.perf_counter()
+                samples.append((now, progress.plies))
+                if now - samples[0][0] > _WARM_SECONDS + seconds:
+                    stop.finish()
+
+        outcome = await play_locally(plan, on_progress=sample, stop=stop)
+        warm = next(entry for entry in samples if entry[0] - samples[0][0] >= _WARM_SECONDS)
+        last = next(entry for entry in samples if entry[0] - samples[0][0] > _WARM_SECONDS + seconds)
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+        return {
+            "plies": (last[1] - warm[1]) / (last[0] - warm[0]),
+            "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "bytes": size / max(1, outcome.games),
+            "games": outcome.games,
+        }
+
+
+def _run(*arguments: str) -> dict[str, float]:
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=120, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{arguments} failed:\n{done.stderr}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--flights", default="1,8,64,256,1024,4096")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--variant", default="tictactoe")
+    parser.add_argument("--specs", default="random random")
+    parser.add_argument("--one", type=int, help="measure the server once at this flight, print JSON")
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(asyncio.run(_measure(options.one, options.seconds, options.variant, options.specs))))
+        return
+    flights = [int(flight) for flight in options.flights.split(",")]
+    print(f"{'in flight':>9} {'plies/s':>10} {'ping-pongs/s':>12} {'plies per':>10} {'time per ply':>13} "
+          f"{'of a bare':>10} {'peak':>8} {'bytes a':>8}")  # fmt: skip
+    print(f"{'':>9} {'':>10} {'':>12} {'ping-pong':>10} {'in ping-pongs':>13} {'echo':>10} {'MiB':>8} {'game':>8}")
+    for flight in flights:
+        rounds = [_round(flight, options) for _ in range(options.rounds)]
+        plies, bare, ratio, echo, memory, size = (statistics.median(column) for column in zip(*rounds, strict=True))
+        print(
+            f"{flight:>9,} {plies:>10,.0f} {bare:>12,.0f} {ratio:>10.1f} {1 / ratio:>13.2f} {echo:>10.0%} "
+            f"{memory:>8.0f} {size:>8.0f}",
+            flush=True,
+        )
+
+
+def _round(flight: int, options: argparse.Namespace) -> tuple[float, ...]:
+    bare = _run(str(_HERE / "bare.py"), "pingpong")["per_second"]
+    echo = _run(str(_HERE / "bare.py"), "echo", "--flight", str(flight))["per_second"]
+    ours = _run(
+        __file__, "--one", str(flight), "--seconds", str(options.seconds), "--variant", options.variant,
+        "--specs", options.specs,
+    )  # fmt: skip
+    return ours["plies"], bare, ours["plies"] / bare, ours["plies"] / echo, ours["memory"], ours["bytes"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""A process that is one reference bot: `python -m noughts_bots.host SPEC`, address and ticket in the environment.
+
+This is what `noughts match` and its like start for each of their specs.
+"""
+
+import ctypes
+import gc
+import os
+import signal
+import sys
+
+from noughts_bots.bot import Bot
+from noughts_bots.session import BotRefused, Login, run
+from noughts_bots.specs import BotSpec, make_bot, parse_spec
+from noughts_referee.rules import Position
+
+SERVER_VARIABLE = "NOUGHTS_SERVER"
+TICKET_VARIABLE = "NOUGHTS_TICKET"
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
+class SpecBot(Bot):
+    """A reference bot for whatever variant is played: makes one bot for each variant it meets."""
+
+    def __init__(self, spec: BotSpec, *, max_games: int = 0) -> None:
+        self.spec = spec
+        self.max_games = max_games
+        self._bots: dict[str, Bot] = {}
+
+    def choose(self, position: Position) -> int:
+        bot = self._bots.get(position.variant.name)
+        if bot is None:
+            bot = self._bots[position.variant.name] = make_bot(self.spec, position.variant)
+        return bot.choose(position)  # type: ignore[return-value]  # reference bots do not await
+
+
+def tune_collector() -> None:
+    """Lets the cycle collector look less often: a frame brings thousands of objects, and none is part of a cycle."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+
+
+def die_with_parent() -> None:
+    """Asks Linux to end this process when its parent ends, however that happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() == 1 and os.environ.get(_PARENT_VARIABLE) not in (None, "1"):
+            sys.exit("the parent has gone already")
+
+
+_PARENT_VARIABLE = "NOUGHTS_PARENT"
+
+
+def main(arguments: list[str]) -> int:
+    """Plays as `arguments[0]` (a spec) until the server ends the session; `arguments[1]` is the number of games at once."""
+    die_with_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    spec = parse_spec(arguments[0])
+    bot = SpecBot(spec, max_games=int(arguments[1]))
+    login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
+    tune_collector()
+    try:
+        run(bot, login)
+    except BotRefused as error:
+        print(error, file=sys.stderr)  # noqa: T201  # whoever started this process reads it
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,118 @@
+"""Calls to a server: channel, token, deadline, pages, and what its errors mean."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import grpc
+from google.rpc.error_details_pb2 import ErrorInfo
+from grpc_status import rpc_status
+
+from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
+from noughts_proto.v1 import bots_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, tournaments_pb2_grpc
+from noughts_server.cli import options
+from noughts_server.cli.problems import Problem
+
+DEADLINE_SECONDS = 10.0
+_LARGEST_PAGE = 1_000
+
+
+class _PagedResponse(Protocol):
+    @property
+    def next_page_token(self) -> str: ...
+
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+Paged = TypeVar("Paged", bound=_PagedResponse)
+Item = TypeVar("Item")
+
+
+class CallFailed(Problem):
+    """A call that failed, with the address that was called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The stubs of one server, and the caller's token."""
+
+    address: str
+    token: str
+    tournaments: tournaments_pb2_grpc.TournamentServiceStub
+    games: games_pb2_grpc.GameServiceStub
+    bots: bots_pb2_grpc.BotServiceStub
+    leaderboards: leaderboards_pb2_grpc.LeaderboardServiceStub
+
+    def call(self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
+        """The method's answer. Raises CallFailed."""
+        metadata = ((TOKEN_KEY, f"Bearer {self.token}"),) if self.token else ()
+        try:
+            return method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
+        except grpc.RpcError as error:
+            problem = explain_call(error, self.address)
+            raise CallFailed(problem.message, problem.hint) from error
+
+    def pages(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
+        request: Any,
+        items: Callable[[Paged], "Iterator[Item]"],
+        limit: int,
+    ) -> list[Item]:
+        """The first `limit` items of a list, from as many pages as that takes."""
+        found: list[Item] = []
+        while True:
+            request.page_size = min(limit - len(found), _LARGEST_PAGE)
+            page = self.call(method, request)
+            found.extend(items(page))
+            if not page.next_page_token or len(found) >= limit:
+                return found[:limit]
+            request.page_token = page.next_page_token
+
+
+@contextmanager
+def connected(server: str | None, token: str | None = None, token_file: Path | None = None) -> Iterator[Client]:
+    """A client of the server that the options name."""
+    address, secret = options.read_server(server), options.read_token(token, token_file)
+    with grpc.insecure_channel(address, options=CLIENT_OPTIONS) as channel:
+        yield Client(
+            address,
+            secret,
+            tournaments_pb2_grpc.TournamentServiceStub(channel),
+            games_pb2_grpc.GameServiceStub(channel),
+            bots_pb2_grpc.BotServiceStub(channel),
+            leaderboards_pb2_grpc.LeaderboardServiceStub(channel),
+        )
+
+
+def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
+    """A failed call in words: the server's own where it gave some."""
+    server = f"server {address}" if address else "the server"
+    code = error.code() if isinstance(error, grpc.Call) else grpc.StatusCode.UNKNOWN
+    details = (error.details() if isinstance(error, grpc.Call) else "") or code.name
+    info = _error_info(error)
+    if info is not None:
+        return Problem(details, info.metadata.get("hint", ""))
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return Problem(f"{server} cannot be reached: {details}", "Is it running (noughts serve)? Look at --server.")
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return Problem(f"{server} did not answer within {DEADLINE_SECONDS:.0f} s", "Try again, or look at its log.")
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return Problem(f"{server} does not know this call", "Is it a Noughts server of this version?")
+    return Problem(f"{server}: {details} ({code.name})")
+
+
+def _error_info(error: grpc.RpcError) -> ErrorInfo | None:
+    if not isinstance(error, grpc.Call):
+        return None
+    try:
+        status = rpc_status.from_call(error)
+    except ValueError:  # details that contradict the call's own status: not from our server
+        return None
+    for detail in status.details if status is not None else ():
+        info = ErrorInfo()
+        if detail.Unpack(info):
+            return info
+    return None

@@ -1,0 +1,22 @@
+"""Commands that work on the database itself."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from noughts_server.cli.local_run import run_loop
+from noughts_server.store.database import Store, default_database_url
+
+Returned = TypeVar("Returned")
+
+
+def in_database(url: str | None, work: Callable[[Store], Awaitable[Returned]]) -> Returned:
+    """What `work` makes of the database at `url`, or of this user's default one."""
+
+    async def opened() -> Returned:
+        store = await Store.open(url or default_database_url())
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return run_loop(opened())

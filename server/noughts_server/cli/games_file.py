@@ -1,0 +1,73 @@
+"""The file of games that `-o` asks for: a game a line, there as a whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from noughts_server.cli.output import compact_json
+
+if TYPE_CHECKING:
+    from noughts_server.store.games import ExportedGame
+
+
+class GamesFile:
+    """Writes next to its target and takes the target's name at the end of the `with` block, if games were written.
+
+    A target that is no ordinary file (a pipe, a device) is written directly.
+    """
+
+    def __init__(self, target: Path, *, times: bool = False) -> None:
+        self._target = Path(os.path.realpath(target))
+        self._times = times
+        self._direct = self._target.exists() and not self._target.is_file()
+        self._path = self._target
+        if not self._direct:
+            self._path = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.tmp")
+        # Opened now: whoever cannot write here learns it before an hour of games, not after it.
+        try:
+            self._file = open(self._path, "w", encoding="ascii", newline="\n")  # noqa: SIM115  # closed in __exit__
+        except OSError as error:
+            error.filename = str(target)
+            raise
+        self._complete = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        if self._direct:
+            return
+        if self._complete and kind is None:
+            self._path.replace(self._target)
+        else:
+            self._path.unlink(missing_ok=True)
+
+    def write(self, games: "Iterable[ExportedGame]") -> None:
+        """Writes all games and makes sure that they are on the disk."""
+        for game in games:
+            self._file.write(compact_json(_line(game, times=self._times)) + "\n")
+        self._file.flush()
+        if not self._direct:
+            os.fsync(self._file.fileno())
+        self._complete = True
+
+
+def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
+    line = {
+        "variant": game.variant,
+        "first": game.first,
+        "second": game.second,
+        "seed": game.seed,
+        "moves": game.moves,
+        "result": game.result,
+        "termination": game.termination,
+    }
+    if times:
+        line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]
+    return line

@@ -1,0 +1,305 @@
+"""`match`, `demo` and `tournament run`: everything on this machine, ended by itself."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command
+from noughts_server.cli.crosstable import Crosstable, Score
+from noughts_server.cli.output import Format
+from noughts_server.cli.problems import UsageProblem
+from noughts_server.cli.standings import standings_document, standings_table
+
+if TYPE_CHECKING:
+    from noughts_server.local import LocalOutcome, LocalPlan
+
+_DEMO_SPECS = (
+    "random",
+    "pascal:level=0",
+    "pascal:level=1",
+    *(f"nextstep:depth={depth}" for depth in range(1, 10)),
+    "minimax",
+    "three-stage",
+)
+_DEMO_GAMES_IN_FLIGHT = 256
+_LARGEST_GAMES = 100_000_000
+
+SpecArgument = Annotated[
+    list[str], typer.Argument(metavar="SPEC...", help="Bots, e.g. `random`, `nextstep:depth=3`, `Old=minimax`.")
+]
+FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
+SecondArgument = Annotated[str, typer.Argument(metavar="B", help="Its opponent.")]
+PerPairOption = Annotated[
+    int, typer.Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")
+]
+MatchGamesOption = Annotated[
+    int,
+    typer.Option(
+        "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
+    ),
+]
+ScheduleOption = Annotated[
+    str, typer.Option("--schedule", metavar="KIND", help="`round-robin`: everyone against everyone.")
+]
+
+
+def register_local(app: typer.Typer, tournament: typer.Typer) -> None:
+    """Adds the commands to `noughts` and to `noughts tournament`."""
+    panel = "On this machine"
+    command(app, "demo", "noughts demo", panel=panel)(demo)
+    command(
+        app, "match", "noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", panel=panel
+    )(match)
+    command(
+        tournament,
+        "run",
+        "noughts tournament run random three-stage minimax --games 10 --seed 1",
+        "noughts tournament run random nextstep:depth=3 --variant mnk:5,5,4 -o games.jsonl",
+    )(run)
+
+
+def demo(
+    games: PerPairOption = 2,
+    seed: options.SeedOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
+
+    JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
+    """
+    plan = _plan(list(_DEMO_SPECS), games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT, title="Demo")
+    if output_format is Format.TEXT:
+        output.note(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
+    _run_tournament(plan, output_format, hint=_DEMO_HINT)
+
+
+_DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200 --concurrency 64"
+
+
+def match(
+    a: FirstArgument,
+    b: SecondArgument,
+    variant: options.VariantOption = "tictactoe",
+    games: MatchGamesOption = 2,
+    concurrency: options.ConcurrencyOption = 1,
+    seed: options.SeedOption = None,
+    time: options.TimeOption = "none",
+    margin: options.MarginOption = "50ms",
+    database: options.DatabaseOption = None,
+    games_file: options.GamesFileOption = None,
+    times: options.TimesOption = False,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays A against B and estimates the difference in Elo.
+
+    JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
+    "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
+    """
+    _check_times(games_file, times)
+    from noughts_bots.specs import unique_labels
+    from noughts_server.cli.local_run import leave_if_interrupted, play
+
+    plan = _plan(
+        [a, b],
+        variant=variant,
+        games=games,
+        concurrency=concurrency,
+        seed=seed,
+        time=time,
+        margin=margin,
+        database=database,
+        title=f"{a} - {b}",
+    )
+    outcome = play(plan, output=games_file, times=times)
+    first, second = unique_labels(plan.specs)
+    document = _match_document(plan, outcome, first, second)
+    if output_format is Format.JSON:
+        output.print_json(document)
+    else:
+        _print_match(document, first, second)
+    leave_if_interrupted(outcome)
+
+
+def run(
+    specs: SpecArgument,
+    schedule: ScheduleOption = "round-robin",
+    variant: options.VariantOption = "tictactoe",
+    games: PerPairOption = 2,
+    concurrency: options.ConcurrencyOption = 1,
+    seed: options.SeedOption = None,
+    time: options.TimeOption = "none",
+    margin: options.MarginOption = "50ms",
+    database: options.DatabaseOption = None,
+    games_file: options.GamesFileOption = None,
+    times: options.TimesOption = False,
+    title: Annotated[str, typer.Option("--title", help="For people.")] = "",
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays a tournament of reference bots on this machine, each a process of its own.
+
+    JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating"}], "crosstable": {"labels",
+    "cells"}, "variant", "seed", "terminations"}. cells.A.B is A's score against B: {"wins", "draws", "losses",
+    "first": {...}, "second": {...}}, the last two for the games that A and that B began.
+    """
+    if schedule != "round-robin":
+        raise UsageProblem(f"--schedule {schedule!r}: expected `round-robin`")
+    if len(specs) < 2:
+        raise UsageProblem(
+            f"SPEC: got one bot ({specs[0]}), expected at least two",
+            "`noughts bot list` shows the reference bots.",
+        )
+    _check_times(games_file, times)
+    plan = _plan(
+        specs,
+        variant=variant,
+        games=games,
+        concurrency=concurrency,
+        seed=seed,
+        time=time,
+        margin=margin,
+        database=database,
+        title=title,
+    )
+    _run_tournament(plan, output_format, games_file, times=times)
+
+
+def _check_times(games_file: object, times: bool) -> None:
+    if times and games_file is None:
+        raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
+
+
+def _plan(
+    specs: list[str],
+    *,
+    games: int,
+    concurrency: int,
+    seed: int | None,
+    variant: str = "tictactoe",
+    time: str = "none",
+    margin: str = "50ms",
+    database: str | None = None,
+    title: str = "",
+) -> "LocalPlan":
+    # Read before the server's parts are loaded: a slip of the pen is answered at once.
+    read_specs, read_variant = options.read_specs(specs), options.read_variant(variant)
+    read_time, read_margin = options.read_time(time), options.read_margin(margin)
+    _check_playable(read_specs, read_variant)
+    from noughts_server.local import LocalPlan
+
+    return LocalPlan(
+        specs=read_specs,
+        variant=read_variant,
+        time=read_time,
+        games_per_pair=games,
+        concurrency=concurrency,
+        seed=options.read_seed(seed),
+        margin_us=read_margin,
+        database=database,
+        title=title,
+    )
+
+
+def _check_playable(specs: "tuple[Any, ...]", variant: Any) -> None:
+    """Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them."""
+    from noughts_bots.specs import make_bot
+
+    for spec in specs:
+        make_bot(spec, variant)
+
+
+def _run_tournament(
+    plan: "LocalPlan",
+    output_format: Format,
+    games_file: Any = None,
+    *,
+    times: bool = False,
+    hint: str = "",
+) -> None:
+    from noughts_server.cli.local_run import leave_if_interrupted, play
+
+    outcome = play(plan, output=games_file, times=times)
+    if output_format is Format.JSON:
+        output.print_json(_tournament_document(plan, outcome))
+    else:
+        _print_tournament(plan, outcome, hint)
+    leave_if_interrupted(outcome)
+
+
+def _crosstable(outcome: "LocalOutcome") -> Crosstable:
+    return Crosstable((row.label for row in outcome.standings), outcome.pairs)
+
+
+def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
+    return {
+        "games": outcome.games,
+        "standings": standings_document(outcome.standings),
+        "crosstable": _crosstable(outcome).document(),
+        "variant": plan.variant.name,
+        "seed": plan.seed,
+        "terminations": outcome.terminations,
+    }
+
+
+def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> None:
+    console = output.stdout()
+    console.print(f"{plan.title or 'Round robin'}: {plan.variant.name}, seed {plan.seed}", style="bold")
+    console.print()
+    console.print("Crosstable: points of each row against each column", style="bold")
+    console.print(_crosstable(outcome).table(console))
+    console.print()
+    console.print(standings_table(outcome.standings, title="Leaderboard"))
+    console.print()
+    console.print(_terminations_line(outcome.games, outcome.terminations))
+    if hint:
+        console.print(hint)
+
+
+def _match_document(plan: "LocalPlan", outcome: "LocalOutcome", first: str, second: str) -> dict[str, Any]:
+    from noughts_server.ratings import elo_estimate
+
+    scores = Crosstable((first, second), outcome.pairs)
+    total = scores.total(first, second)
+    value, error95, los = elo_estimate(total.wins, total.draws, total.losses)
+    return {
+        "games": outcome.games,
+        "variant": plan.variant.name,
+        "seed": plan.seed,
+        "a": total.document(),
+        "b": total.mirrored.document(),
+        "a_first": scores.first(first, second).document(),
+        "a_second": scores.second(first, second).document(),
+        "terminations": outcome.terminations,
+        "elo": {"value": value, "error95": error95, "los": los},
+    }
+
+
+def _print_match(document: dict[str, Any], first: str, second: str) -> None:
+    console = output.stdout()
+    title = f"{first} - {second}: {document['variant']}, seed {document['seed']}"
+    rows = [
+        _match_row(name, Score(**document[key]))
+        for name, key in ((first, "a"), ("  moving first", "a_first"), ("  moving second", "a_second"), (second, "b"))
+    ]
+    columns = ("bot", ">points", ">wins", ">draws", ">losses")
+    console.print(output.table(columns, rows, title=title))
+    console.print()
+    console.print(_terminations_line(document["games"], document["terminations"]))
+    console.print(_elo_line(first, **document["elo"]))
+
+
+def _match_row(name: str, score: Score) -> tuple[object, ...]:
+    return name, output.points(score.points), score.wins, score.draws, score.losses
+
+
+def _terminations_line(games: int, terminations: dict[str, int]) -> str:
+    endings = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in terminations.items())
+    return f"{output.count(games, 'game')}: {endings}" if endings else "No games."
+
+
+def _elo_line(first: str, value: float | None, error95: float | None, los: float | None) -> str:
+    if value is None:
+        return "Elo difference: none can be estimated from this score."
+    error = "" if error95 is None else f" ± {error95:.0f} (95 %)"
+    superiority = "" if los is None else f", {first} is the stronger with a likelihood of {los:.1%}"
+    return f"Elo difference: {value:+.0f}{error}{superiority}"

@@ -1,0 +1,78 @@
+"""Plays a plan in this process: signals, progress and the file of games around `play_locally`."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from noughts_server.cli.output import note
+from noughts_server.cli.problems import INTERRUPTED
+
+if TYPE_CHECKING:
+    from noughts_server.local import LocalOutcome, LocalPlan, LocalStop
+
+Returned = TypeVar("Returned")
+
+
+def run_loop(main: "Coroutine[Any, Any, Returned]") -> Returned:
+    """Runs the coroutine on the quickest event loop there is here."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        return asyncio.run(main)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(main)
+
+
+@contextmanager
+def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterator[None]":
+    """The first Ctrl-C (or SIGTERM) calls `finish`, each further one `abort`. Inside a running event loop."""
+    loop = asyncio.get_running_loop()
+    calls = iter([finish])
+
+    def stop() -> None:
+        next(calls, abort)()
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for number in signals:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) -> "LocalOutcome":
+    """Plays the plan, with progress on a terminal. Writes the games to `output`."""
+    from noughts_server.cli.games_file import GamesFile
+
+    if output is None:
+        return run_loop(_play(plan, None))
+    with GamesFile(output, times=times) as file:
+        return run_loop(_play(plan, file.write))
+
+
+async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None) -> "LocalOutcome":
+    from noughts_server.cli.progress import showing_progress
+    from noughts_server.local import LocalStop, play_locally
+
+    stop = LocalStop()
+    with showing_progress() as show, two_stages(lambda: _finish(stop), stop.abort):
+        return await play_locally(plan, on_progress=show, stop=stop, export=export)
+
+
+def _finish(stop: "LocalStop") -> None:
+    note("Finishing the games that are running; press Ctrl-C again to stop at once.")
+    stop.finish()
+
+
+def leave_if_interrupted(outcome: "LocalOutcome") -> None:
+    """Ends the program with the exit code of an interruption, after the result has been printed."""
+    if outcome.interrupted:
+        note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
+        raise typer.Exit(INTERRUPTED)

@@ -1,0 +1,52 @@
+"""Logs of the parts that run in this process: to stderr, in colours on a terminal, one line a record elsewhere."""
+
+import logging
+import sys
+from typing import TextIO
+
+import structlog
+from structlog.typing import Processor
+
+from noughts_server.cli.options import LogFormat, LogLevel
+
+
+def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:
+    """Sends what structlog and the standard library's loggers say to stderr."""
+    threshold = logging.getLevelNamesMapping()[level.upper()]
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    rendering = _rendering(form, terminal=sys.stderr.isatty())
+    structlog.configure(
+        processors=[*shared, *rendering],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        # Looked up for each line: whoever draws on the terminal puts its own stream there meanwhile.
+        logger_factory=lambda *_: structlog.WriteLogger(_stderr()),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=threshold, force=True)
+
+
+def _stderr() -> TextIO:
+    return sys.stderr
+
+
+def _rendering(form: LogFormat, *, terminal: bool) -> list[Processor]:
+    if form is LogFormat.AUTO:
+        form = LogFormat.CONSOLE if terminal else LogFormat.LOGFMT
+    if form is LogFormat.CONSOLE:
+        plain = structlog.dev.plain_traceback
+        return [structlog.dev.ConsoleRenderer(colors=terminal, exception_formatter=plain)]
+    if form is LogFormat.JSON:
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    first = ["timestamp", "level", "event"]
+    return [structlog.processors.format_exc_info, structlog.processors.LogfmtRenderer(key_order=first)]

@@ -1,0 +1,212 @@
+"""Options that several commands share, and how their texts are read."""
+
+import os
+import secrets
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noughts_server.cli.output import Format, warn
+from noughts_server.cli.problems import UsageProblem
+
+if TYPE_CHECKING:
+    from noughts_bots.specs import BotSpec
+    from noughts_referee.clock import TimeControl
+    from noughts_referee.rules import Variant
+
+DEFAULT_ADDRESS = "127.0.0.1:7450"
+SERVER_VARIABLE = "NOUGHTS_SERVER"
+TOKEN_VARIABLE = "NOUGHTS_TOKEN"
+_LARGEST_SEED = (1 << 64) - 1
+_LONGEST_MARGIN_SECONDS = 60
+
+
+class LogLevel(StrEnum):
+    """What is worth a line."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How a record is written."""
+
+    AUTO = "auto"
+    CONSOLE = "console"
+    LOGFMT = "logfmt"
+    JSON = "json"
+
+
+FormatOption = Annotated[
+    Format, typer.Option("--format", help="`text` for people, `json` for programs.", show_default=True)
+]
+VariantOption = Annotated[
+    str, typer.Option("--variant", metavar="V", help="`tictactoe` or `mnk:M,N,K` (columns, rows, in a row).")
+]
+TimeOption = Annotated[
+    str,
+    typer.Option("--time", metavar="T", help="`none`, `60+0.5` (bank + increment, seconds) or `1/move`."),
+]
+ConcurrencyOption = Annotated[
+    int, typer.Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        max=_LARGEST_SEED,
+        metavar="S",
+        help="All chance comes from it: same seed, same games. Drawn and reported if absent.",
+        show_default=False,
+    ),
+]
+MarginOption = Annotated[
+    str,
+    typer.Option(
+        "--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds."
+    ),
+]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option("--db", metavar="URL", help="Database: an SQLAlchemy URL or a path.", show_default=False),
+]
+ServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="HOST:PORT",
+        help=f"The server; else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
+        show_default=False,
+    ),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        help=f"Your token. Better in {TOKEN_VARIABLE} or a file: others can see it here.",
+        show_default=False,
+    ),
+]
+TokenFileOption = Annotated[
+    Path | None,
+    typer.Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
+]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show at most so many.")]
+GamesFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write a game a line (JSON), in slot order.", show_default=False
+    ),
+]
+TimesOption = Annotated[
+    bool, typer.Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
+]
+
+
+def read_variant(text: str) -> "Variant":
+    """The variant of that name."""
+    from noughts_referee.rules import VariantError, parse_variant
+
+    try:
+        return parse_variant(text)
+    except VariantError as error:
+        raise UsageProblem(f"--variant {error.got!r}: expected {error.expected}") from error
+
+
+def read_time(text: str) -> "TimeControl":
+    """The time control written as `text`."""
+    from noughts_referee.clock import TimeControlError, parse_time_control
+
+    try:
+        return parse_time_control(text)
+    except TimeControlError as error:
+        raise UsageProblem(f"--time {error.got!r}: expected {error.expected}") from error
+
+
+def read_specs(texts: list[str]) -> "tuple[BotSpec, ...]":
+    """The bots written as `texts`; they can differ from what a variant allows, which shows when they are made."""
+    from noughts_bots.specs import parse_spec
+
+    return tuple(parse_spec(text) for text in texts)
+
+
+def read_margin(text: str) -> int:
+    """Microseconds from `50ms`, `0.05s` or `0.05`."""
+    stripped = text.strip().lower()
+    scale = 1_000
+    if not stripped.endswith("ms"):
+        scale = 1_000_000
+    number = stripped.removesuffix("ms").removesuffix("s")
+    try:
+        microseconds = round(float(number) * scale)
+    except (ValueError, OverflowError):
+        microseconds = -1
+    if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
+        raise UsageProblem(
+            f"--margin {text!r}: expected milliseconds as in `50ms` or seconds as in `0.05`,"
+            f" at most {_LONGEST_MARGIN_SECONDS} s"
+        )
+    return microseconds
+
+
+def read_seed(seed: int | None) -> int:
+    """The seed, or one drawn now: short enough to be typed again."""
+    return secrets.randbits(32) if seed is None else seed
+
+
+def read_address(text: str, option: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`; an IPv6 address stands in brackets."""
+    host, _, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    plain = bool(host) and not set(host) & set("[]/: @")
+    if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
+        raise UsageProblem(
+            f"{option} {text!r}: expected HOST:PORT, e.g. {DEFAULT_ADDRESS}", _address_hint(text)
+        )
+    return host.strip("[]"), int(port)
+
+
+def _address_hint(text: str) -> str:
+    return "Leave out the scheme: it is gRPC." if "//" in text else ""
+
+
+def read_server(server: str | None) -> str:
+    """The address to call: the option's, the environment's or the default."""
+    option = "--server"
+    if server is None:
+        server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
+    read_address(server, option)
+    return server
+
+
+def read_token(token: str | None, token_file: Path | None) -> str:
+    """The token to call with; empty when none is given."""
+    if token is not None:
+        warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
+        return _checked_token(token, "--token")
+    if token_file is not None:
+        return _checked_token(_first_line(token_file), f"--token-file {token_file}")
+    return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
+
+
+def _first_line(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").partition("\n")[0]
+    except UnicodeDecodeError:
+        return ""
+    except OSError as error:
+        raise UsageProblem(f"--token-file {file}: {error.strerror}") from error
+
+
+def _checked_token(token: str, source: str, *, empty: bool = False) -> str:
+    # The token itself is never shown, not even a wrong one.
+    token = token.strip()
+    if not (token.isascii() and token.isprintable() and " " not in token) or not (token or empty):
+        raise UsageProblem(f"{source}: expected a token, one line as `noughts token create` prints it")
+    return token

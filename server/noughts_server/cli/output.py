@@ -1,0 +1,112 @@
+"""What goes to stdout and stderr: one JSON document, or tables for people."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+class Format(StrEnum):
+    """How a command prints its result."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def stdout() -> "Console":
+    """The console for results: colours on a terminal only."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def stderr() -> "Console":
+    """The console for errors, warnings and progress."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def print_json(document: Any) -> None:
+    """One line of JSON, flushed. NaN and infinity become null."""
+    sys.stdout.write(compact_json(document) + "\n")
+    sys.stdout.flush()
+
+
+def compact_json(document: Any) -> str:
+    """The document without spaces, in ASCII."""
+    return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
+
+
+def warn(message: str) -> None:
+    """A line on stderr that does not end the program."""
+    stderr().print(f"Warning: {printable(message)}", style="yellow", soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """A line on stderr that says what is going on."""
+    stderr().print(printable(message), soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """The text without control characters, which in names from elsewhere could steer a terminal."""
+    return "".join(character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> "Table":
+    """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(
+        title=Text(title, style="bold") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        show_edge=False,
+        header_style="bold",
+    )
+    for name in columns:
+        right = name.startswith(">")
+        grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=right)
+    for row in rows:
+        grid.add_row(*(Text(printable(str(cell))) for cell in row))
+    return grid
+
+
+def count(number: int, noun: str) -> str:
+    """`1 game`, `12,000 games`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def points(value: float) -> str:
+    """`2½` for 2.5; `2.5` where the output cannot show it."""
+    whole, half = divmod(round(value * 2), 2)
+    if not half:
+        return str(whole)
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        return f"{whole}.5"
+    return f"{whole or ''}½"
+
+
+def rating(value: float | None) -> str:
+    """A rating without decimals; `-` where there is none."""
+    return "-" if value is None else f"{value:.0f}"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,138 @@
+"""What goes wrong on the command line: one clear message on stderr and an exit code, never a traceback.
+
+Errors of the other packages are raised as they are; `explain` knows them all and puts them into words.
+"""
+
+import errno
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import typer
+
+Parameters = ParamSpec("Parameters")
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+
+class Problem(Exception):
+    """Something to tell the user: what is wrong, and what to do next."""
+
+    exit_code = FAILED
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageProblem(Problem):
+    """The command line itself is wrong."""
+
+    exit_code = USAGE
+
+
+def reporting(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """The command, which now ends with a message and an exit code where it raised an error that has an explanation."""
+
+    @wraps(command)
+    def reported(*arguments: Parameters.args, **options: Parameters.kwargs) -> None:
+        try:
+            command(*arguments, **options)
+        except (typer.Exit, typer.Abort):
+            raise
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            problem = explain(error)
+            if problem is None:
+                raise
+            show(problem)
+            raise typer.Exit(problem.exit_code) from None
+
+    return reported
+
+
+def show(problem: Problem) -> None:
+    """Writes the problem to stderr."""
+    from rich.text import Text
+
+    from noughts_server.cli.output import printable, stderr
+
+    text = Text("Error: ", style="bold red").append(printable(problem.message), style="not bold default")
+    if problem.hint:
+        text.append(f"\n{printable(problem.hint)}", style="not bold default")
+    stderr().print(text, soft_wrap=True)
+
+
+def explain(error: BaseException) -> Problem | None:
+    """The error in words; None when it is a fault of this program."""
+    if isinstance(error, Problem):
+        return error
+    # What tasks raise comes in groups; the first error that can be explained is the one to show.
+    if isinstance(error, BaseExceptionGroup):
+        explained = map(explain, error.exceptions)
+        return next((problem for problem in explained if problem is not None), None)
+    # Imported only now: most commands end well, and some of these take long to load.
+    return _explain_text(error) or _explain_server(error) or _explain_call(error) or _explain_system(error)
+
+
+def _explain_text(error: BaseException) -> Problem | None:
+    """Variants, times, positions and specs that cannot be read."""
+    from noughts_bots.errors import BotError
+    from noughts_referee.clock import TimeControlError
+    from noughts_referee.rules import PositionError, VariantError
+
+    if isinstance(error, VariantError | TimeControlError | PositionError):
+        return UsageProblem(str(error))
+    if isinstance(error, BotError):
+        return UsageProblem(f"{error.subject}: got {error.got}, expected {error.expected}", _sentence(error.advice))
+    return None
+
+
+def _explain_server(error: BaseException) -> Problem | None:
+    """What the server's parts raise when they run in this process."""
+    from noughts_server.errors import BadDatabaseUrl, InvalidArgument, NoughtsError
+
+    if isinstance(error, BadDatabaseUrl | InvalidArgument):
+        return UsageProblem(str(error), error.hint)
+    if isinstance(error, NoughtsError):
+        return Problem(str(error), error.hint)
+    return None
+
+
+def _explain_call(error: BaseException) -> Problem | None:
+    """What comes from bots' processes and over the network."""
+    import grpc
+
+    if isinstance(error, grpc.RpcError):
+        from noughts_server.cli.client import explain_call
+
+        return explain_call(error)
+    from noughts_bots.session import BotRefused
+
+    if isinstance(error, BotRefused):
+        return Problem(f"the server refused the bot: {error}", _REFUSAL_HINTS.get(error.code.name, ""))
+    from noughts_server.local import LocalError
+
+    return Problem(str(error)) if isinstance(error, LocalError) else None
+
+
+_REFUSAL_HINTS = {
+    "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
+    "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
+}
+
+
+def _explain_system(error: BaseException) -> Problem | None:
+    """Files and sockets."""
+    if not isinstance(error, OSError) or error.errno == errno.EPIPE:
+        return None  # a closed pipe ends the program without a word, as it should
+    subject = f"{error.filename}: " if error.filename else ""
+    return Problem(f"{subject}{error.strerror or error}")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text and not text.endswith(".") else text

@@ -1,0 +1,78 @@
+"""Who plays whom, as arithmetic: a slot follows from its ordinal, a unit is a block of ordinals. Nothing is stored."""
+
+from dataclasses import dataclass
+
+from noughts_referee.records import Slot
+
+_LARGEST_UNIT = 256
+# A small tournament is still cut into this many units, so that several workers can share it.
+_UNITS_AT_LEAST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRobin:
+    """Everyone against everyone, in the order of the Berger tables (FIDE Handbook C.05, annex 1).
+
+    A cycle is one whole round robin with one game of each pair; every second cycle has the sides reversed. So each
+    pair's sides differ by one game at most, and within a cycle so do each entry's. With an odd number of entries one
+    sits out each round.
+    """
+
+    entries: int
+    games_per_pair: int
+    """The number of cycles."""
+
+    @property
+    def rounds_per_cycle(self) -> int:
+        """In each of them every entry has one game at most."""
+        return self._seats - 1
+
+    @property
+    def games_per_round(self) -> int:
+        """All rounds have the same number."""
+        return self.entries // 2
+
+    @property
+    def total(self) -> int:
+        """The number of slots; their ordinals are 1 to `total`."""
+        return self.games_per_pair * self.entries * (self.entries - 1) // 2
+
+    @property
+    def _seats(self) -> int:
+        return self.entries + self.entries % 2
+
+    def slot(self, ordinal: int) -> Slot:
+        """The slot with this ordinal (from 1). Raises IndexError outside 1..total."""
+        if not 1 <= ordinal <= self.total:
+            raise IndexError(f"slot {ordinal} of {self.total}")
+        index, board = divmod(ordinal - 1, self.games_per_round)
+        cycle, turn = divmod(index, self.rounds_per_cycle)
+        first, second = self._pairing(turn, board)
+        return Slot(ordinal, second, first) if cycle % 2 else Slot(ordinal, first, second)
+
+    def _pairing(self, turn: int, board: int) -> tuple[int, int]:
+        # The last seat stays, the others move on by half the table each round. An odd number of entries leaves the
+        # last seat empty: its board falls away.
+        seats, circle = self._seats, self._seats - 1
+        opponent_of_last = turn * (seats // 2) % circle
+        board += self.entries % 2
+        if board == 0:
+            last = seats - 1
+            return (last, opponent_of_last) if turn % 2 else (opponent_of_last, last)
+        return (opponent_of_last + board) % circle, (opponent_of_last - board) % circle
+
+
+def unit_games(total: int) -> int:
+    """How many slots a unit of a tournament of `total` games holds; the last unit may hold fewer."""
+    return max(1, min(_LARGEST_UNIT, total // _UNITS_AT_LEAST))
+
+
+def unit_count(total: int, games: int) -> int:
+    """How many units of `games` slots there are; their numbers count from 0."""
+    return -(-total // games)
+
+
+def unit_ordinals(number: int, total: int, games: int) -> range:
+    """The ordinals of a unit's slots; empty where there is no such unit."""
+    first = number * games + 1
+    return range(first, min(first + games, total + 1)) if number >= 0 else range(0)

@@ -1,0 +1,111 @@
+"""Ratings: Elo game by game for the leaderboards, and the Elo difference that the result of a match suggests.
+
+Pure arithmetic on floats, each step in a fixed order: the same games in the same order give the same bits.
+The formulas are those of A. Elo, "The Rating of Chessplayers" (1978), with the K factors of FIDE.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from noughts_referee.rules import Result
+
+START = 1500.0
+"""The rating of a bot before its first rated game."""
+
+PROVISIONAL_GAMES = 30
+_SETTLED_GAMES = 300
+_K_PROVISIONAL, _K, _K_SETTLED = 40.0, 20.0, 10.0
+
+_SCALE = 400.0
+# Two-sided 95 % of the normal distribution.
+_NORMAL_95 = 1.959963984540054
+
+
+@dataclass(slots=True)
+class Rating:
+    """A bot's standing in one rating list, counted over its rated games there."""
+
+    rating: float = START
+    games: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    @property
+    def provisional(self) -> bool:
+        """Too few games to be sure: the rating still moves fast."""
+        return self.games < PROVISIONAL_GAMES
+
+    def copy(self) -> "Rating":
+        """The same numbers, independent of this object."""
+        return Rating(self.rating, self.games, self.wins, self.draws, self.losses)
+
+
+def rate_game(first: Rating, second: Rating, result: int) -> None:
+    """Updates both sides of one game, each from the ratings before it. A void game changes nothing."""
+    if result == Result.FIRST_WINS:
+        score = 1.0
+        first.wins += 1
+        second.losses += 1
+    elif result == Result.DRAW:
+        score = 0.5
+        first.draws += 1
+        second.draws += 1
+    elif result == Result.SECOND_WINS:
+        score = 0.0
+        first.losses += 1
+        second.wins += 1
+    else:
+        return
+    surprise = score - 1.0 / (1.0 + 10.0 ** ((second.rating - first.rating) / _SCALE))
+    first.rating += _k_factor(first.games) * surprise
+    second.rating -= _k_factor(second.games) * surprise
+    first.games += 1
+    second.games += 1
+
+
+def _k_factor(games: int) -> float:
+    if games >= _SETTLED_GAMES:
+        return _K_SETTLED
+    return _K if games >= PROVISIONAL_GAMES else _K_PROVISIONAL
+
+
+class EloEstimate(NamedTuple):
+    """What the result of a match says about the difference in strength. None where it would be infinite or unknown."""
+
+    value: float | None
+    """Elo by which the first player seems stronger."""
+    error95: float | None
+    """Half the width of the 95 % interval, in Elo."""
+    los: float | None
+    """The likelihood that the first player is the stronger one, 0 to 1."""
+
+
+def elo_estimate(wins: int, draws: int, losses: int) -> EloEstimate:
+    """The Elo difference by the logistic model, from the first player's results.
+
+    The score's standard error is that of the mean of a trinomial variable. Its 95 % bounds are mapped to Elo, and
+    half their distance is the error; bounds at or beyond 0 or 1 map to infinity, so there is no error then. The
+    likelihood of superiority is the normal approximation over decided games.
+    """
+    games = wins + draws + losses
+    if not games:
+        return EloEstimate(None, None, None)
+    score = (wins + draws / 2) / games
+    variance = (wins * (1 - score) ** 2 + draws * (0.5 - score) ** 2 + losses * score**2) / games
+    margin = _NORMAL_95 * math.sqrt(variance / games)
+    low, high = _elo(score - margin), _elo(score + margin)
+    decided = wins + losses
+    return EloEstimate(
+        value=_elo(score),
+        error95=None if low is None or high is None else (high - low) / 2,
+        los=0.5 * (1 + math.erf((wins - losses) / math.sqrt(2 * decided))) if decided else None,
+    )
+
+
+def _elo(score: float) -> float | None:
+    if not 0.0 < score < 1.0:
+        return None
+    # Adding 0.0 turns the -0.0 of an even score into 0.0.
+    return -_SCALE * math.log10(1.0 / score - 1.0) + 0.0

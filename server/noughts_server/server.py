@@ -1,0 +1,154 @@
+"""The composition root: one server out of its parts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import grpc
+import grpc.aio
+import structlog
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from noughts_bots.host import tune_collector
+from noughts_proto.transport import SERVER_OPTIONS
+from noughts_proto.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    games_pb2,
+    games_pb2_grpc,
+    leaderboards_pb2,
+    leaderboards_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+    tournaments_pb2,
+    tournaments_pb2_grpc,
+)
+from noughts_referee.referee import Referee
+from noughts_referee.remote import WireSettings
+from noughts_server.bus import MemoryBus
+from noughts_server.director import Director
+from noughts_server.errors import AddressUnusable
+from noughts_server.recorder import COMMITTED, Recorder
+from noughts_server.services.bots import BotServicer
+from noughts_server.services.games import GameServicer
+from noughts_server.services.interceptor import ErrorInterceptor
+from noughts_server.services.leaderboards import LeaderboardServicer
+from noughts_server.services.play import PlayServicer
+from noughts_server.services.tournaments import TournamentServicer
+from noughts_server.sessions import Sessions, server_stopping
+from noughts_server.store.database import Store, default_database_url
+
+logger = structlog.get_logger("noughts.server")
+
+_SERVICES = (
+    play_pb2.DESCRIPTOR.services_by_name["PlayService"].full_name,
+    bots_pb2.DESCRIPTOR.services_by_name["BotService"].full_name,
+    tournaments_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name,
+    games_pb2.DESCRIPTOR.services_by_name["GameService"].full_name,
+    leaderboards_pb2.DESCRIPTOR.services_by_name["LeaderboardService"].full_name,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What an operator chooses. Times in seconds unless the name says otherwise."""
+
+    listen: str = "127.0.0.1:7450"
+    database: str | None = None
+    """An SQLAlchemy URL or a path; None is the default database of this user."""
+    margin_us: int = 50_000
+    """What a move may overstep its limit for transport, in microseconds."""
+    grace: float = 30.0
+    """How long a bot that lost its connection may stay away before its games are lost."""
+    heartbeat: float = 5.0
+    drain_timeout: float = 3600.0
+    """How long `drain` waits for running games before it abandons them."""
+
+
+class Server:
+    """A running server. Made by `running_server`."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        store: Store,
+        sessions: Sessions,
+        director: Director,
+        bus: MemoryBus,
+        referee: Referee,
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self.sessions = sessions
+        self.director = director
+        self.bus = bus
+        self.referee = referee
+        self.health = health.aio.HealthServicer()
+        self.address = ""
+        """HOST:PORT where it listens."""
+
+    async def drain(self) -> None:
+        """Stops politely: NOT_SERVING, no new games, those running are finished and stored. Idempotent."""
+        await self.health.enter_graceful_shutdown()
+        try:
+            await asyncio.wait_for(self.director.drain(), self.settings.drain_timeout)
+        except TimeoutError:
+            logger.warning("drain timed out", seconds=self.settings.drain_timeout)
+            self.director.abandon()
+
+    async def failed(self) -> None:
+        """Waits for ever: a part that fails cancels the block in which the server runs."""
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def running_server(settings: ServerSettings) -> AsyncIterator[Server]:
+    """A server that accepts calls inside the `async with` block. Raises what makes it unable to start."""
+    tune_collector()
+    bus = MemoryBus()
+    async with AsyncExitStack() as stack:
+        store = await Store.open(settings.database or default_database_url())
+        stack.push_async_callback(store.close)
+        recorder = Recorder(store, lambda report: bus.publish(COMMITTED, report))
+        recording = await stack.enter_async_context(asyncio.TaskGroup())
+        recording.create_task(recorder.run(), name="recorder")
+        stack.push_async_callback(recorder.close)
+        referee = Referee(recorder.record, margin_us=settings.margin_us)
+        sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
+        director = Director(store, referee, recorder, bus)
+        server = Server(settings, store, sessions, director, bus, referee)
+        await stack.enter_async_context(_listening(server))
+        await stack.enter_async_context(director.directing())
+        for service in ("", *_SERVICES):
+            await server.health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        logger.info("serving", grpc=server.address, database=store.url)
+        yield server
+        referee.stop_starting()
+
+
+@asynccontextmanager
+async def _listening(server: Server) -> AsyncIterator[None]:
+    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(),))
+    store, sessions, director = server.store, server.sessions, server.director
+    play = PlayServicer(store, sessions, margin_us=server.settings.margin_us)
+    play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
+    bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
+    tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
+        TournamentServicer(store, sessions, director), grpc_server
+    )
+    games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
+    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
+    health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
+    host = server.settings.listen.rpartition(":")[0]
+    try:
+        bound = grpc_server.add_insecure_port(server.settings.listen)
+    except RuntimeError as error:
+        raise AddressUnusable(server.settings.listen) from error
+    server.address = f"{host}:{bound}"
+    await grpc_server.start()
+    try:
+        yield
+    finally:
+        sessions.close_all(server_stopping())
+        await grpc_server.stop(grace=1.0)

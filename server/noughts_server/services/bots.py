@@ -1,0 +1,48 @@
+"""BotService: the bots registered here, and who is online."""
+
+from typing import Any
+
+import grpc
+
+from noughts_proto.v1 import bots_pb2 as pb
+from noughts_proto.v1 import bots_pb2_grpc
+from noughts_server.services.messages import timestamp
+from noughts_server.services.names import bot_id
+from noughts_server.sessions import Sessions
+from noughts_server.store.bots import Bot, get_bot, list_bots, version_name
+from noughts_server.store.database import Store
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class BotServicer(bots_pb2_grpc.BotServiceServicer):
+    """Reads bots."""
+
+    def __init__(self, store: Store, sessions: Sessions) -> None:
+        self._store = store
+        self._sessions = sessions
+
+    async def GetBot(self, request: pb.GetBotRequest, context: Context) -> pb.GetBotResponse:
+        name = bot_id("name", request.name)
+        bot = await self._store.read(lambda connection: get_bot(connection, name))
+        return pb.GetBotResponse(bot=self._message(bot))
+
+    async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
+        online = self._sessions.bots_online() if request.online_only else None
+        page = await self._store.read(
+            lambda connection: list_bots(
+                connection, size=request.page_size, page_token=request.page_token, bot_ids=online
+            )
+        )
+        return pb.ListBotsResponse(
+            bots=[self._message(bot) for bot in page.items], next_page_token=page.next_page_token
+        )
+
+    def _message(self, bot: Bot) -> pb.Bot:
+        return pb.Bot(
+            name=f"bots/{bot.name}",
+            owner=bot.owner,
+            latest_version=version_name(bot.name, bot.latest_version),
+            online=bot.id in self._sessions.bots_online(),
+            create_time=timestamp(bot.created_at),
+        )

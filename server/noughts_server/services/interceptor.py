@@ -1,0 +1,67 @@
+"""Errors become statuses here and nowhere else."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn
+
+import grpc
+import structlog
+from google.rpc.status_pb2 import Status
+
+from noughts_referee.remote import StreamClosed
+from noughts_server.errors import NoughtsError, to_status
+
+logger = structlog.get_logger("noughts.grpc")
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+_DETAILS_KEY = "grpc-status-details-bin"
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class ErrorInterceptor(grpc.aio.ServerInterceptor):
+    """Ends a call that raised one of our errors with its status and details, any other as INTERNAL, logged."""
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any]]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler[Any, Any]:
+        handler = await continuation(handler_call_details)
+        if handler is None:
+            return handler
+        method = handler_call_details.method
+        if handler.unary_unary is not None:
+            return grpc.unary_unary_rpc_method_handler(
+                _guarded(handler.unary_unary, method),
+                request_deserializer=handler.request_deserializer,
+                response_serializer=handler.response_serializer,
+            )
+        if handler.stream_stream is not None:
+            return grpc.stream_stream_rpc_method_handler(
+                _guarded(handler.stream_stream, method),
+                request_deserializer=handler.request_deserializer,
+                response_serializer=handler.response_serializer,
+            )
+        return handler
+
+
+def _guarded(call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
+    async def guarded(request: Any, context: Context) -> Any:
+        try:
+            return await call(request, context)
+        except NoughtsError as error:
+            await _abort(context, to_status(error))
+        except StreamClosed as closed:
+            await _abort(context, closed.status)
+        except grpc.aio.AbortError:
+            raise
+        except Exception as error:
+            logger.exception("unexpected error", method=method)
+            await _abort(context, to_status(error))
+
+    return guarded
+
+
+async def _abort(context: Context, status: Status) -> NoReturn:
+    details = ((_DETAILS_KEY, status.SerializeToString()),)
+    await context.abort(_CODES[status.code], status.message, trailing_metadata=details)

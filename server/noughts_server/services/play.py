@@ -1,0 +1,77 @@
+"""PlayService: lets bots in and hands their streams to their wires."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from noughts_proto.transport import PROTOCOL
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import play_pb2_grpc
+from noughts_referee.remote import MOST_GAMES, UNTIMED_GAMES, PlayContext
+from noughts_server.errors import InvalidArgument, ProtocolUnsupported
+from noughts_server.services.access import bearer_token
+from noughts_server.sessions import Sessions
+from noughts_server.store.bots import LoggedIn, log_in
+from noughts_server.store.database import Store
+from noughts_server.store.tokens import authenticate
+from noughts_server.version import software_version
+
+_HELLO_SECONDS = 10.0
+_LONGEST_AGENT = 200
+
+
+class PlayServicer(play_pb2_grpc.PlayServiceServicer):
+    """Bots dial in here."""
+
+    def __init__(self, store: Store, sessions: Sessions, *, margin_us: int) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._margin_us = margin_us
+        self._streams = 0
+
+    async def Play(  # type: ignore[override]  # written with the context's read and write
+        self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
+    ) -> None:
+        hello = await self._hello(context)
+        bot = await self._log_in(hello, context)
+        self._streams += 1
+        welcome = pb.Welcome(
+            bot=bot.bot,
+            version=bot.version,
+            session=f"{bot.version}/sessions/{self._streams}",
+            server=software_version(),
+            protocol=PROTOCOL,
+            heartbeat_ms=round(self._sessions.settings.heartbeat * 1000),
+            grace_ms=round(self._sessions.settings.grace * 1000),
+            margin_us=self._margin_us,
+            max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
+        )
+        wire = self._sessions.logged_in(bot.bot_version_id, bot.bot_id)
+        await wire.serve(context, welcome, hello.max_games)
+
+    async def _hello(self, context: PlayContext) -> pb.Hello:
+        try:
+            first = await asyncio.wait_for(context.read(), _HELLO_SECONDS)
+        except TimeoutError:
+            raise InvalidArgument.of("hello", "nothing", f"a first frame within {_HELLO_SECONDS:.0f} s") from None
+        if not isinstance(first, pb.PlayRequest) or not first.HasField("hello"):
+            raise InvalidArgument.of("hello", "no hello", "hello in the first frame of the stream")
+        hello = first.hello
+        if hello.protocol != PROTOCOL:
+            raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
+        if len(hello.agent) > _LONGEST_AGENT:
+            raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
+        return hello
+
+    async def _log_in(self, hello: pb.Hello, context: PlayContext) -> LoggedIn:
+        """The bot behind a ticket, or behind an owner's token and the name in the hello."""
+        secret = bearer_token(context)
+        ticket = self._sessions.redeem_ticket(secret)
+        if ticket is not None:
+            owner, name, version = ticket.owner, ticket.bot, ticket.version
+        else:
+            caller = await self._store.read(lambda connection: authenticate(connection, secret))
+            owner, name, version = caller.owner_id, hello.bot, hello.version
+        now = self._store.now_ms()
+        return await self._store.write(
+            lambda connection: log_in(connection, owner_id=owner, name=name, version=version, now_ms=now)
+        )

@@ -1,0 +1,145 @@
+"""Bots and their versions."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, func, insert, select
+
+from noughts_server.errors import NotFound, PermissionDenied
+from noughts_server.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.schema import bot_versions, bots, owners
+from noughts_server.store.validation import check_name
+
+FIRST_VERSION = "1"
+"""The version of a bot whose author gives none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A registered bot. `created_at` in milliseconds since 1970 in UTC."""
+
+    id: int
+    name: str
+    """Without the `bots/`."""
+    owner_id: int
+    owner: str
+    latest_version: str
+    """The version that was registered last."""
+    created_at: int
+
+
+class LoggedIn(NamedTuple):
+    """A bot that dialled in."""
+
+    bot_id: int
+    bot_version_id: int
+    bot: str
+    """`bots/NAME`."""
+    version: str
+    """`bots/NAME/versions/V`."""
+
+
+class BotVersion(NamedTuple):
+    """One version of a bot."""
+
+    id: int
+    bot_id: int
+    owner_id: int
+    bot: str
+    """Without the `bots/`."""
+    version: str
+
+    @property
+    def resource(self) -> str:
+        """`bots/NAME/versions/V`."""
+        return version_name(self.bot, self.version)
+
+
+def version_name(bot: str, version: str) -> str:
+    """`bots/NAME/versions/V`."""
+    return f"bots/{bot}/versions/{version}"
+
+
+def log_in(
+    connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int
+) -> LoggedIn:
+    """The bot `name` of this owner in this version (empty: `1`); both are registered when seen first.
+
+    Raises InvalidArgument, and PermissionDenied when the name belongs to another owner.
+    """
+    check_name("bot", name)
+    version = check_name("version", version or FIRST_VERSION)
+    found = connection.execute(select(bots.c.id, bots.c.owner_id).where(bots.c.name == name)).one_or_none()
+    if found is None:
+        row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
+        bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
+    elif found.owner_id != owner_id:
+        raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
+    else:
+        bot_id = found.id
+    version_id = _register_version(connection, bot_id, version, now_ms)
+    return LoggedIn(bot_id, version_id, f"bots/{name}", version_name(name, version))
+
+
+def get_bot(connection: Connection, name: str) -> Bot:
+    """The bot called `name`. Raises NotFound."""
+    found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
+    if found is None:
+        raise NotFound(f"bots/{name}", hint="A bot is registered when it logs in for the first time.")
+    return Bot(*found)
+
+
+def get_version(connection: Connection, name: str, version: str = "") -> BotVersion:
+    """A version of a bot; empty means the newest. Raises NotFound."""
+    bot = get_bot(connection, name)
+    version = version or bot.latest_version
+    key: int | None = connection.execute(
+        select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id, bot_versions.c.version == version)
+    ).scalar()
+    if key is None:
+        raise NotFound(version_name(name, version), hint=f"The newest version is {bot.latest_version}.")
+    return BotVersion(key, bot.id, bot.owner_id, name, version)
+
+
+def list_bots(
+    connection: Connection,
+    *,
+    size: int = 0,
+    page_token: str = "",
+    bot_ids: Collection[int] | None = None,
+) -> Page[Bot]:
+    """Bots by name; with `bot_ids` only those. Raises InvalidArgument for a bad size or page token."""
+    limit = page_size(size)
+    statement = _bots().order_by(bots.c.name).limit(limit + 1)
+    after = read_page_token("bots", page_token, [""])
+    if after is not None:
+        statement = statement.where(bots.c.name > after[0])
+    if bot_ids is not None:
+        statement = statement.where(bots.c.id.in_(bot_ids))
+    found = [Bot(*row) for row in connection.execute(statement)]
+    more = write_page_token("bots", [found[limit - 1].name]) if len(found) > limit else ""
+    return Page(found[:limit], more)
+
+
+def _register_version(connection: Connection, bot_id: int, version: str, now_ms: int) -> int:
+    known: int | None = connection.execute(
+        select(bot_versions.c.id).where(bot_versions.c.bot_id == bot_id, bot_versions.c.version == version)
+    ).scalar()
+    if known is not None:
+        return known
+    row = {"bot_id": bot_id, "version": version, "created_at": now_ms}
+    return int(connection.execute(insert(bot_versions).returning(bot_versions.c.id), row).scalar_one())
+
+
+def _bots() -> Select[Any]:
+    newest = (
+        select(func.max(bot_versions.c.id)).where(bot_versions.c.bot_id == bots.c.id).scalar_subquery()
+    )
+    return (
+        select(
+            bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name, bot_versions.c.version, bots.c.created_at
+        )
+        .join(owners, owners.c.id == bots.c.owner_id)
+        .join(bot_versions, bot_versions.c.id == newest)
+    )

@@ -1,0 +1,135 @@
+"""The database: one writer thread, a few reader threads, and everything in transactions."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from platformdirs import user_data_path
+from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from noughts_server.errors import DatabaseBusy, DatabaseUnusable, Draining
+from noughts_server.store import dialect
+from noughts_server.store.migrate import upgrade
+
+Result = TypeVar("Result")
+
+READERS = 4
+
+
+def default_database_url() -> str:
+    """Where the database lies when nobody says: in the user's data folder."""
+    return f"sqlite:///{user_data_path('noughts') / 'noughts.db'}"
+
+
+def wall_clock_ms() -> int:
+    """Milliseconds since 1970 in UTC: the only place where the server's store asks for the time of day."""
+    return time.time_ns() // 1_000_000
+
+
+class Store:
+    """An open database. Functions of the `store` modules run in it through `read` and `write`.
+
+    Writes run one after the other, in the order in which they were asked for, each in a transaction of its own.
+    Reads run beside them and each sees one state of the database throughout. Safe to use from one event loop.
+    """
+
+    def __init__(self, engine: Engine, now_ms: Callable[[], int], readers: int) -> None:
+        self.now_ms = now_ms
+        """Milliseconds since 1970 in UTC."""
+        self._engine = engine
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls, url: str, *, readers: int = READERS, now_ms: Callable[[], int] = wall_clock_ms
+    ) -> "Store":
+        """Opens a database, makes it where there is none, and brings its schema up to date.
+
+        Raises BadDatabaseUrl, DatabaseUnusable (no right to write, damaged, not ours), DatabaseTooNew, DatabaseBusy.
+        """
+        parsed = dialect.parse_url(url)
+        engine = dialect.make_engine(parsed, readers + 1)
+        store = cls(engine, now_ms, readers)
+        try:
+            await asyncio.get_running_loop().run_in_executor(store._writer, _prepare, engine, parsed)
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    async def write(self, function: Callable[[Connection], Result]) -> Result:
+        """Runs `function` in the one writer thread, inside one transaction.
+
+        An exception rolls everything back and is raised here. Raises DatabaseBusy when another process holds the
+        database for seconds, Draining after `close`.
+        """
+        return await self._run(self._writer, self._write, function)
+
+    async def read(self, function: Callable[[Connection], Result]) -> Result:
+        """Runs `function` in a reader thread; what it sees does not change meanwhile. Raises Draining after `close`."""
+        return await self._run(self._readers, self._read, function)
+
+    async def close(self) -> None:
+        """Finishes what was asked for, then closes every connection. May be called again."""
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        # The default executor only waits here; both pools end their own threads.
+        await loop.run_in_executor(None, self._shut_down)
+
+    def _shut_down(self) -> None:
+        self._readers.shutdown(wait=True)
+        self._writer.shutdown(wait=True)
+        self._engine.dispose()
+
+    async def _run(
+        self,
+        executor: ThreadPoolExecutor,
+        runner: Callable[[Callable[[Connection], Result]], Result],
+        function: Callable[[Connection], Result],
+    ) -> Result:
+        if self._closed:
+            raise Draining()
+        return await asyncio.get_running_loop().run_in_executor(executor, runner, function)
+
+    def _write(self, function: Callable[[Connection], Result]) -> Result:
+        try:
+            with self._engine.connect() as connection, dialect.writing(connection).begin():
+                return function(connection)
+        except DBAPIError as error:
+            raise _named(error) from error
+
+    def _read(self, function: Callable[[Connection], Result]) -> Result:
+        try:
+            with self._engine.connect() as connection, connection.begin():
+                return function(connection)
+        except DBAPIError as error:
+            raise _named(error) from error
+
+
+def _named(error: DBAPIError) -> Exception:
+    return DatabaseBusy() if dialect.is_busy(error) else error
+
+
+def _prepare(engine: Engine, url: URL) -> None:
+    place = str(url.database)
+    try:
+        dialect.prepare_place(url)
+        with engine.connect() as connection, dialect.writing(connection).begin():
+            upgrade(connection, place)
+    except OSError as error:
+        raise DatabaseUnusable(
+            place, f"its folder cannot be made ({error.strerror})", hint="Choose another place with --db."
+        ) from error
+    except DBAPIError as error:
+        if dialect.is_busy(error):
+            raise DatabaseBusy() from error
+        folder = Path(place).parent
+        raise DatabaseUnusable(
+            place, str(error.orig), hint=f"Is {folder} writable and the file a database of Noughts?"
+        ) from error

@@ -1,0 +1,151 @@
+"""What differs between databases, in one place: connections, upserts and the bulk insert of games.
+
+SQLite only, for now. Each function says what another database would have to do here.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from noughts_referee.records import FinishedGame
+from noughts_server.errors import BadDatabaseUrl
+
+BUSY_TIMEOUT_MS = 5_000
+"""How long a transaction waits for another process that holds the database."""
+
+# Rows of up to 4,000 bytes stay within their page (timed games on 20x20 boards have 2,500); with SQLite's 4,096
+# bytes a page, every row of a table without rowid beyond 1,002 bytes takes an overflow page of its own.
+_PAGE_BYTES = 16_384
+_JOURNAL_BYTES = 64 << 20
+
+# One statement inserts many games: sqlite3 lets go of the GIL once a step, and getting it back from a busy event loop
+# may take milliseconds. With a step for each row a batch of 3,000 games was seen to take three seconds.
+_GAMES_A_STATEMENT = 500
+
+
+def parse_url(url: str) -> URL:
+    """Reads the address of a database, e.g. `sqlite:////var/lib/noughts.db`. Raises BadDatabaseUrl."""
+    expected = "e.g. `sqlite:///relative/path.db` or `sqlite:////absolute/path.db`"
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise BadDatabaseUrl(url, expected) from None
+    if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise BadDatabaseUrl(parsed.render_as_string(), expected)
+    if not parsed.database or parsed.database == ":memory:" or parsed.query:
+        # Every thread has its own connection, and to SQLite each would be another database.
+        raise BadDatabaseUrl(url, f"a file, {expected}")
+    return parsed
+
+
+def prepare_place(url: URL) -> None:
+    """Makes the folders of a database that is a file. Raises OSError."""
+    Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+
+
+def make_engine(url: URL, connections: int) -> Engine:
+    """An engine with a pool of so many connections, which any thread may use one at a time."""
+    engine = create_engine(
+        url,
+        pool_size=connections,
+        max_overflow=0,
+        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
+    )
+    event.listen(engine, "connect", _set_up)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def writing(connection: Connection) -> Connection:
+    """The connection, for transactions that write: they take the database before they read anything."""
+    return connection.execution_options(noughts_writing=True)
+
+
+def is_busy(error: DBAPIError) -> bool:
+    """Whether another process holds the database: the same transaction may succeed later."""
+    code: int | None = getattr(error.orig, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def upsert(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[dict[str, Any]],
+    *,
+    add: Iterable[str] = (),
+    replace: Iterable[str] = (),
+) -> None:
+    """Inserts rows; where the primary key exists, adds to the columns `add` and overwrites the columns `replace`."""
+    if not rows:
+        return
+    statement = sqlite_insert(table)
+    changes: dict[str, Any] = {name: table.c[name] + statement.excluded[name] for name in add}
+    changes.update({name: statement.excluded[name] for name in replace})
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=changes), rows
+    )
+
+
+def next_attempt(connection: Connection, table: Table, **key: int) -> int:
+    """Counts the column `attempt` of the row with this key up, from 0 where there is none, and returns it."""
+    statement = sqlite_insert(table).values(attempt=1, **key)
+    statement = statement.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns), set_={"attempt": table.c.attempt + 1}
+    )
+    return int(connection.execute(statement.returning(table.c.attempt)).scalar_one())
+
+
+def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
+    """Stores games whose slots are free; raises IntegrityError when one is not.
+
+    Another database would use its own bulk load here.
+    """
+    for begin in range(0, len(games), _GAMES_A_STATEMENT):
+        part = games[begin : begin + _GAMES_A_STATEMENT]
+        parameters = (*chain.from_iterable(part), ended_at)
+        connection.exec_driver_sql(_insert_statement(len(part)), parameters)
+
+
+# Positions of a game's fields (from 1) in the order of the table's columns. The number of the unit is not stored:
+# its parameter is bound and left unused, which is cheaper than making a shorter tuple of each game.
+_FIELDS = tuple(
+    FinishedGame._fields.index(name) + 1
+    for name in ("tournament", "ordinal", "attempt", "first", "second", "result", "termination", "moves", "times")
+)
+
+
+@lru_cache(maxsize=_GAMES_A_STATEMENT)
+def _insert_statement(count: int) -> str:
+    width = len(FinishedGame._fields)
+    ended_at = count * width + 1
+    rows = (
+        ",".join(f"?{game * width + field}" for field in _FIELDS) + f",?{ended_at}" for game in range(count)
+    )
+    columns = "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times"
+    return f"INSERT INTO games ({columns}, ended_at) VALUES ({'),('.join(rows)})"
+
+
+def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
+    # Transactions are begun by us (`_begin`); Python's own handling would begin them too late.
+    dbapi_connection.isolation_level = None
+    cursor = dbapi_connection.cursor()
+    cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    # In WAL mode a crash of the machine may lose the last commits, never the database; of the process, nothing.
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("noughts_writing", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

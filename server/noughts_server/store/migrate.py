@@ -1,0 +1,48 @@
+"""Brings a database to the schema of this version."""
+
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+
+from noughts_server.errors import DatabaseTooNew, DatabaseUnusable
+from noughts_server.store.schema import REVISION, metadata
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+
+def upgrade(connection: Connection, database: str) -> None:
+    """Makes the schema in an empty database, or migrates an older one, in the transaction of `connection`.
+
+    Raises DatabaseTooNew, and DatabaseUnusable when the tables in it are not ours.
+    """
+    found = _revision(connection, database)
+    if found == REVISION:
+        # The usual case, and the reason why Alembic is imported late: that takes longer than opening the database.
+        return
+    _migrate(connection, database, found)
+
+
+def _revision(connection: Connection, database: str) -> str | None:
+    tables = inspect(connection).get_table_names()
+    if "alembic_version" in tables:
+        found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return found
+    if tables:
+        ours = ", ".join(sorted(set(tables) & set(metadata.tables))) or "none of ours"
+        raise DatabaseUnusable(database, f"it has tables of something else ({ours})", hint="Use another file.")
+    return None
+
+
+def _migrate(connection: Connection, database: str, found: str | None) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    # A percent sign in the path would be read as an interpolation.
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise DatabaseTooNew(database, found=found, known=REVISION)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

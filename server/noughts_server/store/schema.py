@@ -1,0 +1,211 @@
+"""The tables. Plain SQL that SQLite and PostgreSQL share; moments are milliseconds since 1970 in UTC.
+
+- Slots and units are arithmetic (`formats`), not rows: a tournament of 100 million games starts at once.
+- `pair_scores` and the totals of `entries` are written in the transaction of the games that they count: standings
+  and crosstables never read games.
+- `rating_runs` is the log of the ratings: see there.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+REVISION = "0001"
+"""The newest migration: what a database of this version of Noughts is stamped with."""
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+# SQLite numbers rows by itself only when the key is exactly INTEGER (64 bits there).
+_Key = BigInteger().with_variant(Integer, "sqlite")
+
+owners = Table(
+    "owners",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("name", String(63), nullable=False, unique=True),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    Column("label", String(200), nullable=False),
+    # SHA-256 of the secret, which is random enough that no slow hash is needed.
+    Column("hash", LargeBinary(32), nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    Column("last_used_at", BigInteger),
+)
+
+bots = Table(
+    "bots",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("name", String(63), nullable=False, unique=True),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+bot_versions = Table(
+    "bot_versions",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("bot_id", ForeignKey("bots.id"), nullable=False),
+    Column("version", String(63), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("bot_id", "version"),
+)
+
+tournaments = Table(
+    "tournaments",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("slug", String(63), nullable=False, unique=True),
+    Column("title", String(200), nullable=False),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("variant", String(63), nullable=False),
+    Column("move_us", BigInteger, nullable=False),
+    Column("bank_us", BigInteger, nullable=False),
+    Column("increment_us", BigInteger, nullable=False),
+    Column("schedule", SmallInteger, nullable=False),
+    Column("games_per_pair", Integer, nullable=False),
+    Column("concurrency", Integer, nullable=False),
+    # Unsigned 64 bits, kept as signed (`tournaments.signed` and `unsigned`).
+    Column("seed", BigInteger, nullable=False),
+    Column("rated", Boolean(create_constraint=False), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("started_at", BigInteger),
+    Column("ended_at", BigInteger),
+    # All zero until the start.
+    Column("games_total", BigInteger, nullable=False),
+    Column("games_done", BigInteger, nullable=False),
+    # Slots of a unit: unit `u` holds the ordinals from `u * unit_games + 1`.
+    Column("unit_games", Integer, nullable=False),
+    # Every slot up to this ordinal has its game; in rated tournaments those are the games that count already.
+    Column("folded", BigInteger, nullable=False),
+    Index(None, "state"),
+)
+
+# Before the start numbers only give the order of joining (gaps where somebody withdrew); from the start on they
+# count from 0 without gaps and never change.
+entries = Table(
+    "entries",
+    metadata,
+    Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
+    Column("label", String(80), nullable=False),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
+    UniqueConstraint("tournament_id", "label"),
+)
+
+# The attempt under which a unit was claimed last; no row: never.
+units = Table(
+    "units",
+    metadata,
+    Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, nullable=False),
+)
+
+# Stored in the order of its key (SQLite: without rowid), which is the order in which it is exported and rated.
+# No foreign key: at 100,000 games a second checking one would cost as much as storing them.
+games = Table(
+    "games",
+    metadata,
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, nullable=False),
+    Column("first_entry", Integer, nullable=False),
+    Column("second_entry", Integer, nullable=False),
+    Column("result", SmallInteger, nullable=False),
+    Column("termination", SmallInteger, nullable=False),
+    Column("moves", LargeBinary, nullable=False),
+    Column("times", LargeBinary, nullable=False),
+    Column("ended_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# From the first mover's point of view. Void games count nowhere.
+pair_scores = Table(
+    "pair_scores",
+    metadata,
+    Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
+    Column("first_entry", Integer, primary_key=True, autoincrement=False),
+    Column("second_entry", Integer, primary_key=True, autoincrement=False),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
+)
+
+rating_lists = Table(
+    "rating_lists",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("variant", String(63), nullable=False),
+    Column("time_class", String(16), nullable=False),
+    UniqueConstraint("variant", "time_class"),
+)
+
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
+    Column("bot_id", ForeignKey("bots.id"), primary_key=True),
+    Column("rating", Float(53), nullable=False),
+    Column("games", BigInteger, nullable=False),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
+    Index(None, "list_id", "rating"),
+)
+
+# The log of the ratings. One row: the slots first_ordinal .. first_ordinal + games - 1 were folded, in this order, as
+# rating_seq first_seq, first_seq + 1, and so on. So no game needs to be written twice, and the log stays small.
+# Slots without a rated game (void, or not played when the tournament was cancelled) keep their number unused.
+rating_runs = Table(
+    "rating_runs",
+    metadata,
+    Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("list_id", ForeignKey("rating_lists.id"), nullable=False),
+    Column("tournament_id", BigInteger, nullable=False),
+    Column("first_ordinal", BigInteger, nullable=False),
+    Column("games", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tournament_id"], ["tournaments.id"]),
+    Index(None, "tournament_id", "first_ordinal"),
+)
+
+# What was answered to requests that may come again.
+requests = Table(
+    "requests",
+    metadata,
+    Column("token_id", ForeignKey("tokens.id"), primary_key=True),
+    Column("request_id", String(64), primary_key=True),
+    Column("method", String(80), nullable=False),
+    Column("body_hash", LargeBinary(32), nullable=False),
+    Column("answer", String(400), nullable=False),
+)

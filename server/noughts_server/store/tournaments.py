@@ -1,0 +1,360 @@
+"""Tournaments: their conditions and their life from open to finished or cancelled."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from sqlalchemy import Connection, Select, Update, func, insert, select, update
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.records import Conditions
+from noughts_referee.rules import VariantError, parse_variant
+from noughts_server.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    WrongState,
+)
+from noughts_server.formats import RoundRobin, unit_games
+from noughts_server.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store import folding
+from noughts_server.store.schema import entries, owners, tournaments
+from noughts_server.store.validation import check_number, check_slug, check_text
+
+MOST_GAMES = 100_000_000
+_MOST_GAMES_PER_PAIR = 1_000_000
+_MOST_CONCURRENCY = 65_536
+_LONGEST_TITLE = 200
+_LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
+
+
+class TournamentState(IntEnum):
+    """Values equal those of the protocol's enum."""
+
+    OPEN = 1
+    RUNNING = 2
+    PAUSED = 3
+    FINISHED = 4
+    CANCELLED = 5
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Schedule(IntEnum):
+    """How pairings are made. Values equal those of the protocol's enum."""
+
+    ROUND_ROBIN = 1
+
+    def __str__(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTournament:
+    """What the organiser chooses."""
+
+    slug: str
+    """The ID in `tournaments/ID`: 1 to 63 characters of a-z, 0-9 and `-`."""
+    variant: str = "tictactoe"
+    time: TimeControl = TimeControl()
+    games_per_pair: int = 2
+    concurrency: int = 1024
+    seed: int = 0
+    """Unsigned 64 bits: all chance of the tournament comes from it."""
+    rated: bool = True
+    title: str = ""
+    schedule: Schedule = Schedule.ROUND_ROBIN
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """A stored tournament. Moments are milliseconds since 1970 in UTC."""
+
+    id: int
+    slug: str
+    title: str
+    owner_id: int
+    owner: str
+    state: TournamentState
+    variant: str
+    time: TimeControl
+    schedule: Schedule
+    games_per_pair: int
+    concurrency: int
+    seed: int
+    rated: bool
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+    games_total: int
+    """0 before the start."""
+    games_done: int
+    unit_games: int
+    """Slots of a unit; 0 before the start."""
+    folded: int
+    """Every slot up to this ordinal has its game."""
+
+    @property
+    def name(self) -> str:
+        """`tournaments/ID`."""
+        return f"tournaments/{self.slug}"
+
+    @property
+    def rating_list(self) -> str:
+        """The list that its games count for if they are rated, e.g. `tictactoe/untimed`."""
+        return f"{self.variant}/{self.time.time_class}"
+
+
+def signed(seed: int) -> int:
+    """An unsigned 64-bit number as the signed one with the same bits, which databases can keep."""
+    return seed - (1 << 64) if seed >> 63 else seed
+
+
+def unsigned(stored: int) -> int:
+    """The inverse of `signed`."""
+    return stored & ((1 << 64) - 1)
+
+
+def create_tournament(
+    connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int
+) -> Tournament:
+    """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists."""
+    check_slug("tournament.name", new.slug)
+    check_text("tournament.title", new.title, _LONGEST_TITLE)
+    check_number("tournament.games_per_pair", new.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
+    check_number("tournament.concurrency", new.concurrency, 1, _MOST_CONCURRENCY)
+    check_number("tournament.seed", new.seed, 0, (1 << 64) - 1)
+    _check_time(new.time)
+    if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
+        raise AlreadyExists(f"tournaments/{new.slug}")
+    row = {
+        "slug": new.slug,
+        "title": new.title,
+        "owner_id": owner_id,
+        "state": TournamentState.OPEN,
+        "variant": _canonical(new.variant),
+        "move_us": new.time.move_us,
+        "bank_us": new.time.bank_us,
+        "increment_us": new.time.increment_us,
+        "schedule": new.schedule,
+        "games_per_pair": new.games_per_pair,
+        "concurrency": new.concurrency,
+        "seed": signed(new.seed),
+        "rated": new.rated,
+        "created_at": now_ms,
+        "games_total": 0,
+        "games_done": 0,
+        "unit_games": 0,
+        "folded": 0,
+    }
+    connection.execute(insert(tournaments), row)
+    return get_tournament(connection, new.slug)
+
+
+def get_tournament(connection: Connection, slug: str) -> Tournament:
+    """The tournament `tournaments/SLUG`. Raises NotFound."""
+    return _one(connection, _tournaments().where(tournaments.c.slug == slug), f"tournaments/{slug}")
+
+
+def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tournament:
+    """The tournament with this key of the store. Raises NotFound."""
+    return _one(connection, _tournaments().where(tournaments.c.id == tournament_id), f"tournament {tournament_id}")
+
+
+def list_tournaments(connection: Connection, *, size: int = 0, page_token: str = "") -> Page[Tournament]:
+    """Tournaments, newest first. Raises InvalidArgument for a bad size or page token."""
+    limit = page_size(size)
+    statement = _tournaments().order_by(tournaments.c.id.desc()).limit(limit + 1)
+    after = read_page_token("tournaments", page_token, [0])
+    if after is not None:
+        statement = statement.where(tournaments.c.id < after[0])
+    found = [_tournament(row) for row in connection.execute(statement)]
+    more = write_page_token("tournaments", [found[limit - 1].id]) if len(found) > limit else ""
+    return Page(found[:limit], more)
+
+
+def running_tournaments(connection: Connection) -> list[Tournament]:
+    """The tournaments to go on with after a restart, oldest first."""
+    statement = _tournaments().where(tournaments.c.state == TournamentState.RUNNING).order_by(tournaments.c.id)
+    return [_tournament(row) for row in connection.execute(statement)]
+
+
+def start_tournament(
+    connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None
+) -> Tournament:
+    """Fixes entries and slots and sets the tournament running; resumes a paused one; again does no harm.
+
+    With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with fewer than two
+    entries).
+    """
+    tournament = _owned(connection, slug, owner_id)
+    if tournament.state is TournamentState.RUNNING:
+        return tournament
+    if tournament.state is TournamentState.PAUSED:
+        return _set_state(connection, tournament, state=TournamentState.RUNNING)
+    require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
+    count = _number_entries(connection, tournament.id)
+    if count < 2:
+        hint = "Let more bots join first."
+        raise WrongState(tournament.name, got=f"open with {count} entries", expected="two or more", hint=hint)
+    total = RoundRobin(count, tournament.games_per_pair).total
+    return _set_state(
+        connection,
+        tournament,
+        state=TournamentState.RUNNING,
+        started_at=now_ms,
+        games_total=total,
+        unit_games=unit_games(total),
+    )
+
+
+def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None) -> Tournament:
+    """No unit can be claimed any more; games that are being played are still stored. Again does no harm.
+
+    Raises NotFound, PermissionDenied, WrongState.
+    """
+    tournament = _owned(connection, slug, owner_id)
+    if tournament.state is TournamentState.PAUSED:
+        return tournament
+    require_state(tournament, TournamentState.RUNNING)
+    return _set_state(connection, tournament, state=TournamentState.PAUSED)
+
+
+def cancel_tournament(
+    connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None
+) -> Tournament:
+    """Ends a tournament for good. What is stored stays and is rated, later results are dropped. Again does no harm.
+
+    Raises NotFound, PermissionDenied, WrongState (finished).
+    """
+    tournament = _owned(connection, slug, owner_id)
+    if tournament.state is TournamentState.CANCELLED:
+        return tournament
+    require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
+    folding.fold_rest(connection, tournament.id)
+    return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms)
+
+
+def require_state(tournament: Tournament, *states: TournamentState) -> None:
+    """Raises WrongState unless the tournament is in one of these states."""
+    if tournament.state not in states:
+        expected = " or ".join(map(str, states))
+        raise WrongState(tournament.name, got=str(tournament.state), expected=expected)
+
+
+def check_size(tournament: Tournament, count: int) -> None:
+    """Whether a tournament with so many entries has a playable number of games. Raises ResourceExhausted."""
+    total = RoundRobin(count, tournament.games_per_pair).total
+    if total > MOST_GAMES:
+        hint = "Fewer entries, or a tournament with fewer games per pair."
+        raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint=hint)
+
+
+def schedule_of(connection: Connection, tournament: Tournament) -> RoundRobin:
+    """The slots of a started tournament."""
+    count = connection.execute(
+        select(func.count()).select_from(entries).where(entries.c.tournament_id == tournament.id)
+    ).scalar_one()
+    return RoundRobin(count, tournament.games_per_pair)
+
+
+def conditions(connection: Connection, tournament_id: int) -> Conditions:
+    """What the referee needs to know of a tournament. Raises NotFound."""
+    tournament = get_tournament_by_id(connection, tournament_id)
+    rows = connection.execute(
+        select(entries.c.bot_version_id, entries.c.label)
+        .where(entries.c.tournament_id == tournament_id)
+        .order_by(entries.c.number)
+    ).all()
+    return Conditions(
+        tournament=tournament.id,
+        name=tournament.name,
+        variant=parse_variant(tournament.variant),
+        time=tournament.time,
+        seed=tournament.seed,
+        concurrency=tournament.concurrency,
+        players=tuple(row.bot_version_id for row in rows),
+        labels=tuple(row.label for row in rows),
+    )
+
+
+def _canonical(variant: str) -> str:
+    try:
+        return parse_variant(variant).name
+    except VariantError as error:
+        raise InvalidArgument.of("tournament.variant", error.got, error.expected) from error
+
+
+def _check_time(time: TimeControl) -> None:
+    check_number("tournament.time.move_us", time.move_us, 0, _LONGEST_TIME_US)
+    check_number("tournament.time.bank_us", time.bank_us, 0, _LONGEST_TIME_US)
+    check_number("tournament.time.increment_us", time.increment_us, 0, _LONGEST_TIME_US)
+    if time.move_us and (time.bank_us or time.increment_us):
+        raise InvalidArgument.of("tournament.time", "both", "either move_us, or bank_us with increment_us")
+    if time.increment_us and not time.bank_us:
+        raise InvalidArgument.of("tournament.time.increment_us", time.increment_us, "a bank_us to add it to")
+
+
+def _number_entries(connection: Connection, tournament_id: int) -> int:
+    """Closes the gaps that withdrawals left, so that numbers count from 0 in order of joining."""
+    of_tournament = entries.c.tournament_id == tournament_id
+    numbers = connection.scalars(select(entries.c.number).where(of_tournament).order_by(entries.c.number)).all()
+    for number, old in enumerate(numbers):
+        # Ascending, and never upwards: the new number is free by now.
+        if number != old:
+            connection.execute(
+                update(entries).where(of_tournament, entries.c.number == old).values(number=number)
+            )
+    return len(numbers)
+
+
+def _owned(connection: Connection, slug: str, owner_id: int | None) -> Tournament:
+    tournament = get_tournament(connection, slug)
+    if owner_id not in (None, tournament.owner_id):
+        raise PermissionDenied(tournament.name)
+    return tournament
+
+
+def _set_state(connection: Connection, tournament: Tournament, **values: Any) -> Tournament:
+    statement: Update = update(tournaments).where(tournaments.c.id == tournament.id).values(**values)
+    connection.execute(statement)
+    return get_tournament_by_id(connection, tournament.id)
+
+
+def _tournaments() -> Select[Any]:
+    return select(tournaments, owners.c.name.label("owner")).join(owners)
+
+
+def _one(connection: Connection, statement: Select[Any], name: str) -> Tournament:
+    row = connection.execute(statement).one_or_none()
+    if row is None:
+        raise NotFound(name, hint="`noughts tournament list` shows the tournaments.")
+    return _tournament(row)
+
+
+def _tournament(row: Any) -> Tournament:
+    return Tournament(
+        id=row.id,
+        slug=row.slug,
+        title=row.title,
+        owner_id=row.owner_id,
+        owner=row.owner,
+        state=TournamentState(row.state),
+        variant=row.variant,
+        time=TimeControl(row.move_us, row.bank_us, row.increment_us),
+        schedule=Schedule(row.schedule),
+        games_per_pair=row.games_per_pair,
+        concurrency=row.concurrency,
+        seed=unsigned(row.seed),
+        rated=row.rated,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        games_total=row.games_total,
+        games_done=row.games_done,
+        unit_games=row.unit_games,
+        folded=row.folded,
+    )

@@ -1,0 +1,37 @@
+"""Names and labels: what they may be made of."""
+
+import re
+
+from noughts_server.errors import InvalidArgument
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
+_SLUG = re.compile(r"[a-z0-9\-]{1,63}")
+
+
+def check_name(field: str, name: str) -> str:
+    """The name of a bot, a version, an owner or an entry. Raises InvalidArgument."""
+    if not _NAME.fullmatch(name):
+        expected = "1 to 63 characters of a-z, A-Z, 0-9 and -_.:=,#+, beginning with a letter or a digit"
+        raise InvalidArgument.of(field, name, expected)
+    return name
+
+
+def check_slug(field: str, slug: str) -> str:
+    """The ID of a tournament. Raises InvalidArgument."""
+    if not _SLUG.fullmatch(slug):
+        raise InvalidArgument.of(field, slug, "1 to 63 characters of a-z, 0-9 and -")
+    return slug
+
+
+def check_text(field: str, text: str, longest: int) -> str:
+    """Free text of at most so many characters. Raises InvalidArgument."""
+    if len(text) > longest:
+        raise InvalidArgument.of(field, f"{len(text)} characters", f"at most {longest}")
+    return text
+
+
+def check_number(field: str, number: int, low: int, high: int) -> int:
+    """A whole number within bounds, both included. Raises InvalidArgument."""
+    if not low <= number <= high:
+        raise InvalidArgument.of(field, number, f"{low:,} to {high:,}")
+    return number

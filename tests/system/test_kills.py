@@ -1,0 +1,132 @@
+"""A server that is killed again and again loses nothing and plays nothing twice."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+KILLS = 20
+GAMES = 30_000
+_NOUGHTS = (sys.executable, "-m", "noughts_server.cli")
+
+
+def noughts(*arguments: str, token: str = "") -> dict[str, object]:
+    done = subprocess.run(
+        [*_NOUGHTS, *arguments, "--format", "json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "NOUGHTS_TOKEN": token},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def start_server(database: str, listen: str) -> tuple[subprocess.Popen[str], str]:
+    server = subprocess.Popen(
+        [*_NOUGHTS, "serve", "--listen", listen, "--db", database, "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert server.stdout is not None
+    line = server.stdout.readline()
+    assert line, "the server did not come up"
+    return server, str(json.loads(line)["grpc"])
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+@contextmanager
+def bots(address: str, token: str, names: list[str]) -> Iterator[None]:
+    processes = [
+        subprocess.Popen(
+            [*_NOUGHTS, "bot", "run", "random", "--name", name, "--server", address],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "NOUGHTS_TOKEN": token},
+        )
+        for name in names
+    ]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def stored(path: Path) -> int:
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM games").fetchone()
+    connection.close()
+    return int(count)
+
+
+async def until_stored(path: Path, games: int) -> None:
+    while stored(path) < games:
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.timeout(300)
+async def test_a_server_killed_twenty_times_plays_every_slot_exactly_once(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.sqlite"
+    database = f"sqlite:///{path}"
+    chance = random.Random(2)
+    token = str(noughts("token", "create", "--owner", "ada", "--db", database)["token"])
+    server, address = start_server(database, "127.0.0.1:0")
+    try:
+        with bots(address, token, ["left", "right"]):
+            server_arguments = ("--server", address)
+            for _ in range(100):
+                online = noughts("bot", "list", "--online", *server_arguments)["bots"]
+                if isinstance(online, list) and len(online) == 2:
+                    break
+                await asyncio.sleep(0.1)
+            noughts(
+                "tournament", "create", "kills", "--games", str(GAMES), "--concurrency", "16", "--seed", "5",
+                *server_arguments, token=token,
+            )  # fmt: skip
+            for name in ("left", "right"):
+                noughts("tournament", "join", "kills", "--bot", name, *server_arguments, token=token)
+            noughts("tournament", "start", "kills", *server_arguments, token=token)
+            for turn in range(1, KILLS + 1):
+                # Somewhere in the middle of play, not before some games of this life of the server are stored.
+                await asyncio.wait_for(until_stored(path, min(GAMES, stored(path) + 1)), 60)
+                await asyncio.sleep(chance.uniform(0.0, 0.4))
+                if turn < KILLS:
+                    assert stored(path) < GAMES, "the tournament ended before the last kill: play more games"
+                kill(server)
+                server, again = start_server(database, address)
+                assert again == address
+            await asyncio.wait_for(until_stored(path, GAMES), 120)
+            shown = noughts("tournament", "show", "kills", *server_arguments)
+            while shown["state"] != "finished":
+                await asyncio.sleep(0.1)
+                shown = noughts("tournament", "show", "kills", *server_arguments)
+    finally:
+        kill(server)
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        ordinals = [row[0] for row in connection.execute("SELECT ordinal FROM games ORDER BY ordinal")]
+        attempts = connection.execute("SELECT max(attempt) FROM units").fetchone()[0]
+    connection.close()
+    assert ordinals == list(range(1, GAMES + 1))
+    assert attempts > 1, "no unit was ever played again: the kills came at the wrong moments"
+    report = noughts("ratings", "rebuild", "--db", database)
+    assert report["games"] == GAMES
+    assert report["differences"] == []
