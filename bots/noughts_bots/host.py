@@ -3,6 +3,7 @@
 This is what `noughts match` and its like start for each of their specs.
 """
 
+import asyncio
 import ctypes
 import gc
 import os
@@ -10,7 +11,7 @@ import signal
 import sys
 
 from noughts_bots.bot import Bot
-from noughts_bots.session import BotRefused, Login, run
+from noughts_bots.session import BotRefused, Login, play
 from noughts_bots.specs import BotSpec, make_bot, parse_spec
 from noughts_referee.rules import Position
 
@@ -61,7 +62,7 @@ def main(arguments: list[str]) -> int:
     login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
     tune_collector()
     try:
-        run(bot, login)
+        asyncio.run(play(bot, login))
     except BotRefused as error:
         print(error, file=sys.stderr)  # noqa: T201  # whoever started this process reads it
         return 1

@@ -1,12 +1,13 @@
 """A bot's connection to a server: dials in, takes frames apart, answers, comes back after a failure.
 
 Quick bots are asked on the event loop, one straight loop over a frame. A bot that has once thought for longer than
-`_LONG_THOUGHT_SECONDS` is moved to a thread of its own, so that finished answers leave while the next move is being thought
-about. A bot with `async def choose` gets a task for each question.
+`_LONG_THOUGHT_SECONDS` is moved to a thread of its own, so that finished answers leave while the next move is being
+thought about. A bot with `async def choose` gets a task for each question.
 """
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import logging
 import operator
@@ -15,7 +16,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -73,20 +74,21 @@ def run(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothing) -> N
 async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothing) -> None:
     """As `run`, inside a running event loop. `on_event` gets a line for people when something changes."""
     wait = _FIRST_WAIT
-    while True:
-        session = _Session(bot, login, on_event)
-        try:
-            async with _channel(login) as channel:
-                await session.serve(channel)
-            return
-        except grpc.aio.AioRpcError as error:
-            if error.code() not in _PASSING or not login.reconnect:
-                raise BotRefused(error.code(), error.details() or error.code().name) from error
-            if session.welcomed:
-                wait = _FIRST_WAIT
-            on_event(f"connection lost ({error.details()}); trying again in {wait:.1f} s")
-        await asyncio.sleep(wait * random.uniform(0.5, 1.0))
-        wait = min(wait * 2, _LONGEST_WAIT)
+    with _Thinker() as thinker:
+        while True:
+            session = _Session(bot, login, on_event, thinker)
+            try:
+                async with _channel(login) as channel:
+                    await session.serve(channel)
+                return
+            except grpc.aio.AioRpcError as error:
+                if error.code() not in _PASSING or not login.reconnect:
+                    raise BotRefused(error.code(), error.details() or error.code().name) from error
+                if session.welcomed:
+                    wait = _FIRST_WAIT
+                on_event(f"connection lost ({error.details()}); trying again in {wait:.1f} s")
+            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+            wait = min(wait * 2, _LONGEST_WAIT)
 
 
 @contextlib.asynccontextmanager
@@ -111,15 +113,14 @@ class _Game:
 
 _Question = tuple[int, int, _Game]
 _Answer = tuple[int, int, int | None]
-_Taken = tuple[list[_Question], pb.PlayResponse]
-_Task = tuple[Callable[[], _Taken], Callable[[pb.PlayResponse], None]]
 
 
 class _Session:
     """One stream."""
 
-    def __init__(self, bot: Bot, login: Login, on_event: Callable[[str], None]) -> None:
+    def __init__(self, bot: Bot, login: Login, on_event: Callable[[str], None], thinker: "_Thinker") -> None:
         self.welcomed = False
+        self._thinker = thinker
         self._bot = bot
         self._login = login
         self._on_event = on_event
@@ -130,20 +131,25 @@ class _Session:
         self._done_through = 0
         self._answers: list[_Answer] = []
         self._heartbeat = 0
+        self._over = False
+        """The stream has ended: nobody waits for answers any more."""
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
+        """Plays until the stream ends. Raises AioRpcError unless the server ended it with OK."""
         stub = play_pb2_grpc.PlayServiceStub(channel)
         call: PlayCall = stub.Play(metadata=((TOKEN_KEY, f"Bearer {self._login.token}"),))
         try:
-            await self._greet(call)
-            if inspect.iscoroutinefunction(self._bot.choose):
-                await self._serve_async(call)
-            else:
-                await self._serve_quick(call)
-            _raise_if_failed(await call.code(), await call.details())
-        except asyncio.InvalidStateError as error:  # the call ended between a read and a write
-            _raise_if_failed(await call.code(), await call.details())
-            raise RuntimeError("the stream ended without a status") from error
+            with _end_of_stream(call):
+                await self._greet(call)
+                if inspect.iscoroutinefunction(self._bot.choose):
+                    await self._serve_async(call)
+                elif self._thinker.started:
+                    await self._serve_in_thread(call)
+                else:
+                    await self._serve_quick(call)
+        finally:
+            self._over = True
+        _raise_if_failed(await call.code(), await call.details())
 
     async def _greet(self, call: PlayCall) -> None:
         bot = self._bot
@@ -156,11 +162,10 @@ class _Session:
             agent=f"noughts-python/{_software()} {type(bot).__name__}",
         )
         await call.write(pb.PlayRequest(hello=hello))
-        first = await call.read()
-        if first is grpc.aio.EOF:
+        first = await _next_frame(call)
+        if first is None:
             _raise_if_failed(await call.code(), await call.details())
             raise BotRefused(grpc.StatusCode.UNKNOWN, "the server ended the session without a welcome")
-        assert isinstance(first, pb.PlayResponse)
         self.welcomed = True
         self._on_event(f"online as {first.welcome.version}")
 
@@ -168,7 +173,7 @@ class _Session:
 
     async def _serve_quick(self, call: PlayCall) -> None:
         """On the event loop, until a single move takes long; then in a thread."""
-        async for frame in _frames(call):
+        while (frame := await _next_frame(call)) is not None:
             self._acknowledge(frame)
             questions = self._take(frame)
             flushed = before = time.perf_counter()
@@ -176,7 +181,9 @@ class _Session:
                 self._answers.append((handle, ply, self._choose(game)))
                 now = time.perf_counter()
                 if now - before > _LONG_THOUGHT_SECONDS:
-                    return await self._serve_in_thread(call, questions[index + 1 :], frame)
+                    self._thinker.start()
+                    left = functools.partial(self._think, questions[index + 1 :], frame)
+                    return await self._serve_in_thread(call, left)
                 if now - flushed > _FLUSH_SECONDS:
                     await self._flush(call)
                     flushed = now = time.perf_counter()
@@ -185,32 +192,43 @@ class _Session:
             await self._flush(call)
         return None
 
-    async def _serve_in_thread(self, call: PlayCall, left: list[_Question], frame: pb.PlayResponse) -> None:
+    async def _serve_in_thread(self, call: PlayCall, unfinished: Callable[[], None] | None = None) -> None:
         """The bot thinks in its own thread; this loop keeps talking to the referee."""
-        thinker = _Thinker(self._choose, self._answers)
-        thinker.put(lambda: (left, frame), self._end_games)
-        try:
-            async with asyncio.TaskGroup() as group:
-                flusher = group.create_task(self._flush_thoughts(call, thinker))
-                async for next_frame in _frames(call):
-                    self._acknowledge(next_frame)
-                    thinker.wakeup.set()
-                    thinker.put(lambda frame=next_frame: (self._take(frame), frame), self._end_games)  # type: ignore[misc]
-                flusher.cancel()
-        finally:
-            thinker.stop()
+        work = _Work()
+        async with asyncio.TaskGroup() as group:
+            flusher = group.create_task(self._flush_thoughts(call, work))
+            if unfinished is not None:
+                self._thinker.put(unfinished, work)
+            while (frame := await _next_frame(call)) is not None:
+                self._acknowledge(frame)
+                work.wakeup.set()
+                self._thinker.put(functools.partial(self._think_about, frame), work)
+            flusher.cancel()
 
-    async def _flush_thoughts(self, call: PlayCall, thinker: "_Thinker") -> None:
+    async def _flush_thoughts(self, call: PlayCall, work: "_Work") -> None:
         while True:
             # While the bot thinks about the next move, the answers it already has leave in small batches.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(thinker.wakeup.wait(), None if thinker.idle else _FLUSH_SECONDS)
-            due = thinker.wakeup.is_set() or self._answers
-            thinker.wakeup.clear()
-            if thinker.failure is not None:
-                raise thinker.failure
+                await asyncio.wait_for(work.wakeup.wait(), _FLUSH_SECONDS if work.open else None)
+            due = work.wakeup.is_set() or self._answers
+            work.wakeup.clear()
+            if work.failure is not None:
+                raise work.failure
             if due:
                 await self._flush(call)
+
+    def _think_about(self, frame: pb.PlayResponse) -> None:
+        """In the thread: a frame from its start to its end."""
+        if not self._over:
+            self._think(self._take(frame), frame)
+
+    def _think(self, questions: list[_Question], frame: pb.PlayResponse) -> None:
+        """In the thread: a frame's questions, and what comes after them."""
+        for handle, ply, game in questions:
+            if self._over:
+                return
+            self._answers.append((handle, ply, self._choose(game)))
+        self._end_games(frame)
 
     async def _serve_async(self, call: PlayCall) -> None:
         """A task for each question; answers leave as they come."""
@@ -231,7 +249,7 @@ class _Session:
         async with asyncio.TaskGroup() as group:
             flusher = group.create_task(flush())
             thinking: set[asyncio.Task[None]] = set()
-            async for frame in _frames(call):
+            while (frame := await _next_frame(call)) is not None:
                 self._acknowledge(frame)
                 wakeup.set()
                 for question in self._take(frame):
@@ -254,8 +272,12 @@ class _Session:
         for handle, ply, cell in zip(turns.game, turns.ply, turns.cell, strict=True):
             game = games[handle]
             position = game.position
-            if len(position.moves) < ply:
-                position.play(cell)
+            known = len(position.moves)
+            if known != ply:
+                if known < ply:
+                    position.play(cell)
+                else:  # asked again: what was answered did not arrive, and does not count
+                    game.position = Position.after(position.variant, position.moves[:ply], seed=position.seed)
             questions.append((handle, ply, game))
         return questions
 
@@ -292,7 +314,8 @@ class _Session:
                 name = f"{starts.tournament}/games/{number}"
                 info = GameInfo(name, variant, side - 1, starts.opponents[opponent])
                 if self._hears_start:
-                    self._bot.start(info)
+                    with _logged("start"):
+                        self._bot.start(info)
             games[handle] = _Game(info, position)
 
     def _end_games(self, frame: pb.PlayResponse) -> None:
@@ -310,7 +333,8 @@ class _Session:
                 if len(moves) < plies:
                     moves.append(cell)
                 end = GameEnd(Result(result), Termination(termination), tuple(moves[:plies]))
-                self._bot.end(game.info, end)
+                with _logged("end"):
+                    self._bot.end(game.info, end)
 
     async def _flush(self, call: PlayCall) -> None:
         """Sends what has been answered, the acknowledgement and the echo."""
@@ -365,58 +389,84 @@ def _played(position: Position, cell: int) -> int:
 _OFF_BOARD = 0xFFFFFFFF
 
 
-class _Thinker:
-    """A thread in which a slow bot answers one frame after the other."""
+@contextlib.contextmanager
+def _logged(hook: str) -> Iterator[None]:
+    """A hook that fails is logged: it must not take the bot's other games down with it."""
+    try:
+        yield
+    except Exception:
+        logger.exception("the bot failed in its method `%s`; the game goes on", hook)
 
-    def __init__(self, choose: Callable[[_Game], int | None], answers: list[_Answer]) -> None:
+
+class _Work:
+    """What a session has given its thinker to do."""
+
+    def __init__(self) -> None:
         self.wakeup = asyncio.Event()
-        """Set on the loop when a frame is answered, or the thread has failed."""
+        """Set on the loop when something is done."""
+        self.open = 0
+        """How much is not done yet."""
         self.failure: BaseException | None = None
-        self._choose = choose
-        self._answers = answers
+
+    def done(self, failure: BaseException | None) -> None:
+        """On the loop: something is done, or has failed for good."""
+        self.open -= 1
+        self.failure = self.failure or failure
+        self.wakeup.set()
+
+
+class _Thinker:
+    """The thread of a slow bot. It outlives sessions: the bot never has to think about two things at once."""
+
+    def __init__(self) -> None:
+        self.started = False
         self._loop = asyncio.get_running_loop()
-        self._frames: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        self._open = 0
+        self._tasks: queue.SimpleQueue[tuple[Callable[[], None], _Work] | None] = queue.SimpleQueue()
+
+    def __enter__(self) -> "_Thinker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._tasks.put(None)
+
+    def start(self) -> None:
+        """Starts the thread; from now on the bot thinks there and nowhere else."""
+        self.started = True
         # The loop waits for the interpreter while the bot thinks; 5 ms, the default, is long for a message.
         sys.setswitchinterval(0.0005)
         threading.Thread(target=self._run, name="noughts-bot", daemon=True).start()
 
-    @property
-    def idle(self) -> bool:
-        """Whether every frame has been answered."""
-        return self._open == 0
-
-    def put(self, questions: Callable[[], _Taken], end: Callable[[pb.PlayResponse], None]) -> None:
-        """Queues a frame: `questions` takes it apart in the thread, `end` is called with it afterwards."""
-        self._open += 1
-        self._frames.put((questions, end))
-
-    def stop(self) -> None:
-        """No more frames; the thread ends when it has answered those it has."""
-        self._frames.put(None)
+    def put(self, task: Callable[[], None], work: _Work) -> None:
+        """Queues a task behind those already there."""
+        work.open += 1
+        self._tasks.put((task, work))
 
     def _run(self) -> None:
-        try:
-            while (task := self._frames.get()) is not None:
-                questions, end = task
-                taken, frame = questions()
-                for handle, ply, game in taken:
-                    self._answers.append((handle, ply, self._choose(game)))
-                end(frame)
-                self._loop.call_soon_threadsafe(self._answered)
-        except BaseException as error:
-            self.failure = error
-            self._loop.call_soon_threadsafe(self.wakeup.set)
-
-    def _answered(self) -> None:
-        self._open -= 1
-        self.wakeup.set()
+        while (entry := self._tasks.get()) is not None:
+            task, work = entry
+            failure: BaseException | None = None
+            try:
+                task()
+            except BaseException as error:
+                failure = error
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for this any more
+                self._loop.call_soon_threadsafe(work.done, failure)
 
 
-async def _frames(call: PlayCall) -> AsyncIterator[pb.PlayResponse]:
-    while (frame := await call.read()) is not grpc.aio.EOF:
-        assert isinstance(frame, pb.PlayResponse)
-        yield frame
+async def _next_frame(call: PlayCall) -> pb.PlayResponse | None:
+    """The referee's next frame; None when it has ended the stream with OK."""
+    frame: object = await call.read()
+    return frame if isinstance(frame, pb.PlayResponse) else None
+
+
+@contextlib.contextmanager
+def _end_of_stream(call: PlayCall) -> Iterator[None]:
+    """Lets pass what a stream that has ended makes of reading and writing; its status says what it was."""
+    try:
+        yield
+    except* (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+        if not call.done():
+            raise
 
 
 def _raise_if_failed(code: grpc.StatusCode, details: str) -> None:

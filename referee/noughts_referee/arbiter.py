@@ -271,9 +271,7 @@ class Arbiter:
         game.times_us.append(took)
         self._end(game, result_against(game.ply & 1), Termination.TIMEOUT)
 
-    def _resign(
-        self, player: Player, rows: Iterable[tuple[int, int, int, int]], complaints: list[Complaint]
-    ) -> None:
+    def _resign(self, player: Player, rows: Iterable[tuple[int, int, int, int]], complaints: list[Complaint]) -> None:
         for handle, ply, _, took in rows:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player:

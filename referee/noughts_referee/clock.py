@@ -63,8 +63,8 @@ def parse_time_control(text: str) -> TimeControl:
                 raise TimeControlError(text, expected)
             control = TimeControl(move_us=_microseconds(number))
         else:
-            bank, _, increment = text.partition("+")
-            control = TimeControl(bank_us=_microseconds(bank), increment_us=_microseconds(increment or "0"))
+            bank, plus, increment = text.partition("+")
+            control = TimeControl(bank_us=_microseconds(bank), increment_us=_microseconds(increment) if plus else 0)
     except (ValueError, OverflowError) as error:
         raise TimeControlError(text, expected) from error
     if not control.timed:

@@ -1,5 +1,7 @@
 """Frames' columns: from the arbiter's outbox to the messages of the protocol."""
 
+from typing import Any
+
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
@@ -12,9 +14,7 @@ def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
     by_tournament: dict[int, list[Game]] = {}
     for game in games:
         by_tournament.setdefault(game.unit.conditions.tournament, []).append(game)
-    return [
-        _starts(player, batch[0].unit.conditions, batch) for batch in by_tournament.values()
-    ]
+    return [_starts(player, batch[0].unit.conditions, batch) for batch in by_tournament.values()]
 
 
 def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Starts:
@@ -70,8 +70,11 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
 
 def ends_columns(ends: pb.Ends, games: list[Game]) -> None:
     """Fills in the games that are over."""
+    # Our enums and those of the protocol have equal values.
+    results: list[Any] = [game.result for game in games]
+    terminations: list[Any] = [game.termination for game in games]
     ends.game.extend([game.handle for game in games])
-    ends.result.extend([game.result for game in games])  # type: ignore[arg-type]  # equal values
-    ends.termination.extend([game.termination for game in games])  # type: ignore[arg-type]  # equal values
+    ends.result.extend(results)
+    ends.termination.extend(terminations)
     ends.plies.extend([game.ply for game in games])
     ends.cell.extend([game.moves[-1] if game.moves else 0 for game in games])

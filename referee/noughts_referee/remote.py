@@ -197,10 +197,9 @@ class RemoteWire:
 
     async def _read(self, stream: _Stream) -> None:
         while True:
-            request = await stream.context.read()
-            if request is grpc.aio.EOF:
-                return
-            assert isinstance(request, pb.PlayRequest)
+            request: object = await stream.context.read()
+            if not isinstance(request, pb.PlayRequest):
+                return  # EOF: the bot has left
             if stream.closed is not None:
                 raise stream.closed
             now = _microseconds()

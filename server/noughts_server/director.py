@@ -14,10 +14,18 @@ import structlog
 from noughts_referee.records import Conditions, Unit
 from noughts_referee.referee import Referee
 from noughts_server.bus import Bus
-from noughts_server.formats import RoundRobin
 from noughts_server.recorder import Recorder
-from noughts_server.store import tournaments
 from noughts_server.store.database import Store
+from noughts_server.store.tournaments import (
+    Tournament,
+    cancel_tournament,
+    conditions,
+    get_tournament,
+    pause_tournament,
+    running_tournaments,
+    start_tournament,
+)
+from noughts_server.store.units import claim_unit, unfinished_units
 
 logger = structlog.get_logger("noughts.director")
 
@@ -44,7 +52,7 @@ class Director:
         """Plays what is running in the store until the block is left; running games are then abandoned."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            for tournament in await self._store.read(tournaments.running):
+            for tournament in await self._store.read(running_tournaments):
                 self._play(tournament)
             try:
                 yield
@@ -52,21 +60,35 @@ class Director:
                 for task in self._playing.values():
                     task.cancel()
 
-    async def start(self, tournament: int) -> None:
-        """Begins or resumes the play of a tournament that is open or paused."""
-        await self._settled(tournament)
-        await self._store.write(lambda connection: tournaments.start(connection, tournament))
-        self._play(tournament)
+    async def start(self, slug: str, *, owner_id: int | None = None) -> None:
+        """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may."""
+        before = await self._store.read(lambda connection: get_tournament(connection, slug))
+        # Games of an earlier start are still being finished: no slot may be played twice at the same time.
+        await self._until(lambda: before.id in self._playing or not self._referee.in_flight(before.id))
+        await self._recorder.flush()
+        now = self._store.now_ms()
+        tournament = await self._store.write(
+            lambda connection: start_tournament(connection, slug, now_ms=now, owner_id=owner_id)
+        )
+        if tournament.id not in self._playing:
+            self._play(tournament)
 
-    async def pause(self, tournament: int) -> None:
+    async def pause(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins no new game; those running are finished and kept."""
-        await self._store.write(lambda connection: tournaments.pause(connection, tournament))
+        tournament = await self._store.write(
+            lambda connection: pause_tournament(connection, slug, owner_id=owner_id)
+        )
         self._stop(tournament)
 
-    async def cancel(self, tournament: int) -> None:
-        """Ends the tournament for good; games that are running are finished and kept."""
-        await self._store.write(lambda connection: tournaments.cancel(connection, tournament))
+    async def cancel(self, slug: str, *, owner_id: int | None = None) -> None:
+        """Ends the tournament for good; games that are running are ended void."""
+        await self._recorder.flush()
+        now = self._store.now_ms()
+        tournament = await self._store.write(
+            lambda connection: cancel_tournament(connection, slug, now_ms=now, owner_id=owner_id)
+        )
         self._stop(tournament)
+        self._referee.abandon(tournament.id)
 
     async def drain(self) -> None:
         """Begins no new game anywhere and waits until those running are stored."""
@@ -80,47 +102,45 @@ class Director:
         self._referee.stop_starting()
         self._referee.abandon()
 
-    def _play(self, tournament: int) -> None:
+    def _play(self, tournament: Tournament) -> None:
         if self._tasks is None:
             raise RuntimeError("the director is not directing")
-        task = self._tasks.create_task(self._supply(tournament), name=f"tournament {tournament}")
-        self._playing[tournament] = task
-        task.add_done_callback(lambda _: self._playing.pop(tournament, None))
+        task = self._tasks.create_task(self._supply(tournament), name=tournament.name)
+        self._playing[tournament.id] = task
+        task.add_done_callback(lambda done: self._forget(tournament.id, done))
 
-    def _stop(self, tournament: int) -> None:
-        task = self._playing.pop(tournament, None)
+    def _forget(self, tournament: int, task: asyncio.Task[None]) -> None:
+        if self._playing.get(tournament) is task:
+            del self._playing[tournament]
+
+    def _stop(self, tournament: Tournament) -> None:
+        task = self._playing.pop(tournament.id, None)
         if task is not None:
             task.cancel()
-        self._referee.withdraw(tournament)
+        self._referee.withdraw(tournament.id)
 
-    async def _settled(self, tournament: int) -> None:
-        """Waits for games of an earlier start, so that no slot is played twice at the same time."""
-        await self._until(lambda: self._referee.in_flight(tournament) == 0)
-        await self._recorder.flush()
-
-    async def _supply(self, tournament: int) -> None:
-        conditions = await self._store.read(lambda connection: tournaments.conditions(connection, tournament))
-        units = await self._store.read(lambda connection: tournaments.open_units(connection, tournament))
-        logger.info("playing", tournament=conditions.name, units=len(units))
-        queue = f"units.{tournament}"
-        self._bus.clear(queue)
+    async def _supply(self, tournament: Tournament) -> None:
+        playing = await self._store.read(lambda connection: conditions(connection, tournament.id))
+        units = await self._store.read(lambda connection: unfinished_units(connection, tournament.id))
+        logger.info("playing", tournament=playing.name, units=len(units))
+        queue = f"units.{tournament.id}"
+        wanted = max(_FEWEST_QUEUED, playing.concurrency)
         for number in units:
             self._bus.put(queue, number)
-        wanted = max(_FEWEST_QUEUED, min(conditions.concurrency, 4_096))
-        for _ in units:
-            await self._until(lambda: self._referee.queued(tournament) < wanted)
+            await self._until(lambda: self._referee.queued(tournament.id) < wanted)
             await self._recorder.room()
-            self._referee.add(await self._claim(conditions, await self._bus.take(queue)))
-        await self._until(lambda: not self._referee.queued(tournament) and not self._referee.in_flight(tournament))
+            unit = await self._claim(playing, await self._bus.take(queue))
+            if unit.slots:
+                self._referee.add(unit)
+        await self._until(
+            lambda: not self._referee.queued(tournament.id) and not self._referee.in_flight(tournament.id)
+        )
         await self._recorder.flush()
-        logger.info("played", tournament=conditions.name)
+        logger.info("played", tournament=playing.name)
 
-    async def _claim(self, conditions: Conditions, number: int) -> Unit:
-        tournament = conditions.tournament
-        claim = await self._store.write(lambda connection: tournaments.claim_unit(connection, tournament, number))
-        schedule = RoundRobin(len(conditions.players), claim.games_per_pair)
-        slots = [schedule.slot(ordinal) for ordinal in claim.missing]
-        return Unit(conditions, number, claim.attempt, slots)
+    async def _claim(self, playing: Conditions, number: int) -> Unit:
+        claim = await self._store.write(lambda connection: claim_unit(connection, playing.tournament, number))
+        return Unit(playing, number, claim.attempt, claim.slots)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

@@ -15,7 +15,8 @@
     ├── Unavailable            try again later
     │   ├── Draining           the server is shutting down
     │   └── DatabaseBusy       another process holds the database
-    └── StoreError             for the operator: callers only learn that something internal failed
+    └── OperatorError          for whoever runs the server: callers only learn that something internal failed
+        ├── AddressUnusable    it cannot listen there
         ├── BadDatabaseUrl     the address of the database cannot be read
         ├── DatabaseUnusable   it cannot be opened, or is damaged
         └── DatabaseTooNew     it was written by a newer version of Noughts
@@ -51,9 +52,7 @@ class NoughtsError(Exception):
     hint: str
     """What to do next, as a sentence for people; empty where nothing fits."""
 
-    def __init__(
-        self, message: str, *, subject: str = "", got: str = "", expected: str = "", hint: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, subject: str = "", got: str = "", expected: str = "", hint: str = "") -> None:
         super().__init__(message)
         self.subject = subject
         self.got = got
@@ -227,13 +226,26 @@ class DatabaseBusy(Unavailable):
         super().__init__("the database is held by another process", retry_seconds=retry_seconds)
 
 
-class StoreError(NoughtsError):
-    """Something that only the operator of the server can mend; `subject` is the database."""
+class OperatorError(NoughtsError):
+    """Something that only the operator of the server can mend."""
 
-    reason = "STORE"
+    reason = "OPERATOR"
 
 
-class BadDatabaseUrl(StoreError):
+class AddressUnusable(OperatorError):
+    """The server cannot listen at `address`."""
+
+    reason = "ADDRESS_UNUSABLE"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"cannot listen at {address}",
+            subject=address,
+            hint="Is another server running there? Choose another HOST:PORT with --listen; port 0 takes a free one.",
+        )
+
+
+class BadDatabaseUrl(OperatorError):
     """The address of the database cannot be read."""
 
     reason = "BAD_DATABASE_URL"
@@ -243,7 +255,7 @@ class BadDatabaseUrl(StoreError):
         super().__init__(text, subject="database", got=url, expected=expected)
 
 
-class DatabaseUnusable(StoreError):
+class DatabaseUnusable(OperatorError):
     """The database cannot be opened, written or understood."""
 
     reason = "DATABASE_UNUSABLE"
@@ -252,7 +264,7 @@ class DatabaseUnusable(StoreError):
         super().__init__(f"database {database}: {problem}", subject=database, got=problem, hint=hint)
 
 
-class DatabaseTooNew(StoreError):
+class DatabaseTooNew(OperatorError):
     """A newer version of Noughts has changed the database."""
 
     reason = "DATABASE_TOO_NEW"
@@ -282,7 +294,8 @@ _CODES: Mapping[type[NoughtsError], int] = {
     Unavailable: Code.UNAVAILABLE,
     Draining: Code.UNAVAILABLE,
     DatabaseBusy: Code.UNAVAILABLE,
-    StoreError: Code.INTERNAL,
+    OperatorError: Code.INTERNAL,
+    AddressUnusable: Code.INTERNAL,
     BadDatabaseUrl: Code.INTERNAL,
     DatabaseUnusable: Code.INTERNAL,
     DatabaseTooNew: Code.INTERNAL,
@@ -295,12 +308,11 @@ def to_status(error: BaseException) -> Status:
     Always an ErrorInfo (domain `noughts`); BadRequest, PreconditionFailure or RetryInfo where one fits. Of errors
     without a place in the tree, and of those meant for the operator, only that something internal failed.
     """
-    code = _CODES.get(type(error), Code.INTERNAL)
-    if not isinstance(error, NoughtsError) or code == Code.INTERNAL:
+    if not isinstance(error, NoughtsError) or isinstance(error, OperatorError):
         info = ErrorInfo(reason=INTERNAL_REASON, domain=DOMAIN)
         return _status(Code.INTERNAL, "internal error; the server's log has more", [info])
     info = ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_metadata(error))
-    return _status(code, str(error), [info, *_further_details(error)])
+    return _status(_CODES.get(type(error), Code.INTERNAL), str(error), [info, *_further_details(error)])
 
 
 def _status(code: int, message: str, details: list[Message]) -> Status:

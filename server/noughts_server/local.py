@@ -2,30 +2,57 @@
 
 import asyncio
 import os
+import secrets
 import sys
 import tempfile
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from noughts_bots.host import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.bus import listening
+from noughts_server.server import COMMITTED, Server, ServerSettings, running_server
 from noughts_server.sessions import PRESENCE, Ticket
-from noughts_server.store import bots, games, tokens, tournaments
-from noughts_server.store.games import ExportedGame
-from noughts_server.store.tournaments import PairScore, Standing
+from noughts_server.store.bots import log_in
+from noughts_server.store.entries import CrosstableCell as PairScore
+from noughts_server.store.entries import Standing, crosstable, join_tournament, standings
+from noughts_server.store.games import ExportedGame, export, terminations
+from noughts_server.store.tokens import create_owner
+from noughts_server.store.tournaments import (
+    NewTournament,
+    Tournament,
+    TournamentState,
+    create_tournament,
+    get_tournament,
+)
+
+__all__ = [
+    "ExportedGame",
+    "LocalError",
+    "LocalOutcome",
+    "LocalPlan",
+    "LocalProgress",
+    "LocalStop",
+    "PairScore",
+    "Standing",
+    "play_locally",
+]
 
 _OWNER = "local"
 _TICK_SECONDS = 0.2
 _START_SECONDS = 30.0
 _STOP_SECONDS = 2.0
 _KEPT_LINES = 40
-_RESTARTS = 3
+_ATTEMPTS = 3
+
+Returned = TypeVar("Returned")
 
 
 class LocalError(Exception):
@@ -123,98 +150,188 @@ class _Run:
         self._on_progress = on_progress
         self._stop = stop
         self._labels = unique_labels(plan.specs)
-        self._tournament = 0
+        self._slug = f"local-{secrets.token_hex(4)}"
         self._versions: dict[str, int] = {}
 
     async def play(self) -> None:
-        owner = await self._prepare()
-        async with asyncio.TaskGroup() as tasks:
+        owner = await self._server.store.write(self._prepare)
+        async with AsyncExitStack() as stack:
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = [
                 tasks.create_task(self._keep_alive(owner, label, spec), name=label)
                 for label, spec in zip(self._labels, self._plan.specs, strict=True)
             ]
             try:
-                if await self._unless_stopped(self._all_online()):
-                    await self._server.director.start(self._tournament)
-                    if not await self._unless_stopped(self._finished()):
-                        await self._wind_down()
+                if await self._unless(self._stop.finishing, self._all_online()):
+                    await self._server.director.start(self._slug)
+                    if not await self._unless(self._stop.finishing, self._finished()):
+                        await self._unless(self._stop.aborting, self._server.drain())
+                        self._server.director.abandon()
             finally:
                 for process in processes:
                     process.cancel()
 
-    async def outcome(self, export: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
-        store, tournament = self._server.store, self._tournament
-        if export is not None:
-            await store.read(lambda connection: export(games.export(connection, tournament)))
-        summary = await store.read(lambda connection: tournaments.summary(connection, tournament))
-        terminations = await store.read(lambda connection: games.terminations(connection, tournament))
-        self._report(summary.standings, summary.games_done, summary.games_total)
+    async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
+        """What is stored; `write` gets the games."""
+        store = self._server.store
+        await self._server.recorder.flush()
+
+        def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
+            tournament = get_tournament(connection, self._slug)
+            table = crosstable(connection, tournament)
+            if write is not None:
+                write(export(connection, tournament.id))
+            return tournament, tuple(table.standings), tuple(table.cells), terminations(connection, tournament.id)
+
+        tournament, table, pairs, ends = await store.read(read)
+        self._report(tournament, table)
         return LocalOutcome(
-            games=summary.games_done,
-            games_total=summary.games_total,
-            interrupted=self._stop.finishing.is_set(),
-            standings=summary.standings,
-            pairs=await store.read(lambda connection: tournaments.pair_scores(connection, tournament)),
-            terminations=terminations,
+            games=tournament.games_done,
+            games_total=tournament.games_total,
+            interrupted=tournament.state is not TournamentState.FINISHED,
+            standings=table,
+            pairs=pairs,
+            terminations=ends,
         )
 
-    async def _prepare(self) -> int:
+    def _prepare(self, connection: Any) -> int:
         """Enters the bots into a new tournament; returns the key of their owner."""
-        plan, labels = self._plan, self._labels
-        slug = f"local-{secrets.token_hex(4)}"
-
-        def prepare(connection: Connection) -> tuple[int, int, dict[str, int]]:
-            owner = tokens.owner(connection, _OWNER)
-            versions = {label: bots.log_in(connection, owner, label, "1") for label in labels}
-            tournament = tournaments.create(
-                connection,
-                owner,
-                tournaments.NewTournament(
-                    slug=slug,
-                    title=plan.title,
-                    variant=plan.variant.name,
-                    time=plan.time,
-                    games_per_pair=plan.games_per_pair,
-                    concurrency=plan.concurrency,
-                    seed=plan.seed,
-                    rated=True,
-                ),
-            )
-            for label in labels:
-                tournaments.join(connection, tournament, versions[label].id, label)
-            return owner, tournament, {label: version.id for label, version in versions.items()}
-
-        owner, self._tournament, self._versions = await self._server.store.write(prepare)
+        plan, now = self._plan, self._server.store.now_ms()
+        owner = create_owner(connection, _OWNER)
+        create_tournament(
+            connection,
+            NewTournament(
+                slug=self._slug,
+                title=plan.title,
+                variant=plan.variant.name,
+                time=plan.time,
+                games_per_pair=plan.games_per_pair,
+                concurrency=plan.concurrency,
+                seed=plan.seed,
+            ),
+            owner_id=owner,
+            now_ms=now,
+        )
+        for label in self._labels:
+            bot = log_in(connection, owner_id=owner, name=label, now_ms=now)
+            self._versions[label] = bot.bot_version_id
+            join_tournament(connection, self._slug, bot=label, label=label)
         return owner
 
+    # The bots' processes.
+
     async def _keep_alive(self, owner: int, label: str, spec: BotSpec) -> None:
-        """Runs the bot's process; one that dies loses its games and is started again, a few times."""
-        for _ in range(_RESTARTS):
+        """Runs the bot's process; one that dies loses its running games and is started again, a few times."""
+        for _ in range(_ATTEMPTS):
             ticket = self._server.sessions.issue_ticket(Ticket(owner, label))
             async with _bot_process(spec, self._server.address, ticket, self._plan.concurrency) as (process, lines):
-                await process.wait()
+                code = await process.wait()
             self._server.sessions.wire(self._versions[label]).dismiss()
-        code = process.returncode
-        raise LocalError("\n".join([f"{label}: its process ended {_RESTARTS} times (exit code {code})", *lines]))
+        what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
+        raise LocalError("\n".join([what, *lines]))
 
     async def _all_online(self) -> None:
         sessions, changed = self._server.sessions, asyncio.Event()
+        missing = self._labels
         with listening(self._server.bus, PRESENCE, lambda _: changed.set()):
             try:
                 async with asyncio.timeout(_START_SECONDS):
-                    while missing := [label for label, key in self._versions.items() if not sessions.online(key)]:
-                        self._report((), 0, 0)
+                    while missing := [label for label in self._labels if not sessions.online(self._versions[label])]:
+                        self._report(None, (), online=len(self._labels) - len(missing))
                         await changed.wait()
                         changed.clear()
             except TimeoutError:
                 names = ", ".join(missing)
                 raise LocalError(f"{names}: not online after {_START_SECONDS:.0f} s") from None
 
+    # Waiting.
+
     async def _finished(self) -> None:
-        while True:
-            summary = await self._summary()
-            self._report(summary.standings, summary.games_done, summary.games_total)
-            if summary.state is not TournamentState.RUNNING:
-                return
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._committed.wait(), _TICK_SECONDS)
+        over = asyncio.Event()
+
+        def heard(report: Any) -> None:
+            if any(progress.finished for progress in report.progress):
+                over.set()
+
+        with listening(self._server.bus, COMMITTED, heard):
+            while not over.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(over.wait(), _TICK_SECONDS)
+                tournament, table = await self._server.store.read(self._standings)
+                self._report(tournament, table)
+                if tournament.state is TournamentState.FINISHED:
+                    return
+
+    def _standings(self, connection: Any) -> tuple[Tournament, tuple[Standing, ...]]:
+        tournament = get_tournament(connection, self._slug)
+        return tournament, tuple(standings(connection, tournament))
+
+    def _report(
+        self, tournament: Tournament | None, table: tuple[Standing, ...], *, online: int | None = None
+    ) -> None:
+        self._on_progress(
+            LocalProgress(
+                bots_online=len(self._labels) if online is None else online,
+                bots_expected=len(self._labels),
+                games_done=tournament.games_done if tournament else 0,
+                games_total=tournament.games_total if tournament else 0,
+                plies=self._server.referee.plies,
+                standings=table,
+            )
+        )
+
+    async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+        """Whether the work was done before the event; otherwise it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            working = tasks.create_task(work)
+            waiting = tasks.create_task(event.wait())
+            await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+            done = working.done()
+            working.cancel()
+            waiting.cancel()
+        return done
+
+
+@asynccontextmanager
+async def _bot_process(
+    spec: BotSpec, address: str, ticket: str, max_games: int
+) -> AsyncIterator[tuple[Process, deque[str]]]:
+    """A reference bot's process and the last lines it wrote to stderr. It is gone when the block is left."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "noughts_bots.host",
+        str(spec),
+        str(max_games),
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=PIPE,
+        env={**os.environ, SERVER_VARIABLE: address, TICKET_VARIABLE: ticket},
+        # A Ctrl-C in the terminal is for us; the bots finish their games.
+        start_new_session=True,
+    )
+    lines: deque[str] = deque(maxlen=_KEPT_LINES)
+    assert process.stderr is not None
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            draining = tasks.create_task(_drain(process.stderr, lines))
+            try:
+                yield process, lines
+            finally:
+                if process.returncode is None:
+                    process.terminate()
+                    try:
+                        await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+                    except TimeoutError:
+                        process.kill()
+                        await process.wait()
+                draining.cancel()
+    finally:
+        # asyncio closes the pipe's transport only when the reader is done.
+        process._transport.close()  # type: ignore[attr-defined]
+
+
+async def _drain(stream: asyncio.StreamReader, lines: deque[str]) -> None:
+    with suppress(ValueError):  # a line longer than the reader's buffer
+        async for line in stream:
+            lines.append(line.decode(errors="replace").rstrip())

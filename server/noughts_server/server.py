@@ -29,7 +29,7 @@ from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
 from noughts_server.director import Director
 from noughts_server.errors import AddressUnusable
-from noughts_server.recorder import COMMITTED, Recorder
+from noughts_server.recorder import Recorder
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import ErrorInterceptor
@@ -40,6 +40,9 @@ from noughts_server.sessions import Sessions, server_stopping
 from noughts_server.store.database import Store, default_database_url
 
 logger = structlog.get_logger("noughts.server")
+
+COMMITTED = "games.committed"
+"""Subject on which the report of each commit is published."""
 
 _SERVICES = (
     play_pb2.DESCRIPTOR.services_by_name["PlayService"].full_name,
@@ -75,6 +78,7 @@ class Server:
         store: Store,
         sessions: Sessions,
         director: Director,
+        recorder: Recorder,
         bus: MemoryBus,
         referee: Referee,
     ) -> None:
@@ -82,6 +86,7 @@ class Server:
         self.store = store
         self.sessions = sessions
         self.director = director
+        self.recorder = recorder
         self.bus = bus
         self.referee = referee
         self.health = health.aio.HealthServicer()
@@ -104,7 +109,25 @@ class Server:
 
 @asynccontextmanager
 async def running_server(settings: ServerSettings) -> AsyncIterator[Server]:
-    """A server that accepts calls inside the `async with` block. Raises what makes it unable to start."""
+    """A server that accepts calls inside the `async with` block.
+
+    Raises what makes it unable to start or to go on, and what the block raises, bare: not in the exception groups of
+    the server's own tasks.
+    """
+    try:
+        async with _running_server(settings) as server:
+            yield server
+    except BaseExceptionGroup as group:
+        raise _first(group) from group
+
+
+def _first(group: BaseExceptionGroup) -> BaseException:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+@asynccontextmanager
+async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
     tune_collector()
     bus = MemoryBus()
     async with AsyncExitStack() as stack:
@@ -117,12 +140,12 @@ async def running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         referee = Referee(recorder.record, margin_us=settings.margin_us)
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus)
-        server = Server(settings, store, sessions, director, bus, referee)
+        server = Server(settings, store, sessions, director, recorder, bus, referee)
         await stack.enter_async_context(_listening(server))
         await stack.enter_async_context(director.directing())
         for service in ("", *_SERVICES):
             await server.health.set(service, health_pb2.HealthCheckResponse.SERVING)
-        logger.info("serving", grpc=server.address, database=store.url)
+        logger.info("serving", grpc=server.address, database=settings.database or default_database_url())
         yield server
         referee.stop_starting()
 

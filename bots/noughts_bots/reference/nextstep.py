@@ -1,5 +1,7 @@
 """`nextstep`: looks ahead to a depth on the scale 8..32, in any variant."""
 
+from collections.abc import Iterable
+
 from noughts_bots.reference.considering import Considered
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.threats import Threats
@@ -14,7 +16,7 @@ _LOST, _UNKNOWN, _DRAWN, _WON = 8, 16, 24, 32
 DEPTHS = range(1, 10)
 
 # Depth by number of cells, for boards of at most so many: a move takes about a second at most in plain Python.
-_DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (25, 6), (49, 5), (400, 4), (900, 3))
+_DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (25, 6), (64, 5), (400, 4), (900, 3))
 
 # Values kept between two moves; every 3x3 board with either side to move needs fewer.
 _REMEMBERED_VALUES = 1 << 18
@@ -64,7 +66,8 @@ class DepthSearch:
         self._variant = variant
         self._depth = depth
         self._threats = Threats(variant)
-        self._most_lines_through = max(map(len, variant.lines_through))
+        # The most open lines through one free cell, in the position being searched: so many a stone can close.
+        self._most_open_through = 0
         self._values: dict[tuple[int, int, int, bool], int] = {}
 
     def scores(self, own: int, opponent: int) -> dict[int, int]:
@@ -79,6 +82,8 @@ class DepthSearch:
         # Depth beyond the end of the game shows nothing more; cutting it lets plies share what they remember.
         remaining = min(self._depth, len(free)) - 1
         lines = _still_open(variant.lines, own, opponent)
+        still_open = set(lines)
+        self._most_open_through = max(len(still_open.intersection(variant.lines_through[cell])) for cell in free)
         return {cell: self._after(own, opponent, cell, remaining, True, lines) for cell in free}
 
     def _score_finished(self, own: int, opponent: int) -> int:
@@ -113,7 +118,7 @@ class DepthSearch:
 
     def _beyond_draw(self, moves: int, lines: tuple[int, ...]) -> bool:
         """Whether so many lines are open that this many stones cannot close them all."""
-        return len(lines) > moves * self._most_lines_through
+        return len(lines) > moves * self._most_open_through
 
     def _value(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
         """The score of the mover's best reply, when nobody has a line and some line is open.
@@ -142,7 +147,8 @@ class DepthSearch:
         best_possible = _nearer(_nearer(_nearer(_WON if ours else _LOST)))
         better = max if ours else min
         best = _LOST if ours else _WON
-        for cell in self._variant.free_cells(mover | other):
+        free = self._variant.free_cells(mover | other)
+        for cell in free if self._beyond_draw(remaining, lines) else _unlike(free, lines):
             best = better(best, _nearer(self._after(mover, other, cell, remaining - 1, ours, lines)))
             if best == best_possible:
                 break
@@ -152,6 +158,11 @@ class DepthSearch:
 def _still_open(lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
     """The lines without stones of both sides."""
     return tuple(line for line in lines if not line & stones or not line & others)
+
+
+def _unlike(cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
+    """One cell of each group that lies on the same open lines: the others of the group would score the same."""
+    return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()
 
 
 def _nearer(score: int) -> int:

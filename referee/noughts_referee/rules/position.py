@@ -38,9 +38,7 @@ class Position:
     seed: int
     """The asked bot's seed in this game: its only source of chance, through `draws()`."""
 
-    def __init__(
-        self, variant: Variant, *, own: int = 0, opponent: int = 0, side: int = 0, seed: int = 0
-    ) -> None:
+    def __init__(self, variant: Variant, *, own: int = 0, opponent: int = 0, side: int = 0, seed: int = 0) -> None:
         self.variant = variant
         self.own = own
         self.opponent = opponent
@@ -63,7 +61,10 @@ class Position:
         Without a mover the counts tell: X when they are equal, O when X has one more. Raises PositionError.
         """
         board, _, mover = text.strip().partition(" ")
-        board, mover = board.replace("/", ""), mover.strip()
+        rows, mover = board.split("/"), mover.strip()
+        if len(rows) > 1 and [len(row) for row in rows] != [variant.columns] * variant.rows:
+            raise PositionError(text, f"{variant.rows} rows of {variant.columns} cells for {variant.name}")
+        board = "".join(rows)
         if len(board) != variant.cells or set(board) - set("." + _MARKS):
             raise PositionError(text, f"{variant.cells} cells of '.', 'X' and 'O' for {variant.name}")
         lead = board.count("X") - board.count("O")
@@ -110,8 +111,6 @@ class Position:
 
     def copy(self) -> "Position":
         """The same position, independent of this one."""
-        twin = Position(
-            self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed
-        )
+        twin = Position(self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed)
         twin.moves = self.moves.copy()
         return twin

@@ -7,6 +7,7 @@ its stone lies on cell `c`; a line is such an integer too. Whoever has all cells
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from weakref import WeakValueDictionary
 
 _LARGEST_EDGE = 30
 # Up to this many cells every set of free cells is listed once and kept (4,096 short tuples at most).
@@ -104,9 +105,9 @@ def parse_variant(text: str) -> Variant:
     Different spellings of the same rules are one variant: `mnk:3,3,3` is `tictactoe`.
     Raises VariantError.
     """
-    kind, _, arguments = text.strip().partition(":")
-    if kind == "tictactoe" and not arguments:
+    if text.strip() == "tictactoe":
         return _mnk(3, 3, 3)
+    kind, _, arguments = text.strip().partition(":")
     if kind != "mnk":
         raise VariantError(text, "`tictactoe` or `mnk:M,N,K`, e.g. `mnk:7,6,4`")
     try:
@@ -120,7 +121,14 @@ def parse_variant(text: str) -> Variant:
     return _mnk(columns, rows, length)
 
 
-@lru_cache(maxsize=64)
+# Whoever still holds a variant keeps it the only one of its rules, however many others have been read since.
+_in_use: WeakValueDictionary[tuple[int, int, int], Variant] = WeakValueDictionary()
+
+
 def _mnk(columns: int, rows: int, length: int) -> Variant:
+    known = _in_use.get((columns, rows, length))
+    if known is not None:
+        return known
     name = "tictactoe" if (columns, rows, length) == (3, 3, 3) else f"mnk:{columns},{rows},{length}"
-    return Variant(name=name, columns=columns, rows=rows, lines=_straight_lines(columns, rows, length))
+    variant = Variant(name=name, columns=columns, rows=rows, lines=_straight_lines(columns, rows, length))
+    return _in_use.setdefault((columns, rows, length), variant)

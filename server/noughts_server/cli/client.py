@@ -1,6 +1,6 @@
 """Calls to a server: channel, token, deadline, pages, and what its errors mean."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,11 @@ Item = TypeVar("Item")
 
 
 class CallFailed(Problem):
-    """A call that failed, with the address that was called."""
+    """A call that failed: `code` is its gRPC status."""
+
+    def __init__(self, problem: Problem, code: grpc.StatusCode) -> None:
+        super().__init__(problem.message, problem.hint)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,13 @@ class Client:
         try:
             return method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
         except grpc.RpcError as error:
-            problem = explain_call(error, self.address)
-            raise CallFailed(problem.message, problem.hint) from error
+            raise CallFailed(explain_call(error, self.address), _code(error)) from error
 
     def pages(
         self,
         method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
         request: Any,
-        items: Callable[[Paged], "Iterator[Item]"],
+        items: Callable[[Paged], Iterable[Item]],
         limit: int,
     ) -> list[Item]:
         """The first `limit` items of a list, from as many pages as that takes."""
@@ -90,8 +93,7 @@ def connected(server: str | None, token: str | None = None, token_file: Path | N
 def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
     """A failed call in words: the server's own where it gave some."""
     server = f"server {address}" if address else "the server"
-    code = error.code() if isinstance(error, grpc.Call) else grpc.StatusCode.UNKNOWN
-    details = (error.details() if isinstance(error, grpc.Call) else "") or code.name
+    code, details = _code(error), _details(error)
     info = _error_info(error)
     if info is not None:
         return Problem(details, info.metadata.get("hint", ""))
@@ -104,7 +106,18 @@ def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
     return Problem(f"{server}: {details} ({code.name})")
 
 
-def _error_info(error: grpc.RpcError) -> ErrorInfo | None:
+# The errors of a call are calls too, which their published types do not say.
+
+
+def _code(error: Any) -> grpc.StatusCode:
+    return error.code() if isinstance(error, grpc.Call) else grpc.StatusCode.UNKNOWN
+
+
+def _details(error: Any) -> str:
+    return (error.details() if isinstance(error, grpc.Call) else "") or _code(error).name
+
+
+def _error_info(error: Any) -> ErrorInfo | None:
     if not isinstance(error, grpc.Call):
         return None
     try:

@@ -1,5 +1,6 @@
 """How commands are put into the tree: with a worked example in their help, and errors reported."""
 
+import inspect
 from collections.abc import Callable
 from typing import ParamSpec
 
@@ -18,13 +19,24 @@ def group(summary: str) -> typer.Typer:
 def command(
     app: typer.Typer, name: str, *examples: str, panel: str | None = None
 ) -> Callable[[Callable[Parameters, None]], Callable[Parameters, None]]:
-    """Registers a function as command `name`; its help shows the examples."""
+    """Registers a function as command `name`, with its docstring and the examples as help."""
     heading = "[bold]Example:[/bold]" if len(examples) == 1 else "[bold]Examples:[/bold]"
-    epilog = "\n\n".join([heading, *(example.replace("[", r"\[") for example in examples)])
+    epilog = "\n\n".join([heading, *map(_escaped, examples)])
 
     def register(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
         reported = reporting(function)
-        app.command(name, epilog=epilog, rich_help_panel=panel)(reported)
+        app.command(name, help=help_text(function), epilog=epilog, rich_help_panel=panel)(reported)
         return reported
 
     return register
+
+
+def help_text(function: Callable[..., object]) -> str:
+    """The function's docstring with a line a paragraph: where lines end is for the terminal to say."""
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    return "\n\n".join(_escaped(" ".join(paragraph.split())) for paragraph in paragraphs)
+
+
+def _escaped(text: str) -> str:
+    # Brackets are markup to the help's renderer.
+    return text.replace("[", r"\[")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _FEWEST_COLUMNS = 4
+_SHORTEST_LABEL = 8
 
 
 class PairRow(Protocol):
@@ -97,11 +98,14 @@ class Crosstable:
         from rich.console import Group
 
         cells = [[self._cell(label, opponent) for opponent in self.labels] for label in self.labels]
-        width = max([len(str(len(self.labels))), *(len(cell) for row in cells for cell in row)], default=1)
-        taken = len(str(len(self.labels))) + 1 + max(map(len, self.labels), default=0) + 1
-        fitting = max(_FEWEST_COLUMNS, (console.width - taken) // (width + 1))
+        number_width = len(str(len(self.labels)))
+        cell_width = max([number_width, *(len(cell) for row in cells for cell in row)], default=1) + 1
+        room = console.width - number_width - 2
+        longest = max(map(len, ("bot", *self.labels)))
+        label_width = min(longest, max(_SHORTEST_LABEL, room - _FEWEST_COLUMNS * cell_width))
+        fitting = max(1, (room - label_width) // cell_width)
         starts = range(0, len(self.labels), fitting)
-        return Group(*(self._block(cells, range(start, start + fitting)) for start in starts))
+        return Group(*(self._block(cells, range(start, start + fitting), label_width) for start in starts))
 
     def _cell(self, label: str, opponent: str) -> str:
         if label == opponent:
@@ -109,14 +113,14 @@ class Crosstable:
         score = self.total(label, opponent)
         return points(score.points) if score.games else ""
 
-    def _block(self, cells: Sequence[Sequence[str]], wanted: range) -> "RenderableType":
+    def _block(self, cells: Sequence[Sequence[str]], wanted: range, label_width: int) -> "RenderableType":
         from rich.table import Table
         from rich.text import Text
 
         columns = wanted[: max(0, len(self.labels) - wanted.start)]
         block = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         block.add_column("#", justify="right", no_wrap=True)
-        block.add_column("bot", overflow="ellipsis", no_wrap=True)
+        block.add_column("bot", max_width=label_width, overflow="ellipsis", no_wrap=True)
         for column in columns:
             block.add_column(str(column + 1), justify="right", no_wrap=True)
         for number, (label, row) in enumerate(zip(self.labels, cells, strict=True), start=1):

@@ -65,8 +65,8 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         "second": game.second,
         "seed": game.seed,
         "moves": game.moves,
-        "result": game.result,
-        "termination": game.termination,
+        "result": str(game.result),
+        "termination": str(game.termination),
     }
     if times:
         line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]

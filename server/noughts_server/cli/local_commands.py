@@ -23,7 +23,7 @@ _DEMO_SPECS = (
     "three-stage",
 )
 _DEMO_GAMES_IN_FLIGHT = 256
-_LARGEST_GAMES = 100_000_000
+_LARGEST_GAMES = 1_000_000
 
 SpecArgument = Annotated[
     list[str], typer.Argument(metavar="SPEC...", help="Bots, e.g. `random`, `nextstep:depth=3`, `Old=minimax`.")

@@ -58,8 +58,6 @@ SeedOption = Annotated[
     int | None,
     typer.Option(
         "--seed",
-        min=0,
-        max=_LARGEST_SEED,
         metavar="S",
         help="All chance comes from it: same seed, same games. Drawn and reported if absent.",
         show_default=False,
@@ -157,7 +155,11 @@ def read_margin(text: str) -> int:
 
 def read_seed(seed: int | None) -> int:
     """The seed, or one drawn now: short enough to be typed again."""
-    return secrets.randbits(32) if seed is None else seed
+    if seed is None:
+        return secrets.randbits(32)
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise UsageProblem(f"--seed {seed}: expected 0 to {_LARGEST_SEED}")
+    return seed
 
 
 def read_address(text: str, option: str) -> tuple[str, int]:
@@ -166,9 +168,7 @@ def read_address(text: str, option: str) -> tuple[str, int]:
     bracketed = host.startswith("[") and host.endswith("]")
     plain = bool(host) and not set(host) & set("[]/: @")
     if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
-        raise UsageProblem(
-            f"{option} {text!r}: expected HOST:PORT, e.g. {DEFAULT_ADDRESS}", _address_hint(text)
-        )
+        raise UsageProblem(f"{option} {text!r}: expected HOST:PORT, e.g. {DEFAULT_ADDRESS}", _address_hint(text))
     return host.strip("[]"), int(port)
 
 

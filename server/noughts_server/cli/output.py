@@ -56,7 +56,9 @@ def note(message: str) -> None:
 
 def printable(text: str) -> str:
     """The text without control characters, which in names from elsewhere could steer a terminal."""
-    return "".join(character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return "".join(
+        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}" for character in text
+    )
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> "Table":

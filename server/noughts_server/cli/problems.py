@@ -4,6 +4,7 @@ Errors of the other packages are raised as they are; `explain` knows them all an
 """
 
 import errno
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
@@ -75,12 +76,16 @@ def explain(error: BaseException) -> Problem | None:
     if isinstance(error, BaseExceptionGroup):
         explained = map(explain, error.exceptions)
         return next((problem for problem in explained if problem is not None), None)
-    # Imported only now: most commands end well, and some of these take long to load.
-    return _explain_text(error) or _explain_server(error) or _explain_call(error) or _explain_system(error)
+    return _explain_system(error) or _explain_text(error) or _explain_server(error) or _explain_call(error)
+
+
+# An error can only be of a module that has been loaded: where it has not, there is nothing to load it for.
 
 
 def _explain_text(error: BaseException) -> Problem | None:
     """Variants, times, positions and specs that cannot be read."""
+    if not isinstance(error, ValueError):
+        return None
     from noughts_bots.errors import BotError
     from noughts_referee.clock import TimeControlError
     from noughts_referee.rules import PositionError, VariantError
@@ -94,30 +99,29 @@ def _explain_text(error: BaseException) -> Problem | None:
 
 def _explain_server(error: BaseException) -> Problem | None:
     """What the server's parts raise when they run in this process."""
-    from noughts_server.errors import BadDatabaseUrl, InvalidArgument, NoughtsError
+    if "noughts_server.errors" in sys.modules:
+        from noughts_server.errors import BadDatabaseUrl, InvalidArgument, NoughtsError
 
-    if isinstance(error, BadDatabaseUrl | InvalidArgument):
-        return UsageProblem(str(error), error.hint)
-    if isinstance(error, NoughtsError):
-        return Problem(str(error), error.hint)
+        if isinstance(error, BadDatabaseUrl | InvalidArgument):
+            return UsageProblem(str(error), error.hint)
+        if isinstance(error, NoughtsError):
+            return Problem(str(error), error.hint)
+    if "noughts_server.local" in sys.modules:
+        from noughts_server.local import LocalError
+
+        if isinstance(error, LocalError):
+            return Problem(str(error))
     return None
 
 
 def _explain_call(error: BaseException) -> Problem | None:
-    """What comes from bots' processes and over the network."""
-    import grpc
+    """What comes over the network."""
+    if "noughts_bots.session" in sys.modules:
+        from noughts_bots.session import BotRefused
 
-    if isinstance(error, grpc.RpcError):
-        from noughts_server.cli.client import explain_call
-
-        return explain_call(error)
-    from noughts_bots.session import BotRefused
-
-    if isinstance(error, BotRefused):
-        return Problem(f"the server refused the bot: {error}", _REFUSAL_HINTS.get(error.code.name, ""))
-    from noughts_server.local import LocalError
-
-    return Problem(str(error)) if isinstance(error, LocalError) else None
+        if isinstance(error, BotRefused):
+            return Problem(f"the server refused the bot: {error}", _REFUSAL_HINTS.get(error.code.name, ""))
+    return None
 
 
 _REFUSAL_HINTS = {

@@ -55,9 +55,7 @@ class _Drawn:
             self._playing = True
             self._bar.remove_task(self._task)
             self._task = self._bar.add_task("Games", total=progress.games_total, rest="")
-        self._bar.update(
-            self._task, total=progress.games_total, completed=progress.games_done, rest=_leader(progress)
-        )
+        self._bar.update(self._task, total=progress.games_total, completed=progress.games_done, rest=_leader(progress))
 
 
 def _leader(progress: "LocalProgress") -> str:

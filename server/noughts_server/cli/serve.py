@@ -38,7 +38,9 @@ def serve(
     margin: options.MarginOption = "50ms",
     grace: GraceOption = 30.0,
     allow_plaintext: PlaintextOption = False,
-    log_level: Annotated[options.LogLevel, typer.Option("--log-level", help="What to log on stderr.")] = options.LogLevel.INFO,
+    log_level: Annotated[
+        options.LogLevel, typer.Option("--log-level", help="What to log on stderr.")
+    ] = options.LogLevel.INFO,
     log_format: Annotated[
         options.LogFormat, typer.Option("--log-format", help="auto: console on a terminal, else logfmt.")
     ] = options.LogFormat.AUTO,

@@ -51,9 +51,7 @@ def create(
 
 
 @command(token, "list", "noughts token list")
-def list_tokens(
-    database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT
-) -> None:
+def list_tokens(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
     """All tokens, without their secrets.
 
     JSON: {"tokens": [{"id", "owner", "label", "created", "last_used", "revoked"}]}; times in ISO 8601, or null.

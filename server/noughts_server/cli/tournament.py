@@ -12,8 +12,6 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.standings import standings_document, standings_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import Client
 
@@ -40,9 +38,7 @@ def create(
     ] = 1_024,
     seed: options.SeedOption = None,
     title: Annotated[str, typer.Option("--title", help="For people.")] = "",
-    unrated: Annotated[
-        bool, typer.Option("--unrated", help="Its games do not count for the leaderboard.")
-    ] = False,
+    unrated: Annotated[bool, typer.Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -219,7 +215,7 @@ def list_tournaments(
         found = client.pages(
             client.tournaments.ListTournaments,
             pb.ListTournamentsRequest(),
-            lambda page: iter(page.tournaments),
+            lambda page: page.tournaments,
             limit,
         )
     if output_format is Format.JSON:
@@ -234,20 +230,32 @@ def list_tournaments(
 
 
 def _show(client: "Client", shown: "pb.Tournament", output_format: Format) -> None:
-    from noughts_proto.v1 import tournaments_pb2 as pb
-
-    request = pb.GetCrosstableRequest(name=shown.name)
-    table = client.call(client.tournaments.GetCrosstable, request)
     standings = [_Standing(row) for row in shown.standings]
-    crosstable = Crosstable((row.label for row in standings), table.cells)
+    crosstable = _crosstable(client, shown)
     if output_format is Format.JSON:
         document = _conditions(shown)
         document["standings"] = standings_document(standings)
-        document["crosstable"] = crosstable.document()
+        document["crosstable"] = crosstable.document() if crosstable else None
         document["offline"] = list(shown.offline)
         output.print_json(document)
     else:
         _print(shown, standings, crosstable)
+
+
+def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable | None:
+    """None where the server finds it too large."""
+    from grpc import StatusCode
+
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import CallFailed
+
+    try:
+        table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=shown.name))
+    except CallFailed as failed:
+        if failed.code is not StatusCode.RESOURCE_EXHAUSTED:
+            raise
+        return None
+    return Crosstable((row.label for row in table.standings), table.cells)
 
 
 class _Standing:
@@ -260,7 +268,7 @@ class _Standing:
         self.rating = row.rating if row.HasField("rating") else None
 
 
-def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable) -> None:
+def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable | None) -> None:
     console = output.stdout()
     title = f" ({output.printable(shown.title)})" if shown.title else ""
     console.print(f"{shown.name}{title}", style="bold")
@@ -274,7 +282,7 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
     if standings:
         console.print()
         console.print(standings_table(standings))
-    if shown.games_done:
+    if shown.games_done and crosstable:
         console.print()
         console.print("Crosstable: points of each row against each column", style="bold")
         console.print(crosstable.table(console))

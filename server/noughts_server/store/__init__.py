@@ -1,1 +1,4 @@
-"""The store: the only place that knows SQL. Functions take a connection and run inside `Store.read` or `Store.write`."""
+"""The store: the only place that knows SQL.
+
+Its functions take a connection and run inside `Store.read`, or `Store.write` if they change anything.
+"""

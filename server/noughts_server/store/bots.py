@@ -61,9 +61,7 @@ def version_name(bot: str, version: str) -> str:
     return f"bots/{bot}/versions/{version}"
 
 
-def log_in(
-    connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int
-) -> LoggedIn:
+def log_in(connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int) -> LoggedIn:
     """The bot `name` of this owner in this version (empty: `1`); both are registered when seen first.
 
     Raises InvalidArgument, and PermissionDenied when the name belongs to another owner.
@@ -133,13 +131,10 @@ def _register_version(connection: Connection, bot_id: int, version: str, now_ms:
 
 
 def _bots() -> Select[Any]:
-    newest = (
-        select(func.max(bot_versions.c.id)).where(bot_versions.c.bot_id == bots.c.id).scalar_subquery()
-    )
+    other = bot_versions.alias()
+    newest = select(func.max(other.c.id)).where(other.c.bot_id == bots.c.id).scalar_subquery()
     return (
-        select(
-            bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name, bot_versions.c.version, bots.c.created_at
-        )
+        select(bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name, bot_versions.c.version, bots.c.created_at)
         .join(owners, owners.c.id == bots.c.owner_id)
         .join(bot_versions, bot_versions.c.id == newest)
     )

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from platformdirs import user_data_path
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import URL, Engine
+from sqlalchemy import Connection as Connection  # for annotations elsewhere: only the store imports SQLAlchemy
 from sqlalchemy.exc import DBAPIError
 
 from noughts_server.errors import DatabaseBusy, DatabaseUnusable, Draining
@@ -38,6 +39,8 @@ class Store:
     """
 
     def __init__(self, engine: Engine, now_ms: Callable[[], int], readers: int) -> None:
+        self.url = engine.url.render_as_string()
+        """Its address, without a password."""
         self.now_ms = now_ms
         """Milliseconds since 1970 in UTC."""
         self._engine = engine
@@ -47,14 +50,20 @@ class Store:
 
     @classmethod
     async def open(
-        cls, url: str, *, readers: int = READERS, now_ms: Callable[[], int] = wall_clock_ms
+        cls,
+        url: str,
+        *,
+        readers: int = READERS,
+        busy_seconds: float = 5.0,
+        now_ms: Callable[[], int] = wall_clock_ms,
     ) -> "Store":
         """Opens a database, makes it where there is none, and brings its schema up to date.
 
+        Transactions wait up to `busy_seconds` for another process that holds the database.
         Raises BadDatabaseUrl, DatabaseUnusable (no right to write, damaged, not ours), DatabaseTooNew, DatabaseBusy.
         """
         parsed = dialect.parse_url(url)
-        engine = dialect.make_engine(parsed, readers + 1)
+        engine = dialect.make_engine(parsed, readers + 1, busy_seconds)
         store = cls(engine, now_ms, readers)
         try:
             await asyncio.get_running_loop().run_in_executor(store._writer, _prepare, engine, parsed)
@@ -67,7 +76,7 @@ class Store:
         """Runs `function` in the one writer thread, inside one transaction.
 
         An exception rolls everything back and is raised here. Raises DatabaseBusy when another process holds the
-        database for seconds, Draining after `close`.
+        database for too long, Draining after `close`.
         """
         return await self._run(self._writer, self._write, function)
 

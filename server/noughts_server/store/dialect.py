@@ -4,31 +4,29 @@ SQLite only, for now. Each function says what another database would have to do 
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from noughts_referee.records import FinishedGame
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from noughts_referee.records import FinishedGame
 from noughts_server.errors import BadDatabaseUrl
 
-BUSY_TIMEOUT_MS = 5_000
-"""How long a transaction waits for another process that holds the database."""
-
-# Rows of up to 4,000 bytes stay within their page (timed games on 20x20 boards have 2,500); with SQLite's 4,096
-# bytes a page, every row of a table without rowid beyond 1,002 bytes takes an overflow page of its own.
-_PAGE_BYTES = 16_384
+# Rows of up to 2,030 bytes stay within their page (a timed game that fills a 15x15 board has 1,140); with SQLite's
+# usual 4,096 bytes a page, a row of a table without rowid beyond 1,002 bytes takes an overflow page of its own.
+_PAGE_BYTES = 8_192
 _JOURNAL_BYTES = 64 << 20
 
-# One statement inserts many games: sqlite3 lets go of the GIL once a step, and getting it back from a busy event loop
+# One statement writes many rows: sqlite3 lets go of the GIL once a step, and getting it back from a busy event loop
 # may take milliseconds. With a step for each row a batch of 3,000 games was seen to take three seconds.
-_GAMES_A_STATEMENT = 500
+_ROWS_A_STATEMENT = 200
+_KEPT_STATEMENTS = 64
 
 
 def parse_url(url: str) -> URL:
@@ -51,13 +49,13 @@ def prepare_place(url: URL) -> None:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
 
 
-def make_engine(url: URL, connections: int) -> Engine:
+def make_engine(url: URL, connections: int, busy_seconds: float) -> Engine:
     """An engine with a pool of so many connections, which any thread may use one at a time."""
     engine = create_engine(
         url,
         pool_size=connections,
         max_overflow=0,
-        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
+        connect_args={"timeout": busy_seconds, "check_same_thread": False},
     )
     event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
@@ -78,20 +76,19 @@ def is_busy(error: DBAPIError) -> bool:
 def upsert(
     connection: Connection,
     table: Table,
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[tuple[Any, ...]],
     *,
-    add: Iterable[str] = (),
-    replace: Iterable[str] = (),
+    add: tuple[str, ...] = (),
+    replace: tuple[str, ...] = (),
 ) -> None:
-    """Inserts rows; where the primary key exists, adds to the columns `add` and overwrites the columns `replace`."""
-    if not rows:
-        return
-    statement = sqlite_insert(table)
-    changes: dict[str, Any] = {name: table.c[name] + statement.excluded[name] for name in add}
-    changes.update({name: statement.excluded[name] for name in replace})
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=changes), rows
-    )
+    """Inserts rows (values of all columns, in the table's order; no key twice).
+
+    Where the primary key exists already, adds to the columns `add` and overwrites the columns `replace`.
+    """
+    for begin in range(0, len(rows), _ROWS_A_STATEMENT):
+        part = rows[begin : begin + _ROWS_A_STATEMENT]
+        statement = _upsert_statement(table, len(part), add, replace)
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
 
 
 def next_attempt(connection: Connection, table: Table, **key: int) -> int:
@@ -108,8 +105,8 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
 
     Another database would use its own bulk load here.
     """
-    for begin in range(0, len(games), _GAMES_A_STATEMENT):
-        part = games[begin : begin + _GAMES_A_STATEMENT]
+    for begin in range(0, len(games), _ROWS_A_STATEMENT):
+        part = games[begin : begin + _ROWS_A_STATEMENT]
         parameters = (*chain.from_iterable(part), ended_at)
         connection.exec_driver_sql(_insert_statement(len(part)), parameters)
 
@@ -118,19 +115,40 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
 # its parameter is bound and left unused, which is cheaper than making a shorter tuple of each game.
 _FIELDS = tuple(
     FinishedGame._fields.index(name) + 1
-    for name in ("tournament", "ordinal", "attempt", "first", "second", "result", "termination", "moves", "times")
+    for name in (
+        "tournament",
+        "ordinal",
+        "attempt",
+        "first",
+        "second",
+        "result",
+        "termination",
+        "moves",
+        "times",
+    )
 )
 
 
-@lru_cache(maxsize=_GAMES_A_STATEMENT)
+@lru_cache(maxsize=_KEPT_STATEMENTS)
+def _upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: tuple[str, ...]) -> str:
+    columns = ", ".join(column.name for column in table.columns)
+    row = ",".join("?" * len(table.columns))
+    key = ", ".join(column.name for column in table.primary_key.columns)
+    changes = [f"{name} = {table.name}.{name} + excluded.{name}" for name in add]
+    changes += [f"{name} = excluded.{name}" for name in replace]
+    return (
+        f"INSERT INTO {table.name} ({columns}) VALUES {','.join([f'({row})'] * count)}"  # noqa: S608  # only names
+        f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(changes)}"
+    )
+
+
+@lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
     width = len(FinishedGame._fields)
     ended_at = count * width + 1
-    rows = (
-        ",".join(f"?{game * width + field}" for field in _FIELDS) + f",?{ended_at}" for game in range(count)
-    )
+    rows = (",".join(f"?{game * width + field}" for field in _FIELDS) + f",?{ended_at}" for game in range(count))
     columns = "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times"
-    return f"INSERT INTO games ({columns}, ended_at) VALUES ({'),('.join(rows)})"
+    return f"INSERT INTO games ({columns}, ended_at) VALUES ({'),('.join(rows)})"  # noqa: S608  # only numbers
 
 
 def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:

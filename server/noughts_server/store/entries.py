@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, TooManyEntries
 from noughts_server.store.bots import get_version, version_name
-from noughts_server.store.schema import bot_versions, bots, entries, pair_scores, rating_lists, ratings
+from noughts_server.store.schema import bot_versions, bots, entries, entry_scores, pair_scores, rating_lists, ratings
 from noughts_server.store.tournaments import (
     Tournament,
     TournamentState,
@@ -103,9 +103,6 @@ def join_tournament(
         "number": 0 if last is None else last + 1,
         "bot_version_id": entering.id,
         "label": _label(connection, tournament, label, bot),
-        "wins": 0,
-        "draws": 0,
-        "losses": 0,
     }
     connection.execute(insert(entries), row)
     return Entry(str(row["label"]), entering.resource)
@@ -132,10 +129,24 @@ def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: i
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
     """The table in order of points, then wins, then joining; before the start in order of joining."""
     rows = connection.execute(
-        select(entries, bots.c.id.label("bot_id"), bots.c.name, bot_versions.c.version, ratings.c.rating)
+        select(
+            entries,
+            bots.c.id.label("bot_id"),
+            bots.c.name,
+            bot_versions.c.version,
+            ratings.c.rating,
+            *(func.coalesce(entry_scores.c[name], 0).label(name) for name in ("wins", "draws", "losses")),
+        )
         .select_from(entries)
         .join(bot_versions)
         .join(bots, bots.c.id == bot_versions.c.bot_id)
+        .outerjoin(
+            entry_scores,
+            and_(
+                entry_scores.c.tournament_id == entries.c.tournament_id,
+                entry_scores.c.entry == entries.c.number,
+            ),
+        )
         .outerjoin(
             rating_lists,
             and_(
@@ -165,10 +176,7 @@ def crosstable(connection: Connection, tournament: Tournament) -> Crosstable:
     labels = {standing.number: standing.label for standing in table}
     rows = connection.execute(
         select(pair_scores)
-        .where(
-            pair_scores.c.tournament_id == tournament.id,
-            or_(pair_scores.c.wins > 0, pair_scores.c.draws > 0, pair_scores.c.losses > 0),
-        )
+        .where(pair_scores.c.tournament_id == tournament.id)
         .order_by(pair_scores.c.first_entry, pair_scores.c.second_entry)
     )
     cells = [

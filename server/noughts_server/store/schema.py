@@ -1,7 +1,7 @@
 """The tables. Plain SQL that SQLite and PostgreSQL share; moments are milliseconds since 1970 in UTC.
 
 - Slots and units are arithmetic (`formats`), not rows: a tournament of 100 million games starts at once.
-- `pair_scores` and the totals of `entries` are written in the transaction of the games that they count: standings
+- `pair_scores` and `entry_scores` are written in the transaction of the games that they count: standings
   and crosstables never read games.
 - `rating_runs` is the log of the ratings: see there.
 """
@@ -12,7 +12,6 @@ from sqlalchemy import (
     Column,
     Float,
     ForeignKey,
-    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -117,9 +116,6 @@ entries = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
     Column("label", String(80), nullable=False),
-    Column("wins", BigInteger, nullable=False),
-    Column("draws", BigInteger, nullable=False),
-    Column("losses", BigInteger, nullable=False),
     UniqueConstraint("tournament_id", "label"),
 )
 
@@ -162,6 +158,17 @@ pair_scores = Table(
     Column("losses", BigInteger, nullable=False),
 )
 
+# The sums of `pair_scores`, so that standings need not read all pairs; no row: no game yet.
+entry_scores = Table(
+    "entry_scores",
+    metadata,
+    Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
+    Column("entry", Integer, primary_key=True, autoincrement=False),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
+)
+
 rating_lists = Table(
     "rating_lists",
     metadata,
@@ -181,7 +188,6 @@ ratings = Table(
     Column("wins", BigInteger, nullable=False),
     Column("draws", BigInteger, nullable=False),
     Column("losses", BigInteger, nullable=False),
-    Index(None, "list_id", "rating"),
 )
 
 # The log of the ratings. One row: the slots first_ordinal .. first_ordinal + games - 1 were folded, in this order, as
@@ -192,10 +198,9 @@ rating_runs = Table(
     metadata,
     Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
     Column("list_id", ForeignKey("rating_lists.id"), nullable=False),
-    Column("tournament_id", BigInteger, nullable=False),
+    Column("tournament_id", ForeignKey("tournaments.id"), nullable=False),
     Column("first_ordinal", BigInteger, nullable=False),
     Column("games", BigInteger, nullable=False),
-    ForeignKeyConstraint(["tournament_id"], ["tournaments.id"]),
     Index(None, "tournament_id", "first_ordinal"),
 )
 

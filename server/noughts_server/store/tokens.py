@@ -93,21 +93,17 @@ def list_tokens(connection: Connection, *, owner_id: int | None = None) -> list[
     return [Token(*row) for row in connection.execute(statement)]
 
 
-def revoke_token(
-    connection: Connection, token_id: int, *, now_ms: int, owner_id: int | None = None
-) -> Token:
+def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id: int | None = None) -> Token:
     """Makes a token worthless from now on; again does no harm. Raises NotFound, PermissionDenied (another owner's)."""
-    owner: int | None = connection.execute(
-        select(tokens.c.owner_id).where(tokens.c.id == token_id)
-    ).scalar()
+    # Databases keep 64 bits; a larger number is nobody's.
+    known = select(tokens.c.owner_id).where(tokens.c.id == min(token_id, (1 << 63) - 1))
+    owner: int | None = connection.execute(known).scalar()
     if owner is None:
         raise NotFound(f"tokens/{token_id}", hint="`noughts token list` shows the tokens.")
     if owner_id not in (None, owner):
         raise PermissionDenied(f"tokens/{token_id}")
     connection.execute(
-        update(tokens)
-        .where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
-        .values(revoked_at=now_ms)
+        update(tokens).where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None)).values(revoked_at=now_ms)
     )
     return _token(connection, token_id)
 

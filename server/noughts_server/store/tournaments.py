@@ -1,14 +1,14 @@
 """Tournaments: their conditions and their life from open to finished or cancelled."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
-
-from sqlalchemy import Connection, Select, Update, func, insert, select, update
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import VariantError, parse_variant
+from sqlalchemy import Connection, Select, Update, func, insert, select, update
+
 from noughts_server.errors import (
     AlreadyExists,
     InvalidArgument,
@@ -20,6 +20,7 @@ from noughts_server.errors import (
 from noughts_server.formats import RoundRobin, unit_games
 from noughts_server.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store import folding
+from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
 from noughts_server.store.validation import check_number, check_slug, check_text
 
@@ -59,7 +60,7 @@ class NewTournament:
     slug: str
     """The ID in `tournaments/ID`: 1 to 63 characters of a-z, 0-9 and `-`."""
     variant: str = "tictactoe"
-    time: TimeControl = TimeControl()
+    time: TimeControl = field(default_factory=TimeControl)
     games_per_pair: int = 2
     concurrency: int = 1024
     seed: int = 0
@@ -118,9 +119,7 @@ def unsigned(stored: int) -> int:
     return stored & ((1 << 64) - 1)
 
 
-def create_tournament(
-    connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int
-) -> Tournament:
+def create_tournament(connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int) -> Tournament:
     """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists."""
     check_slug("tournament.name", new.slug)
     check_text("tournament.title", new.title, _LONGEST_TITLE)
@@ -182,9 +181,7 @@ def running_tournaments(connection: Connection) -> list[Tournament]:
     return [_tournament(row) for row in connection.execute(statement)]
 
 
-def start_tournament(
-    connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None
-) -> Tournament:
+def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
     """Fixes entries and slots and sets the tournament running; resumes a paused one; again does no harm.
 
     With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with fewer than two
@@ -200,6 +197,8 @@ def start_tournament(
     if count < 2:
         hint = "Let more bots join first."
         raise WrongState(tournament.name, got=f"open with {count} entries", expected="two or more", hint=hint)
+    if tournament.rated:
+        ensure_list(connection, tournament.variant, tournament.time.time_class)
     total = RoundRobin(count, tournament.games_per_pair).total
     return _set_state(
         connection,
@@ -223,9 +222,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
     return _set_state(connection, tournament, state=TournamentState.PAUSED)
 
 
-def cancel_tournament(
-    connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None
-) -> Tournament:
+def cancel_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
     """Ends a tournament for good. What is stored stays and is rated, later results are dropped. Again does no harm.
 
     Raises NotFound, PermissionDenied, WrongState (finished).
@@ -305,9 +302,7 @@ def _number_entries(connection: Connection, tournament_id: int) -> int:
     for number, old in enumerate(numbers):
         # Ascending, and never upwards: the new number is free by now.
         if number != old:
-            connection.execute(
-                update(entries).where(of_tournament, entries.c.number == old).values(number=number)
-            )
+            connection.execute(update(entries).where(of_tournament, entries.c.number == old).values(number=number))
     return len(numbers)
 
 

@@ -1,0 +1,142 @@
+"""What storing a finished game costs, beside SQLite alone.
+
+Stores batches of 3,000 finished 3x3 games of one tournament, as the recorder does: rows, scores, ratings, progress,
+commit. The yardstick writes the same rows with a bare `executemany` of the standard library. Runs alternate,
+the median of five counts. Usage: python benchmarks/store.py [--batches 20] [--entries 2]
+"""
+
+import argparse
+import asyncio
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from noughts_referee.records import FinishedGame, pack_times
+from noughts_referee.rules import Draws, Termination
+from noughts_server.store.bots import log_in
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.entries import join_tournament
+from noughts_server.store.folding import FoldingState
+from noughts_server.store.results import commit_games
+from noughts_server.store.tokens import create_owner
+from noughts_server.store.tournaments import NewTournament, Tournament, create_tournament, start_tournament
+from noughts_server.store.units import claim_unit, unfinished_units
+
+BATCH = 3_000
+RUNS = 5
+SHUFFLED = 1_024
+"""Games end out of order within so many: as with that many in flight."""
+
+
+def prepare(connection: Connection, entries: int, games: int) -> Tournament:
+    """A running tournament of at least so many games, all of whose units are claimed."""
+    owner = create_owner(connection, "benchmark")
+    pairs = entries * (entries - 1) // 2
+    create_tournament(connection, NewTournament("speed", games_per_pair=-(-games // pairs)), owner_id=owner, now_ms=0)
+    for number in range(entries):
+        log_in(connection, owner_id=owner, name=f"bot{number}", now_ms=0)
+        join_tournament(connection, "speed", bot=f"bot{number}")
+    return start_tournament(connection, "speed", now_ms=0)
+
+
+def played_games(connection: Connection, tournament: Tournament, count: int) -> list[FinishedGame]:
+    """Made-up results of the first `count` slots, in an order in which they might have ended."""
+    games: list[FinishedGame] = []
+    for number in unfinished_units(connection, tournament.id):
+        if len(games) >= count:
+            break
+        claim = claim_unit(connection, tournament.id, number)
+        for slot in claim.slots:
+            draws = Draws(tournament.seed, slot.ordinal)
+            plies = 5 + draws.below(5)
+            games.append(
+                FinishedGame(
+                    tournament.id,
+                    number,
+                    claim.attempt,
+                    slot.ordinal,
+                    slot.first,
+                    slot.second,
+                    1 + draws.below(3),
+                    Termination.BOARD_FULL if plies == 9 else Termination.LINE,
+                    bytes(draws.below(9) for _ in range(plies)),
+                    pack_times([draws.below(400) for _ in range(plies)]),
+                )
+            )
+    games.sort(key=lambda game: game.ordinal + Draws(1, game.ordinal).below(SHUFFLED))
+    return games[:count]
+
+
+def batches(games: list[FinishedGame]) -> Iterator[list[FinishedGame]]:
+    """The games, as many as a commit takes."""
+    for begin in range(0, len(games), BATCH):
+        yield games[begin : begin + BATCH]
+
+
+async def run_store(path: Path, entries: int, count: int) -> tuple[float, list[FinishedGame]]:
+    """Microseconds a game, and the games."""
+    store = await Store.open(f"sqlite:///{path}")
+    try:
+        tournament = await store.write(partial(prepare, entries=entries, games=count))
+        games = await store.write(partial(played_games, tournament=tournament, count=count))
+        state, elapsed = FoldingState(), 0.0
+        for batch in batches(games):
+            begin = time.perf_counter()
+            report = await store.write(partial(commit_games, games=batch, state=state, now_ms=1))
+            state.apply(report.changes)
+            elapsed += time.perf_counter() - begin
+            assert len(report.games) == len(batch)
+    finally:
+        await store.close()
+    return elapsed / count * 1e6, games
+
+
+def run_bare(path: Path, games: list[FinishedGame]) -> tuple[float, float]:
+    """Microseconds and bytes a game of SQLite alone."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(
+        "CREATE TABLE games (tournament INTEGER, unit INTEGER, attempt INTEGER, ordinal INTEGER, first INTEGER,"
+        " second INTEGER, result INTEGER, termination INTEGER, moves BLOB, times BLOB,"
+        " PRIMARY KEY (tournament, ordinal)) WITHOUT ROWID"
+    )
+    elapsed = 0.0
+    for batch in batches(games):
+        begin = time.perf_counter()
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO games VALUES (?,?,?,?,?,?,?,?,?,?)", batch)
+        connection.execute("COMMIT")
+        elapsed += time.perf_counter() - begin
+    connection.close()
+    return elapsed / len(games) * 1e6, path.stat().st_size / len(games)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batches", type=int, default=20)
+    parser.add_argument("--entries", type=int, default=2)
+    arguments = parser.parse_args()
+    count = arguments.batches * BATCH
+    stored, bare = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(RUNS):
+            path = Path(folder) / f"store{number}.db"
+            microseconds, games = asyncio.run(run_store(path, arguments.entries, count))
+            stored.append((microseconds, path.stat().st_size / count))
+            bare.append(run_bare(Path(folder) / f"bare{number}.db", games))
+    print(f"{RUNS} runs of {count:,} games, {arguments.entries} entries, commits of {BATCH:,}; median")
+    for name, runs in (("store", stored), ("bare executemany", bare)):
+        times = sorted(microseconds for microseconds, _ in runs)
+        print(
+            f"{name:17} {statistics.median(times):6.2f} us/game ({times[0]:.2f}-{times[-1]:.2f})"
+            f" {statistics.median(size for _, size in runs):7.1f} bytes/game"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The tree of commands."""
+
+from typing import Annotated
+
+import typer
+
+from noughts_server.cli.bot import bot
+from noughts_server.cli.commands import command, help_text
+from noughts_server.cli.game import game
+from noughts_server.cli.leaderboard import leaderboard
+from noughts_server.cli.local_commands import register_local
+from noughts_server.cli.ratings import ratings
+from noughts_server.cli.serve import serve
+from noughts_server.cli.token import token
+from noughts_server.cli.tournament import tournament
+
+app = typer.Typer(
+    name="noughts",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    # Our errors are messages; what is left is a fault of this program, for which a plain traceback is best.
+    pretty_exceptions_enable=False,
+    epilog="Begin with: noughts demo",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from noughts_server.version import software_version
+
+        typer.echo(f"noughts {software_version()}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Tournaments of bots that play k-in-a-row games: on this machine, or at a server that bots dial into.
+
+    Commands print for people; with `--format json` they print one JSON document, or JSON lines. Exit codes: 0 done,
+    1 failed, 2 wrong usage, 130 interrupted.
+    """
+
+
+_AT_A_SERVER = "At a server"
+
+app.callback(help=help_text(_root))(_root)
+
+register_local(app, tournament)
+command(
+    app,
+    "serve",
+    "noughts serve",
+    "noughts serve --listen 127.0.0.1:0 --db games.db --format json",
+    panel="Server",
+)(serve)
+app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
+command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
+app.add_typer(game, name="game", rich_help_panel=_AT_A_SERVER)
+app.add_typer(bot, name="bot", rich_help_panel="Bots")
+app.add_typer(token, name="token", rich_help_panel="Server")
+app.add_typer(ratings, name="ratings", rich_help_panel="Server")

@@ -1,0 +1,188 @@
+"""`noughts bot`: the reference bots, and those that are registered at a server."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command, group
+from noughts_server.cli.names import short
+from noughts_server.cli.output import Format
+from noughts_server.cli.problems import Problem, UsageProblem
+
+if TYPE_CHECKING:
+    from noughts_bots.ask import Answer
+
+    from noughts_proto.v1 import bots_pb2 as pb
+
+bot = group("Bots: run one at a server, ask one about a position, see which there are.")
+
+SpecArgument = Annotated[
+    str, typer.Argument(metavar="SPEC", help="A bot, e.g. `random`, `nextstep:depth=3`, `Old=minimax`.")
+]
+
+
+@command(
+    bot,
+    "run",
+    "NOUGHTS_TOKEN=... noughts bot run nextstep:depth=3 --name mybot",
+    "noughts bot run random --server 127.0.0.1:7450 --token-file token.txt",
+)
+def run(
+    spec: SpecArgument,
+    server: options.ServerOption = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The bot's name; else the spec's.")] = "",
+    version: Annotated[str, typer.Option("--version", metavar="V", help="The version it logs in as.")] = "1",
+    max_games: Annotated[
+        int,
+        typer.Option(
+            "--max-games", min=0, max=65_536, metavar="N", help="Games at once; 0: 1 in timed games, 1,024 in untimed."
+        ),
+    ] = 0,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays as a reference bot at a server until Ctrl-C; comes back by itself when the connection is lost.
+
+    JSON: a line per event: {"event"}.
+    """
+    from noughts_bots.specs import parse_spec, unique_labels
+
+    parsed = parse_spec(spec)
+    address, secret = options.read_server(server), options.read_token(token, token_file)
+    if not secret:
+        raise UsageProblem(
+            f"token: got none, expected one in {options.TOKEN_VARIABLE}, --token-file or --token",
+            "The server's operator makes it: noughts token create --owner NAME",
+        )
+    from noughts_bots import session
+    from noughts_bots.host import SpecBot
+    from noughts_server.cli.logs import configure_logs
+
+    configure_logs(options.LogLevel.WARNING)
+    login = session.Login(address, secret, name=name or unique_labels((parsed,))[0], version=version)
+    session.run(SpecBot(parsed, max_games=max_games), login, _printing(output_format))
+
+
+def _printing(output_format: Format) -> Callable[[str], None]:
+    if output_format is Format.JSON:
+        return lambda event: output.print_json({"event": event})
+    # Flushed line by line: whoever waits for it may read from a pipe.
+    return lambda event: print(output.printable(event), flush=True)
+
+
+@command(
+    bot,
+    "ask",
+    "echo 'X...O...X O' | noughts bot ask pascal:level=1",
+    "noughts bot ask nextstep:depth=3 --format json < positions.txt",
+)
+def ask(
+    spec: SpecArgument,
+    variant: options.VariantOption = "tictactoe",
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="The bot's chance.")] = 0,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Asks a reference bot for its move in each position on stdin, one a line.
+
+    A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then a
+    space and the side to move, which is the bot's mark; it is needed where counts do not tell.
+
+    JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
+    Cells are numbered row by row from 0.
+    """
+    answers = _answers(spec, variant, options.read_seed(seed))
+    if output_format is Format.JSON:
+        for text, answer in answers:
+            output.print_json(_answer_document(text, answer))
+        return
+    columns = ("position", ">move", "candidates", "scores")
+    rows = [
+        (text, answer.move, " ".join(map(str, answer.candidates)), _scores_text(answer.scores))
+        for text, answer in answers
+    ]
+    output.stdout().print(output.table(columns, rows))
+
+
+def _answers(spec: str, variant: str, seed: int) -> "Iterator[tuple[str, Answer]]":
+    from noughts_bots.ask import ask as ask_bot
+
+    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_referee.rules import Position, PositionError
+
+    read_variant = options.read_variant(variant)
+    asked = make_bot(parse_spec(spec), read_variant)
+    for number, line in enumerate(sys.stdin, start=1):
+        if not line.strip():
+            continue
+        try:
+            position = Position.parse(read_variant, line, seed=seed)
+            yield line.strip(), ask_bot(asked, position)
+        except PositionError as error:
+            raise Problem(f"line {number}: {error}") from error
+
+
+def _answer_document(text: str, answer: "Answer") -> dict[str, Any]:
+    return {
+        "position": text,
+        "move": answer.move,
+        "candidates": list(answer.candidates),
+        "scores": {str(cell): score for cell, score in answer.scores.items()},
+    }
+
+
+def _scores_text(scores: Mapping[int, int]) -> str:
+    return " ".join(f"{cell}:{score}" for cell, score in scores.items())
+
+
+@command(bot, "list", "noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
+def list_bots(
+    server: options.ServerOption = None,
+    online: Annotated[bool, typer.Option("--online", help="With --server: only those that are online.")] = False,
+    limit: options.LimitOption = 1_000,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The reference bots and their options; with --server the bots registered there.
+
+    JSON: {"bots": [...]}: here {"name", "options", "boards", "summary"}, of a server {"name", "owner",
+    "latest_version", "online", "created"}.
+    """
+    if server is None and not online:
+        _list_reference_bots(output_format)
+        return
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, token, token_file) as client:
+        request = pb.ListBotsRequest(online_only=online)
+        found = client.pages(client.bots.ListBots, request, lambda page: page.bots, limit)
+    if output_format is Format.JSON:
+        output.print_json({"bots": [_bot_document(row) for row in found]})
+        return
+    columns = ("bot", "owner", "version", "online")
+    rows = [
+        (short(row.name), row.owner, row.latest_version.rpartition("/")[2], "yes" if row.online else "no")
+        for row in found
+    ]
+    output.stdout().print(output.table(columns, rows) if rows else "No bots.")
+
+
+def _bot_document(row: "pb.Bot") -> dict[str, Any]:
+    from datetime import UTC
+
+    return {
+        "name": short(row.name),
+        "owner": row.owner,
+        "latest_version": row.latest_version,
+        "online": row.online,
+        "created": row.create_time.ToDatetime(UTC).isoformat() if row.HasField("create_time") else None,
+    }
+
+
+def _list_reference_bots(output_format: Format) -> None:
+    """TODO"""

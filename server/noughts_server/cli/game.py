@@ -1,0 +1,115 @@
+"""`noughts game`: the record of games."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command, group
+from noughts_server.cli.names import game_name, tournament_name
+from noughts_server.cli.output import Format
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import games_pb2 as pb
+
+game = group("Games that were played at a server.")
+
+
+@command(game, "list", "noughts game list spring --limit 20")
+def list_games(
+    tournament: Annotated[str, typer.Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.")],
+    limit: options.LimitOption = 50,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The games of a tournament, in slot order.
+
+    JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
+    "times_ms", "end_time", "rating_seq"}.
+    """
+    from noughts_proto.v1 import games_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.ListGamesRequest(parent=tournament_name(tournament))
+    with connected(server, token, token_file) as client:
+        found = client.pages(client.games.ListGames, request, lambda page: page.games, limit)
+    if output_format is Format.JSON:
+        for row in found:
+            output.print_json(_document(row))
+        return
+    columns = (">#", "first", "second", "result", "termination", ">plies")
+    rows = [(_number(row), row.first, row.second, _result(row), _termination(row), len(row.moves)) for row in found]
+    output.stdout().print(output.table(columns, rows) if rows else f"No games in {request.parent} yet.")
+
+
+@command(game, "show", "noughts game show spring/7")
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """One game: its moves and the board at its end.
+
+    JSON: as a line of list.
+    """
+    from noughts_proto.v1 import games_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, token, token_file) as client:
+        shown = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name))).game
+    if output_format is Format.JSON:
+        output.print_json(_document(shown))
+    else:
+        _print(shown)
+
+
+def _print(shown: "pb.Game") -> None:
+    from noughts_referee.rules import Position, parse_variant
+
+    console = output.stdout()
+    first, second = output.printable(shown.first), output.printable(shown.second)
+    console.print(f"{shown.name}: {first} (X) - {second} (O)", style="bold", soft_wrap=True)
+    console.print(f"{_result(shown)}, {_termination(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}")
+    variant = parse_variant(shown.variant)
+    board = str(Position.after(variant, shown.moves)).partition(" ")[0]
+    for start in range(0, variant.cells, variant.columns):
+        console.print(f"  {' '.join(board[start : start + variant.columns])}")
+    console.print(f"moves: {' '.join(map(str, shown.moves))}", soft_wrap=True)
+
+
+def _document(row: "pb.Game") -> dict[str, Any]:
+    from datetime import UTC
+
+    return {
+        "game": row.name,
+        "variant": row.variant,
+        "first": row.first,
+        "second": row.second,
+        "seed": row.seed,
+        "moves": list(row.moves),
+        "result": _result(row),
+        "termination": _termination(row),
+        "times_ms": [microseconds / 1000 for microseconds in row.times_us],
+        "end_time": row.end_time.ToDatetime(UTC).isoformat() if row.HasField("end_time") else None,
+        "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
+    }
+
+
+def _number(row: "pb.Game") -> str:
+    return row.name.rpartition("/")[2]
+
+
+def _result(row: "pb.Game") -> str:
+    from noughts_referee.rules import Result
+
+    return str(Result(row.result))
+
+
+def _termination(row: "pb.Game") -> str:
+    from noughts_referee.rules import Termination
+
+    return str(Termination(row.termination))

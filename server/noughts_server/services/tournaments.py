@@ -1,0 +1,210 @@
+"""TournamentService: organises tournaments."""
+
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+
+from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2_grpc
+from noughts_server.director import Director
+from noughts_server.errors import InvalidArgument
+from noughts_server.services.access import caller
+from noughts_server.services.messages import time_control, time_control_message, timestamp
+from noughts_server.services.names import bot_version_id, tournament_id
+from noughts_server.sessions import Sessions
+from noughts_server.store.database import Store
+from noughts_server.store.entries import Standing, crosstable, join_tournament, standings, withdraw_entry
+from noughts_server.store.requests import once
+from noughts_server.store.tokens import Caller
+from noughts_server.store.tournaments import (
+    NewTournament,
+    Schedule,
+    Tournament,
+    TournamentState,
+    create_tournament,
+    get_tournament,
+    list_tournaments,
+)
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+_DEFAULT_GAMES, _DEFAULT_CONCURRENCY = 2, 1024
+
+
+class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
+    """Checks who is calling, and hands on to the store and the director."""
+
+    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._director = director
+
+    async def CreateTournament(
+        self, request: pb.CreateTournamentRequest, context: Context
+    ) -> pb.CreateTournamentResponse:
+        who = await caller(context, self._store)
+        new, now = _new_tournament(request.tournament), self._store.now_ms()
+        slug = await self._once(
+            who,
+            request.request_id,
+            request,
+            lambda connection: create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug,
+        )
+        return pb.CreateTournamentResponse(tournament=await self._full(slug))
+
+    async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
+        return pb.GetTournamentResponse(tournament=await self._full(tournament_id("name", request.name)))
+
+    async def ListTournaments(
+        self, request: pb.ListTournamentsRequest, context: Context
+    ) -> pb.ListTournamentsResponse:
+        page = await self._store.read(
+            partial(list_tournaments, size=request.page_size, page_token=request.page_token)
+        )
+        tournaments = [_message(tournament) for tournament in page.items]
+        return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)
+
+    async def JoinTournament(
+        self, request: pb.JoinTournamentRequest, context: Context
+    ) -> pb.JoinTournamentResponse:
+        who = await caller(context, self._store)
+        slug = tournament_id("name", request.name)
+        bot, version = bot_version_id("bot", request.bot)
+
+        def join(connection: Any) -> str:
+            entry = join_tournament(
+                connection, slug, bot=bot, version=version, label=request.label, owner_id=who.owner_id
+            )
+            return f"{entry.label} {entry.bot_version}"
+
+        # A label has no spaces.
+        label, _, pinned = (await self._once(who, request.request_id, request, join)).partition(" ")
+        return pb.JoinTournamentResponse(label=label, bot_version=pinned)
+
+    async def WithdrawTournament(
+        self, request: pb.WithdrawTournamentRequest, context: Context
+    ) -> pb.WithdrawTournamentResponse:
+        who = await caller(context, self._store)
+        slug = tournament_id("name", request.name)
+        await self._store.write(
+            lambda connection: withdraw_entry(connection, slug, request.label, owner_id=who.owner_id)
+        )
+        return pb.WithdrawTournamentResponse()
+
+    async def StartTournament(
+        self, request: pb.StartTournamentRequest, context: Context
+    ) -> pb.StartTournamentResponse:
+        who = await caller(context, self._store)
+        slug = tournament_id("name", request.name)
+        await self._director.start(slug, owner_id=who.owner_id)
+        return pb.StartTournamentResponse(tournament=await self._full(slug))
+
+    async def PauseTournament(
+        self, request: pb.PauseTournamentRequest, context: Context
+    ) -> pb.PauseTournamentResponse:
+        who = await caller(context, self._store)
+        slug = tournament_id("name", request.name)
+        await self._director.pause(slug, owner_id=who.owner_id)
+        return pb.PauseTournamentResponse(tournament=await self._full(slug))
+
+    async def CancelTournament(
+        self, request: pb.CancelTournamentRequest, context: Context
+    ) -> pb.CancelTournamentResponse:
+        who = await caller(context, self._store)
+        slug = tournament_id("name", request.name)
+        await self._director.cancel(slug, owner_id=who.owner_id)
+        return pb.CancelTournamentResponse(tournament=await self._full(slug))
+
+    async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
+        slug = tournament_id("name", request.name)
+        table = await self._store.read(lambda connection: crosstable(connection, get_tournament(connection, slug)))
+        cells = [
+            pb.CrosstableCell(
+                first=cell.first, second=cell.second, wins=cell.wins, draws=cell.draws, losses=cell.losses
+            )
+            for cell in table.cells
+        ]
+        return pb.GetCrosstableResponse(standings=map(_standing, table.standings), cells=cells)
+
+    async def _once(
+        self, who: Caller, request_id: str, request: Message, action: Callable[[Any], str]
+    ) -> str:
+        return await self._store.write(
+            lambda connection: once(
+                connection,
+                token_id=who.token_id,
+                request_id=request_id,
+                method=request.DESCRIPTOR.full_name,
+                body=request.SerializeToString(deterministic=True),
+                action=lambda: action(connection),
+            )
+        )
+
+    async def _full(self, slug: str) -> pb.Tournament:
+        """The tournament with its standings and who is missing."""
+
+        def read(connection: Any) -> tuple[Tournament, list[Standing]]:
+            tournament = get_tournament(connection, slug)
+            return tournament, standings(connection, tournament)
+
+        tournament, table = await self._store.read(read)
+        message = _message(tournament)
+        message.standings.extend(map(_standing, table))
+        if tournament.state is TournamentState.RUNNING:
+            online = self._sessions.online
+            message.offline.extend(row.label for row in table if not online(row.bot_version_id))
+        return message
+
+
+def _new_tournament(message: pb.Tournament) -> NewTournament:
+    slug = tournament_id("tournament.name", message.name)
+    if message.schedule not in (pb.SCHEDULE_UNSPECIFIED, pb.SCHEDULE_ROUND_ROBIN):
+        raise InvalidArgument.of("tournament.schedule", message.schedule, "SCHEDULE_ROUND_ROBIN")
+    return NewTournament(
+        slug=slug,
+        title=message.title,
+        variant=message.variant or "tictactoe",
+        time=time_control(message.time),
+        schedule=Schedule.ROUND_ROBIN,
+        games_per_pair=message.games_per_pair or _DEFAULT_GAMES,
+        concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
+        seed=message.seed if message.HasField("seed") else secrets.randbits(64),
+        rated=message.rated if message.HasField("rated") else True,
+    )
+
+
+def _message(tournament: Tournament) -> pb.Tournament:
+    return pb.Tournament(
+        name=tournament.name,
+        title=tournament.title,
+        state=tournament.state,  # type: ignore[arg-type]  # equal values
+        variant=tournament.variant,
+        time=time_control_message(tournament.time),
+        schedule=tournament.schedule,  # type: ignore[arg-type]  # equal values
+        games_per_pair=tournament.games_per_pair,
+        concurrency=tournament.concurrency,
+        seed=tournament.seed,
+        rated=tournament.rated,
+        games_total=tournament.games_total,
+        games_done=tournament.games_done,
+        create_time=timestamp(tournament.created_at),
+        start_time=timestamp(tournament.started_at),
+        end_time=timestamp(tournament.ended_at),
+        rating_list=tournament.rating_list if tournament.rated else "",
+    )
+
+
+def _standing(row: Standing) -> pb.Standing:
+    return pb.Standing(
+        label=row.label,
+        bot_version=row.bot_version,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        points=row.points,
+        rating=row.rating,
+    )

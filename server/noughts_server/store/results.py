@@ -1,0 +1,189 @@
+"""Storing finished games: each slot exactly once, with everything that follows from it in one transaction."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from noughts_referee.records import FinishedGame
+from noughts_referee.rules import Result
+from sqlalchemy import Connection, Row, select, update
+
+from noughts_server.store import dialect
+from noughts_server.store.folding import (
+    Advance,
+    Changes,
+    FoldingState,
+    Ledger,
+    Progress,
+    Score,
+    tournament_rows,
+)
+from noughts_server.store.schema import entry_scores, pair_scores, tournaments, units
+from noughts_server.store.tournaments import TournamentState
+
+# Databases limit the number of parameters of a statement.
+_KEYS_A_STATEMENT = 1000
+
+
+class TournamentProgress(NamedTuple):
+    """How far a tournament is after a commit."""
+
+    tournament: int
+    """The store's key."""
+    name: str
+    """`tournaments/ID`."""
+    games_done: int
+    games_total: int
+    finished: bool
+    """Whether this commit stored its last game."""
+
+
+@dataclass(slots=True)
+class CommitReport:
+    """What one commit did."""
+
+    games: list[FinishedGame] = field(default_factory=list)
+    """The games that were stored, those of one tournament side by side."""
+    stale: int = 0
+    """Games dropped because their unit was claimed anew, or their tournament cancelled."""
+    duplicates: int = 0
+    """Games dropped because their slot had a game already."""
+    progress: list[TournamentProgress] = field(default_factory=list)
+    """One for each tournament with new games."""
+    changes: Changes = field(default_factory=Changes)
+    """For `FoldingState.apply`, after the commit."""
+
+
+def commit_games(
+    connection: Connection, games: Sequence[FinishedGame], state: FoldingState, *, now_ms: int
+) -> CommitReport:
+    """Stores a batch of games with scores, progress and ratings.
+
+    Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
+    Hand `report.changes` to `state.apply` once the transaction is committed, and not otherwise.
+    """
+    report = CommitReport()
+    batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)
+    for game in games:
+        batches[game.tournament].append(game)
+    rows = {row.id: row for row in connection.execute(tournament_rows(sorted(batches)))}
+    ledger = Ledger(connection, state, report.changes)
+    for tournament_id in sorted(batches):
+        batch, row = batches[tournament_id], rows.get(tournament_id)
+        if row is None or row.state == TournamentState.CANCELLED:
+            state.forget(tournament_id)
+            report.stale += len(batch)
+        else:
+            _commit_tournament(connection, batch, row, state, ledger, report, now_ms)
+    ledger.store()
+    return report
+
+
+def _commit_tournament(
+    connection: Connection,
+    batch: list[FinishedGame],
+    row: Row[Any],
+    state: FoldingState,
+    ledger: Ledger,
+    report: CommitReport,
+    now_ms: int,
+) -> None:
+    progress = state.progress(connection, row)
+    fresh = _admit(connection, batch, row, progress, report)
+    if not fresh:
+        return
+    stored = list(fresh.values())
+    dialect.insert_games(connection, stored, now_ms)
+    scores = list(map(_SCORE, stored))
+    _count_scores(connection, row.id, scores)
+    advance = _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
+    report.changes.advances[row.id] = advance
+    finished = advance.games_done == row.games_total
+    _store_progress(connection, row, advance, now_ms if finished else None)
+    report.games += stored
+    report.progress.append(
+        TournamentProgress(row.id, f"tournaments/{row.slug}", advance.games_done, row.games_total, finished)
+    )
+
+
+def _admit(
+    connection: Connection,
+    batch: list[FinishedGame],
+    row: Row[Any],
+    progress: Progress,
+    report: CommitReport,
+) -> dict[int, FinishedGame]:
+    """The games to store, by ordinal and in its order."""
+    unit_games, total = row.unit_games, row.games_total
+    if not total:
+        report.stale += len(batch)
+        return {}
+    # The unit follows from the slot, so that no game can hide behind the attempt of another unit.
+    attempts = _attempts(connection, row.id, {(game.ordinal - 1) // unit_games for game in batch})
+    folded, beyond = progress.folded, progress.beyond
+    fresh: dict[int, FinishedGame] = {}
+    for game in batch:
+        ordinal = game.ordinal
+        if attempts.get((ordinal - 1) // unit_games) != game.attempt or ordinal > total:
+            report.stale += 1
+        elif ordinal <= folded or ordinal in beyond or ordinal in fresh:
+            report.duplicates += 1
+        else:
+            fresh[ordinal] = game
+    return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}
+
+
+def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, int]:
+    wanted = sorted(numbers)
+    found = {}
+    for begin in range(0, len(wanted), _KEYS_A_STATEMENT):
+        part = wanted[begin : begin + _KEYS_A_STATEMENT]
+        rows = connection.execute(
+            select(units.c.number, units.c.attempt).where(
+                units.c.tournament_id == tournament_id, units.c.number.in_(part)
+            )
+        )
+        found.update({row.number: row.attempt for row in rows})
+    return found
+
+
+_SCORE = attrgetter("first", "second", "result")
+_COUNTERS = ("wins", "draws", "losses")
+
+
+def _count_scores(connection: Connection, tournament_id: int, scores: list[Score]) -> None:
+    pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for (first, second, result), count in Counter(scores).items():
+        if result == Result.VOID:
+            continue
+        column = result - Result.FIRST_WINS
+        pairs[first, second][column] += count
+        totals[first][column] += count
+        totals[second][2 - column] += count
+    pair_rows = [(tournament_id, *pair, *counts) for pair, counts in pairs.items()]
+    entry_rows = [(tournament_id, entry, *counts) for entry, counts in totals.items()]
+    dialect.upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
+    dialect.upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
+
+
+def _fold(row: Row[Any], progress: Progress, fresh: dict[int, Score], ledger: Ledger) -> Advance:
+    """Folds the games that now stand without a gap before them."""
+    beyond = progress.beyond
+    run = []
+    folded = progress.folded
+    while (score := fresh.get(folded + 1) or beyond.get(folded + 1)) is not None:
+        run.append(score)
+        folded += 1
+    ledger.fold(row.id, progress, len(run), run)
+    waiting = {ordinal: score for ordinal, score in fresh.items() if ordinal > folded}
+    return Advance(folded, progress.games_done + len(fresh), waiting)
+
+
+def _store_progress(connection: Connection, row: Row[Any], advance: Advance, ended_at: int | None) -> None:
+    values: dict[str, Any] = {"folded": advance.folded, "games_done": advance.games_done}
+    if ended_at is not None:
+        values |= {"state": TournamentState.FINISHED, "ended_at": ended_at}
+    connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(values))

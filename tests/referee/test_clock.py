@@ -1,0 +1,107 @@
+"""Time controls: reading, writing, classes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
+
+from .settings import examples
+
+SECOND = 1_000_000
+WEEK = 7 * 24 * 3600 * SECOND
+
+
+@pytest.mark.parametrize(
+    "text, control",
+    [
+        ("none", TimeControl()),
+        (" none ", TimeControl()),
+        ("60+0.5", TimeControl(bank_us=60 * SECOND, increment_us=SECOND // 2)),
+        ("60", TimeControl(bank_us=60 * SECOND)),
+        ("60+0", TimeControl(bank_us=60 * SECOND)),
+        (" 1.5 + 2 ", TimeControl(bank_us=3 * SECOND // 2, increment_us=2 * SECOND)),
+        ("1/move", TimeControl(move_us=SECOND)),
+        ("0.000001/move", TimeControl(move_us=1)),
+        ("604800/move", TimeControl(move_us=WEEK)),
+    ],
+)
+def test_time_controls_are_read(text: str, control: TimeControl) -> None:
+    assert parse_time_control(text) == control
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("", "`none`"),
+        ("fast", "`none`"),
+        ("None", "`none`"),
+        ("/move", "`none`"),
+        ("1/game", "`none`"),
+        ("1/move/", "`none`"),
+        ("1+", "`none`"),
+        ("+1", "`none`"),
+        ("1+2+3", "`none`"),
+        ("nan", "`none`"),
+        ("inf/move", "`none`"),
+        ("0", "more than zero"),
+        ("0/move", "more than zero"),
+        ("0+5", "more than zero"),
+        ("0.0000001/move", "more than zero"),
+        ("-1/move", "no negative"),
+        ("60+-1", "no negative"),
+        ("-60+1", "no negative"),
+        ("604800.1/move", "at most a week"),
+        ("1+604801", "at most a week"),
+        ("1e300", "at most a week"),
+    ],
+)
+def test_what_is_no_time_control_is_refused_with_what_would_have_been_right(text: str, expected: str) -> None:
+    with pytest.raises(TimeControlError) as caught:
+        parse_time_control(text)
+    assert caught.value.got == text
+    assert expected in caught.value.expected
+
+
+controls = st.one_of(
+    st.just(TimeControl()),
+    st.builds(TimeControl, move_us=st.integers(1, WEEK)),
+    st.builds(TimeControl, bank_us=st.integers(1, WEEK), increment_us=st.integers(0, WEEK)),
+)
+
+
+@examples(300)
+@given(controls)
+def test_a_time_control_is_read_back_from_its_text_to_the_microsecond(control: TimeControl) -> None:
+    assert parse_time_control(str(control)) == control
+
+
+@pytest.mark.parametrize("text", ["none", "1/move", "0.5/move", "60+0", "60+0.5", "100+10"])
+def test_the_usual_spellings_stay_as_they_are(text: str) -> None:
+    assert str(parse_time_control(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text, time_class",
+    [
+        ("none", "untimed"),
+        ("1/move", "bullet"),
+        ("60+1", "bullet"),
+        ("179.999", "bullet"),
+        ("180", "blitz"),
+        ("180+2", "blitz"),
+        ("4.5/move", "blitz"),
+        ("300+5", "rapid"),
+        ("900+10", "rapid"),
+        ("1500", "classical"),
+        ("60/move", "classical"),
+    ],
+)
+def test_a_class_is_told_by_the_time_that_forty_moves_may_take(text: str, time_class: str) -> None:
+    assert parse_time_control(text).time_class == time_class
+
+
+def test_only_none_is_untimed() -> None:
+    assert not TimeControl().timed
+    assert TimeControl(move_us=1).timed
+    assert TimeControl(bank_us=1).timed

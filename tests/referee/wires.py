@@ -1,0 +1,76 @@
+"""A wire that is nothing but what the test makes of it, and a referee with players on such wires."""
+
+from collections.abc import Iterable, Sequence
+
+from noughts_referee.arbiter import Game
+from noughts_referee.records import FinishedGame
+from noughts_referee.referee import Referee, Seated
+from noughts_referee.rules import Termination
+
+
+class ScriptedWire:
+    """Counts how often it is woken; takes as many games as it is told to."""
+
+    def __init__(self, timed: int, untimed: int) -> None:
+        self.capacity_timed = timed
+        self.capacity_untimed = untimed
+        self.wakes = 0
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+
+class Hall:
+    """A referee, its players on scripted wires, and the games that it reported."""
+
+    def __init__(self) -> None:
+        self.reports: list[list[FinishedGame]] = []
+        self.progress = 0
+        self.referee = Referee(self.reports.append, margin_us=0)
+        self.referee.on_progress(self._progressed)
+
+    def _progressed(self) -> None:
+        self.progress += 1
+
+    @property
+    def finished(self) -> list[FinishedGame]:
+        return [game for report in self.reports for game in report]
+
+    def join(self, key: int, timed: int = 1, untimed: int = 1_000) -> Seated:
+        player = self.referee.player(key)
+        self.referee.joined(player, ScriptedWire(timed, untimed))
+        return player
+
+    def leave(self, key: int) -> None:
+        """The player's connection is lost; its games wait for it."""
+        wire = self.referee.player(key).wire
+        if wire is not None:
+            wire.capacity_timed = wire.capacity_untimed = 0  # type: ignore[misc]  # this wire's can be set
+
+    def forfeit(self, key: int) -> None:
+        self.leave(key)
+        self.referee.forfeit(self.referee.player(key), Termination.DISCONNECTED)
+
+    def running(self, *keys: int) -> list[Game]:
+        """The running games of these players, in the order in which they began."""
+        games = {handle: game for key in keys for handle, game in self.referee.player(key).games.items()}
+        return [games[handle] for handle in sorted(games)]
+
+    def resign(self, games: Iterable[Game]) -> None:
+        """In each of these games the side to move gives up; a frame for each player."""
+        by_mover: dict[int, list[Game]] = {}
+        for game in games:
+            by_mover.setdefault(game.mover.key, []).append(game)
+        for key, batch in by_mover.items():
+            self.answer(key, batch, [0] * len(batch), resigned=range(len(batch)))
+
+    def answer(self, key: int, games: Sequence[Game], cells: Sequence[int], resigned: Sequence[int] = ()) -> None:
+        complaints = self.referee.answered(
+            self.referee.player(key),
+            [game.handle for game in games],
+            [game.ply for game in games],
+            cells,
+            [0] * len(games),
+            resigned,
+        )
+        assert complaints == []

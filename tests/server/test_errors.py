@@ -1,0 +1,147 @@
+"""The error tree and what callers learn of it."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from google.protobuf.message import Message
+from google.rpc.code_pb2 import Code
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
+from google.rpc.status_pb2 import Status
+from noughts_server import errors
+from noughts_server.errors import (
+    AddressUnusable,
+    AlreadyExists,
+    BadDatabaseUrl,
+    DatabaseBusy,
+    DatabaseTooNew,
+    DatabaseUnusable,
+    Draining,
+    FieldViolation,
+    InvalidArgument,
+    NotFound,
+    NoughtsError,
+    OperatorError,
+    PermissionDenied,
+    ProtocolUnsupported,
+    RequestConflict,
+    ResourceExhausted,
+    SessionReplaced,
+    TooManyEntries,
+    Unauthenticated,
+    Unavailable,
+    WrongState,
+    to_status,
+)
+
+EXAMPLES = (
+    InvalidArgument.of("tournament.variant", "chess", "`tictactoe` or `mnk:M,N,K`"),
+    Unauthenticated(),
+    PermissionDenied("bots/ada"),
+    NotFound("tournaments/42"),
+    AlreadyExists("tournaments/42"),
+    RequestConflict("r1"),
+    WrongState("tournaments/42", got="running", expected="open"),
+    ProtocolUnsupported(minimum=1, maximum=1, got=2),
+    SessionReplaced("bots/ada"),
+    ResourceExhausted("games", got=11, limit=10),
+    TooManyEntries("tournaments/42", got=4_097, limit=4_096),
+    Unavailable("not now"),
+    Draining(),
+    DatabaseBusy(),
+)
+FOR_THE_OPERATOR = (
+    OperatorError("something"),
+    AddressUnusable("/secret/place:1"),
+    BadDatabaseUrl("/secret/place", "something else"),
+    DatabaseUnusable("/secret/place", "is damaged"),
+    DatabaseTooNew("/secret/place", found="9999", known="0001"),
+)
+
+
+def tree(root: type[NoughtsError] = NoughtsError) -> Iterator[type[NoughtsError]]:
+    for kind in root.__subclasses__():
+        yield kind
+        yield from tree(kind)
+
+
+def details(status: Status) -> list[Message]:
+    kinds = {kind.DESCRIPTOR.full_name: kind for kind in (ErrorInfo, BadRequest, PreconditionFailure, RetryInfo)}
+    unpacked = []
+    for packed in status.details:
+        detail = kinds[packed.TypeName()]()
+        packed.Unpack(detail)
+        unpacked.append(detail)
+    return unpacked
+
+
+def info(status: Status) -> ErrorInfo:
+    first = details(status)[0]
+    assert isinstance(first, ErrorInfo)
+    return first
+
+
+def test_every_error_has_a_code() -> None:
+    assert set(errors._CODES) == set(tree())
+
+
+def test_every_error_has_a_reason_of_its_own() -> None:
+    reasons = [vars(kind).get("reason", "") for kind in tree()]
+    assert all(re.fullmatch(r"[A-Z][A-Z_]+", reason) for reason in reasons)
+    assert len(set(reasons)) == len(reasons)
+
+
+def test_every_error_is_drawn_in_the_tree_at_the_top() -> None:
+    drawn = re.findall(r"[├└]── (\w+)", errors.__doc__ or "")
+    assert drawn == [kind.__name__ for kind in tree()]
+
+
+def test_examples_cover_the_tree() -> None:
+    assert {type(error) for error in (*EXAMPLES, *FOR_THE_OPERATOR)} == set(tree())
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.reason)
+def test_status_names_reason_subject_and_hint(error: NoughtsError) -> None:
+    status = to_status(error)
+    assert status.code not in (Code.OK, Code.UNKNOWN, Code.INTERNAL)
+    assert status.message == str(error)
+    assert (info(status).reason, info(status).domain) == (error.reason, "noughts")
+    named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
+    assert dict(info(status).metadata) == {name: text for name, text in named.items() if text}
+
+
+@pytest.mark.parametrize("error", FOR_THE_OPERATOR, ids=lambda error: error.reason)
+def test_errors_of_the_operator_tell_callers_nothing(error: NoughtsError) -> None:
+    assert to_status(error) == to_status(RuntimeError("boom"))
+    assert "secret" not in str(to_status(error))
+
+
+def test_unexpected_exception_is_internal_and_leaks_nothing() -> None:
+    status = to_status(ValueError("SELECT * FROM tokens"))
+    assert status.code == Code.INTERNAL
+    assert "SELECT" not in str(status)
+    assert info(status).reason == "INTERNAL"
+
+
+def test_invalid_argument_lists_every_field() -> None:
+    error = InvalidArgument(FieldViolation("title", "x" * 3, "2 characters"), FieldViolation("seed", "-1", "0 or more"))
+    detail = details(to_status(error))[1]
+    assert isinstance(detail, BadRequest)
+    assert [(violation.field, violation.description) for violation in detail.field_violations] == [
+        ("title", "got 'xxx', expected 2 characters"),
+        ("seed", "got '-1', expected 0 or more"),
+    ]
+
+
+def test_wrong_state_is_a_failed_precondition_of_its_subject() -> None:
+    status = to_status(WrongState("tournaments/42", got="running", expected="open"))
+    detail = details(status)[1]
+    assert isinstance(detail, PreconditionFailure)
+    assert status.code == Code.FAILED_PRECONDITION
+    assert [(violation.type, violation.subject) for violation in detail.violations] == [("STATE", "tournaments/42")]
+
+
+def test_unavailable_says_when_to_try_again() -> None:
+    detail = details(to_status(Draining(retry_seconds=2.5)))[1]
+    assert isinstance(detail, RetryInfo)
+    assert detail.retry_delay.ToMilliseconds() == 2_500

@@ -1,0 +1,57 @@
+"""Page sizes and page tokens."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from noughts_server.errors import InvalidArgument
+from noughts_server.pages import Key, page_size, read_page_token, write_page_token
+
+PARTS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=20)
+)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=3))
+def test_token_gives_its_key_back(key: Key) -> None:
+    assert read_page_token("bots", write_page_token("bots", key), key) == key
+
+
+def test_empty_token_is_the_first_page() -> None:
+    assert read_page_token("bots", "", [""]) is None
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_anything_else_is_an_invalid_argument(token: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        read_page_token("bots", token, [""])
+    assert caught.value.subject == "page_token"
+
+
+@pytest.mark.parametrize(
+    "method, key",
+    [("tournaments", ["ada"]), ("bots", [1]), ("bots", ["ada", "bob"]), ("bots", [])],
+    ids=["another list", "another type", "too long", "too short"],
+)
+def test_token_of_another_list_is_an_invalid_argument(method: str, key: Key) -> None:
+    with pytest.raises(InvalidArgument):
+        read_page_token("bots", write_page_token(method, key), [""])
+
+
+def test_number_that_no_database_keeps_is_an_invalid_argument() -> None:
+    with pytest.raises(InvalidArgument):
+        read_page_token("games", write_page_token("games", [2**63]), [0])
+
+
+def test_endless_token_is_an_invalid_argument() -> None:
+    with pytest.raises(InvalidArgument):
+        read_page_token("bots", write_page_token("bots", ["a" * 10_000]), [""])
+
+
+@pytest.mark.parametrize("requested, given", [(0, 50), (1, 1), (1_000, 1_000), (1_001, 1_000), (2**31 - 1, 1_000)])
+def test_page_size_is_bounded(requested: int, given: int) -> None:
+    assert page_size(requested) == given
+
+
+def test_negative_page_size_is_an_invalid_argument() -> None:
+    with pytest.raises(InvalidArgument):
+        page_size(-1)

@@ -1,0 +1,71 @@
+"""`bot ask` and `bot list` without a server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+
+def test_ask_prints_a_line_a_position(noughts: Any) -> None:
+    positions = "X...O...X O\n\n.........\nXX./OO./... X\n"
+    result = noughts("bot ask pascal:level=1 --format json", stdin=positions)
+    first, second, third = map(json.loads, result.stdout.splitlines())
+    assert list(first) == ["position", "move", "candidates", "scores"]
+    assert first["position"] == "X...O...X O"
+    assert first["scores"] == {str(cell): 1001 for cell in (1, 2, 3, 5, 6, 7)}
+    assert first["candidates"] == [1, 2, 3, 5, 6, 7]
+    assert first["move"] in first["candidates"]
+    assert second["candidates"] == list(range(9))
+    assert third["candidates"] == [2]
+    assert third["move"] == 2
+
+
+def test_ask_draws_from_the_seed(noughts: Any) -> None:
+    def moves(seed: int) -> list[int]:
+        lines = noughts(f"bot ask random --seed {seed} --format json", stdin="." * 9 + "\n").stdout
+        return [json.loads(line)["move"] for line in lines.splitlines()]
+
+    assert moves(1) == moves(1)
+    assert len({moves(seed)[0] for seed in range(30)}) > 3
+
+
+def test_ask_in_text_is_a_table(noughts: Any) -> None:
+    shown = noughts("bot ask minimax", stdin="XX.OO.... X\n").stdout
+    assert "position" in shown
+    assert "XX.OO.... X" in shown
+
+
+def test_ask_plays_other_boards(noughts: Any) -> None:
+    line = "bot ask nextstep:depth=1 --variant mnk:4,3,3 --format json"
+    answer = json.loads(noughts(line, stdin="XX../..../OO.. X\n").stdout)
+    assert answer["move"] == 2
+
+
+def test_bad_line_is_named_by_its_number(noughts: Any) -> None:
+    result = noughts("bot ask random --format json", stdin=".........\n\nX.Y......\n", code=1)
+    assert len(result.stdout.splitlines()) == 1
+    assert "line 3" in result.stderr
+    assert "expected" in result.stderr
+
+
+def test_full_board_is_a_bad_line(noughts: Any) -> None:
+    assert "line 1" in noughts("bot ask random", stdin="XOXOXOXOX O\n", code=1).stderr
+
+
+@pytest.mark.parametrize("line", ["bot ask nobody", "bot ask random:level=1", "bot ask pascal --variant mnk:4,4,4"])
+def test_bot_that_cannot_be_had_is_a_usage_error(noughts: Any, line: str) -> None:
+    result = noughts(line, stdin=".........\n", code=2)
+    assert "expected" in result.stderr
+    assert result.stdout == ""
+
+
+def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
+    bots = {row["name"]: row for row in json.loads(noughts("bot list --format json").stdout)["bots"]}
+    assert {"random", "first-free", "three-stage", "coursework", "pascal", "nextstep", "minimax"} <= set(bots)
+    for row in bots.values():
+        assert set(row) == {"name", "options", "boards", "summary"}
+    shown = noughts("bot list").stdout
+    assert "nextstep" in shown
+    assert "depth" in shown

@@ -1,0 +1,92 @@
+"""The file of games."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.cli.games_file import GamesFile
+
+
+@dataclass
+class Game:
+    number: int = 1
+    variant: str = "tictactoe"
+    first: str = "A"
+    second: str = "B"
+    seed: int = (1 << 64) - 1
+    moves: list[int] = field(default_factory=lambda: [4, 0, 8])
+    times_us: list[int] = field(default_factory=lambda: [1500, 20, 3])
+    result: str = "1-0"
+    termination: str = "line"
+
+
+def write(target: Path, games: Any, *, times: bool = False) -> None:
+    with GamesFile(target, times=times) as file:
+        file.write(games)
+
+
+def test_a_line_holds_a_game_in_compact_json(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    write(target, [Game(), Game(number=2)])
+    expected = (
+        '{"variant":"tictactoe","first":"A","second":"B","seed":18446744073709551615,'
+        '"moves":[4,0,8],"result":"1-0","termination":"line"}\n'
+    )
+    assert target.read_text() == expected * 2
+
+
+def test_times_are_milliseconds(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    write(target, [Game()], times=True)
+    assert json.loads(target.read_text())["times_ms"] == [1.5, 0.02, 0.003]
+
+
+def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    target.write_text("old")
+
+    def failing() -> Any:
+        yield Game()
+        raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        write(target, failing())
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["games.jsonl"]
+
+
+def test_nothing_is_left_when_no_games_were_written(tmp_path: Path) -> None:
+    with GamesFile(tmp_path / "games.jsonl"):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "games.jsonl")
+    write(link, [Game()])
+    assert link.is_symlink()
+    assert (tmp_path / "games.jsonl").read_text().count("\n") == 1
+
+
+def test_new_file_has_the_rights_of_an_ordinary_one(tmp_path: Path) -> None:
+    (tmp_path / "ordinary").write_text("")
+    write(tmp_path / "games.jsonl", [Game()])
+    assert (tmp_path / "games.jsonl").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
+
+
+def test_device_is_written_and_not_replaced() -> None:
+    write(Path("/dev/null"), [Game()])
+    assert Path("/dev/null").is_char_device()
+
+
+def test_folder_that_does_not_exist_is_named_before_anything_is_played(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        GamesFile(tmp_path / "nowhere" / "games.jsonl")
+    assert caught.value.filename == str(tmp_path / "nowhere" / "games.jsonl")

@@ -1,0 +1,245 @@
+"""`match`, `tournament run` and `demo`, with real bots in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCORE = {"wins", "draws", "losses"}
+TERMINATIONS = {
+    "line",
+    "board_full",
+    "illegal_move",
+    "timeout",
+    "disconnected",
+    "crashed",
+    "resigned",
+    "adjudicated",
+    "void",
+}
+
+
+def flat(*scores: dict[str, int]) -> dict[str, int]:
+    return {key: sum(score[key] for score in scores) for key in ("wins", "draws", "losses")}
+
+
+def mirrored(score: dict[str, int]) -> dict[str, int]:
+    return {"wins": score["losses"], "draws": score["draws"], "losses": score["wins"]}
+
+
+def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
+    result = noughts("match random three-stage --games 21 --concurrency 8 --seed 7 --format json")
+    document = json.loads(result.stdout)
+    assert result.stdout.count("\n") == 1
+    assert list(document) == [
+        "games",
+        "variant",
+        "seed",
+        "a",
+        "b",
+        "a_first",
+        "a_second",
+        "terminations",
+        "elo",
+    ]
+    assert (document["games"], document["variant"], document["seed"]) == (21, "tictactoe", 7)
+    assert document["a"] == flat(document["a_first"], document["a_second"])
+    assert document["b"] == mirrored(document["a"])
+    assert sum(document["a_first"].values()) == 11
+    assert sum(document["a_second"].values()) == 10
+    assert set(document["terminations"]) <= TERMINATIONS
+    assert sum(document["terminations"].values()) == 21
+    assert set(document["elo"]) == {"value", "error95", "los"}
+    assert document["elo"]["value"] < 0
+    assert result.stderr == ""
+
+
+def test_match_of_equals_is_labelled_and_drawn(noughts: Any, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    result = noughts(f"match minimax minimax --seed 1 --format json -o {games}")
+    document = json.loads(result.stdout)
+    assert document["a"] == document["b"] == {"wins": 0, "draws": 2, "losses": 0}
+    assert document["elo"] == {"value": 0.0, "error95": 0.0, "los": None}
+    lines = [json.loads(line) for line in games.read_text().splitlines()]
+    assert [(line["first"], line["second"]) for line in lines] == [
+        ("minimax", "minimax#2"),
+        ("minimax#2", "minimax"),
+    ]
+    assert [line["result"] for line in lines] == ["1/2-1/2", "1/2-1/2"]
+
+
+def test_one_sided_match_has_nulls_and_no_infinity(noughts: Any) -> None:
+    result = noughts("match first-free minimax --games 4 --seed 3 --format json")
+    elo = json.loads(result.stdout)["elo"]
+    assert elo["error95"] is None
+    assert "NaN" not in result.stdout
+    assert "Infinity" not in result.stdout
+
+
+def test_same_seed_writes_the_same_bytes_at_any_concurrency(noughts: Any, tmp_path: Path) -> None:
+    files = [tmp_path / f"{concurrency}.jsonl" for concurrency in (1, 16)]
+    for file, concurrency in zip(files, (1, 16), strict=True):
+        noughts(
+            "tournament run random pascal:level=0 random --games 6 --seed 5 --format json"
+            f" --concurrency {concurrency} -o {file}"
+        )
+    first, second = (file.read_bytes() for file in files)
+    assert first == second
+    assert first.count(b"\n") == 18
+    line = json.loads(first.splitlines()[0])
+    assert list(line) == ["variant", "first", "second", "seed", "moves", "result", "termination"]
+
+
+def test_another_seed_gives_other_games(noughts: Any, tmp_path: Path) -> None:
+    written = []
+    for seed in (1, 2):
+        file = tmp_path / f"{seed}.jsonl"
+        noughts(f"match random random --games 8 --seed {seed} -o {file}")
+        written.append([json.loads(line)["moves"] for line in file.read_text().splitlines()])
+    assert written[0] != written[1]
+
+
+def test_times_stand_beside_the_moves_when_asked_for(noughts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    noughts(f"match random random --times -o {file}")
+    for line in map(json.loads, file.read_text().splitlines()):
+        assert len(line["times_ms"]) == len(line["moves"])
+        assert all(time >= 0 for time in line["times_ms"])
+
+
+def test_drawn_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
+    first = json.loads(noughts("match random random --games 10 --format json").stdout)
+    again = json.loads(noughts(f"match random random --games 10 --format json --seed {first['seed']}").stdout)
+    assert first == again
+
+
+def test_tournament_prints_standings_and_crosstable(noughts: Any) -> None:
+    line = "tournament run random Strong=minimax three-stage --games 4 --concurrency 6 --seed 2 --format json"
+    document = json.loads(noughts(line).stdout)
+    assert list(document)[:3] == ["games", "standings", "crosstable"]
+    assert document["games"] == 12
+    assert document["seed"] == 2
+    for row in document["standings"]:
+        assert list(row) == ["name", "wins", "draws", "losses", "points", "rating"]
+        assert row["points"] == row["wins"] + row["draws"] / 2
+        cells = document["crosstable"]["cells"][row["name"]]
+        assert flat(*cells.values()) == {key: row[key] for key in SCORE}
+        for cell in cells.values():
+            assert flat(cell["first"], cell["second"]) == {key: cell[key] for key in SCORE}
+            assert sum(cell["first"].values()) == sum(cell["second"].values()) == 2
+    names = [row["name"] for row in document["standings"]]
+    assert sorted(names) == ["Strong", "random", "three-stage"]
+    assert document["crosstable"]["labels"] == names
+    assert [row["points"] for row in document["standings"]] == sorted(
+        (row["points"] for row in document["standings"]), reverse=True
+    )
+
+
+def test_tournament_on_another_board(noughts: Any) -> None:
+    line = "tournament run random nextstep:depth=1 --variant mnk:5,4,4 --format json --seed 1"
+    document = json.loads(noughts(line).stdout)
+    assert document["variant"] == "mnk:5,4,4"
+    assert document["games"] == 2
+
+
+def test_tournament_stays_in_the_database_that_is_named(noughts: Any, database: str) -> None:
+    noughts(f"tournament run random first-free --db {database}")
+    report = json.loads(noughts(f"ratings rebuild --db {database} --format json").stdout)
+    assert report == {"games": 2, "ratings": 2, "differences": []}
+
+
+def test_text_fits_eighty_columns(noughts: Any) -> None:
+    shown = noughts("tournament run random first-free three-stage", env={"COLUMNS": "80"}).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "Crosstable" in shown
+    assert "Leaderboard" in shown
+
+
+def test_demo_plays_fourteen_bots_and_ends(noughts: Any) -> None:
+    document = json.loads(noughts("demo --games 2 --seed 1 --format json").stdout)
+    assert document["games"] == 14 * 13
+    assert len(document["standings"]) == 14
+    assert document["seed"] == 1
+    names = {row["name"] for row in document["standings"]}
+    assert {"random", "pascal:level=0", "nextstep:depth=9", "minimax", "three-stage"} <= names
+
+
+def test_demo_in_text_fits_eighty_columns_and_says_what_to_try_next(noughts: Any) -> None:
+    shown = noughts("demo --games 1", env={"COLUMNS": "80"}).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "Try next: noughts" in shown.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("match random nobody", "nobody"),
+        ("match random pascal --variant mnk:5,5,4", "mnk:5,5,4"),
+        ("match random random --variant chess", "--variant 'chess'"),
+        ("match random random --time soon", "--time 'soon'"),
+        ("match random random --margin soon", "--margin 'soon'"),
+        ("match random random --seed -1", "--seed -1"),
+        ("match random random --times", "--times"),
+        ("match random random --db nonsense://", "nonsense"),
+        ("tournament run random", "at least two"),
+        ("tournament run random random --schedule swiss", "round-robin"),
+        ("match random random --games 0", "--games"),
+        ("match random", "'B'"),
+    ],
+)
+def test_slip_of_the_pen_is_a_usage_error_in_one_message(noughts: Any, line: str, said: str) -> None:
+    result = noughts(line, code=2)
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_file_that_cannot_be_written_is_found_out_before_the_games(noughts: Any, tmp_path: Path) -> None:
+    result = noughts(f"match random random --games 1000000 -o {tmp_path / 'nowhere' / 'games'}", code=1)
+    assert f"Error: {tmp_path / 'nowhere' / 'games'}: No such file or directory" in result.stderr
+
+
+def _interrupted(process: subprocess.Popen[str], signals: int, games: Path) -> tuple[int, str, str]:
+    """Waits until the process has opened its file of games, lets it play a little, and interrupts it."""
+    while not [name for name in os.listdir(games.parent) if name.endswith(".tmp")]:
+        assert process.poll() is None
+    try:
+        process.wait(timeout=6)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    if signals == 2:
+        # The second signal comes when the first has been heard.
+        assert process.stderr is not None
+        assert "Finishing" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_interrupted_match_prints_what_was_played(start: Any, tmp_path: Path, signals: int) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    file = folder / "games.jsonl"
+    line = f"match random random --games 1000000 --concurrency 64 --seed 1 --format json -o {file}"
+    with start(line) as process:
+        code, out, err = _interrupted(process, signals, file)
+    assert code == 130, err
+    assert "Traceback" not in err
+    document = json.loads(out)
+    assert 0 < document["games"] < 1_000_000
+    assert sum(document["a"].values()) == document["games"]
+    assert file.read_text().count("\n") == document["games"]
+
+
+def test_nothing_but_json_on_stdout_and_no_bar_without_a_terminal(start: Any) -> None:
+    with start("match random random --games 50 --format json") as process:
+        out, err = process.communicate(timeout=60)
+    assert json.loads(out)["games"] == 50
+    assert err == ""

@@ -1,0 +1,91 @@
+"""How the texts of options are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from noughts_server.cli import options
+from noughts_server.cli.problems import UsageProblem
+
+
+@pytest.mark.parametrize(
+    "text, microseconds",
+    [("50ms", 50_000), ("0.05", 50_000), ("0.05s", 50_000), ("1", 1_000_000), ("0", 0), (" 2.5MS ", 2_500)],
+)
+def test_margin_is_milliseconds_or_seconds(text: str, microseconds: int) -> None:
+    assert options.read_margin(text) == microseconds
+
+
+@pytest.mark.parametrize("text", ["", "ms", "-1", "61", "nan", "inf", "1e999", "5 minutes"])
+def test_margin_that_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(UsageProblem, match="--margin"):
+        options.read_margin(text)
+
+
+@pytest.mark.parametrize(
+    "text, parts",
+    [
+        ("127.0.0.1:7450", ("127.0.0.1", 7450)),
+        ("[::1]:1", ("::1", 1)),
+        ("referee.example.org:443", ("referee.example.org", 443)),
+        ("localhost:0", ("localhost", 0)),
+    ],
+)
+def test_address_is_host_and_port(text: str, parts: tuple[str, int]) -> None:
+    assert options.read_address(text, "--server") == parts
+
+
+@pytest.mark.parametrize(
+    "text", ["", "localhost", ":7450", "localhost:", "::1:7450", "h:99999", "h:-1", "h:1²", "http://h:1", "a b:1"]
+)
+def test_address_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageProblem, match="HOST:PORT"):
+        options.read_address(text, "--server")
+
+
+def test_server_comes_from_option_then_environment_then_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert options.read_server(None) == "127.0.0.1:7450"
+    monkeypatch.setenv("NOUGHTS_SERVER", "there:2")
+    assert options.read_server(None) == "there:2"
+    assert options.read_server("here:1") == "here:1"
+
+
+def test_wrong_server_in_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOUGHTS_SERVER", "there")
+    with pytest.raises(UsageProblem, match="NOUGHTS_SERVER 'there'"):
+        options.read_server(None)
+
+
+def test_token_comes_from_option_then_file_then_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("nou_file\nanything else\n")
+    assert options.read_token(None, None) == ""
+    monkeypatch.setenv("NOUGHTS_TOKEN", "nou_environment")
+    assert options.read_token(None, None) == "nou_environment"
+    assert options.read_token(None, file) == "nou_file"
+    assert not capsys.readouterr().err
+    assert options.read_token("nou_option", file) == "nou_option"
+    assert "process list" in capsys.readouterr().err
+
+
+def test_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="nowhere: No such file"):
+        options.read_token(None, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"two words", b"\xff\xfe", "tök".encode()])
+def test_token_file_without_a_token_is_refused_and_not_shown(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    with pytest.raises(UsageProblem) as caught:
+        options.read_token(None, file)
+    assert "two words" not in str(caught.value)
+
+
+def test_seed_is_drawn_when_absent() -> None:
+    assert options.read_seed(0) == 0
+    assert len({options.read_seed(None) for _ in range(4)}) > 1

@@ -1,0 +1,104 @@
+"""Errors in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import pytest
+import typer
+
+from noughts_bots.errors import BotSpecError
+from noughts_referee.clock import parse_time_control
+from noughts_referee.rules import parse_variant
+from noughts_server.cli.problems import Problem, UsageProblem, explain, reporting
+from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
+
+
+def caught(function: Any, *arguments: Any) -> Exception:
+    with pytest.raises(Exception) as info:  # noqa: PT011  # which one is what the tests are about
+        function(*arguments)
+    return info.value
+
+
+def test_texts_that_cannot_be_read_are_usage_errors() -> None:
+    for error in (caught(parse_variant, "chess"), caught(parse_time_control, "soon")):
+        problem = explain(error)
+        assert isinstance(problem, UsageProblem)
+        assert "expected" in problem.message
+
+
+def test_wrong_spec_says_got_expected_and_what_to_do() -> None:
+    problem = explain(BotSpecError("bot 'nextstep', option depth", "12", "1 to 9", "choose one of these"))
+    assert isinstance(problem, UsageProblem)
+    assert problem.message == "bot 'nextstep', option depth: got 12, expected 1 to 9"
+    assert problem.hint == "Choose one of these."
+
+
+@pytest.mark.parametrize(
+    "error, code",
+    [
+        (NotFound("tournaments/x", hint="Look."), 1),
+        (DatabaseBusy(), 1),
+        (BadDatabaseUrl("x://", "an SQLAlchemy URL"), 2),
+        (InvalidArgument.of("owner", "", "a name"), 2),
+        (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "games.jsonl"), 1),
+    ],
+)
+def test_error_of_this_process_is_explained(error: Exception, code: int) -> None:
+    problem = explain(error)
+    assert problem is not None
+    assert problem.exit_code == code
+    assert problem.message
+
+
+def test_error_in_a_group_of_tasks_is_found() -> None:
+    group = ExceptionGroup("tasks", [ExceptionGroup("inner", [ValueError("ours")]), NotFound("games/7")])
+    problem = explain(group)
+    assert problem is not None
+    assert problem.message == "games/7 does not exist"
+
+
+def test_own_fault_is_not_explained_away() -> None:
+    assert explain(ValueError("a bug")) is None
+    assert explain(ExceptionGroup("tasks", [KeyError("a bug")])) is None
+
+
+def test_closed_pipe_is_left_to_the_shell() -> None:
+    assert explain(BrokenPipeError(errno.EPIPE, "Broken pipe")) is None
+
+
+def test_reported_error_exits_with_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    @reporting
+    def command() -> None:
+        raise Problem("the board is on fire", "Call somebody.")
+
+    with pytest.raises(typer.Exit) as info:
+        command()
+    assert info.value.exit_code == 1
+    said = capsys.readouterr()
+    assert said.err == "Error: the board is on fire\nCall somebody.\n"
+    assert not said.out
+
+
+def test_message_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    @reporting
+    def command() -> None:
+        raise Problem("a title with \x1b[2J in it [bold]and markup[/bold]")
+
+    with pytest.raises(typer.Exit):
+        command()
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert "[bold]and markup[/bold]" in said
+
+
+def test_interruption_exits_with_130() -> None:
+    @reporting
+    def command() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as info:
+        command()
+    assert info.value.exit_code == 130

@@ -1,0 +1,209 @@
+"""A server, bots and tournaments, all by the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def ask(noughts: Any, server: str, token: str) -> Ask:
+    """A command at the server with alice's token; its JSON."""
+
+    def run(line: str) -> Any:
+        env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+        return json.loads(noughts(f"{line} --format json", env=env).stdout)
+
+    return run
+
+
+@pytest.fixture
+def bots(start: Any, server: str, token: str) -> Iterator[list[str]]:
+    """Two bots that are online."""
+    with ExitStack() as stack:
+        for spec, name in (("random", "alice-random"), ("minimax", "alice-minimax")):
+            line = f"bot run {spec} --server {server} --name {name} --format json"
+            process = stack.enter_context(start(line, {"NOUGHTS_TOKEN": token}))
+            assert name in json.loads(process.stdout.readline())["event"]
+        yield ["alice-random", "alice-minimax"]
+
+
+def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
+    created = ask("tournament create spring --games 10 --seed 4 --title 'Spring cup'")
+    assert created["tournament"] == "tournaments/spring"
+    assert (created["state"], created["games"], created["seed"]) == ("open", 0, 4)
+    for bot in bots:
+        assert ask(f"tournament join spring --bot {bot}")["label"] == bot
+    ask("tournament start spring")
+    until(lambda: ask("tournament show spring")["state"] == "finished")
+    shown = ask("tournament show tournaments/spring")
+    assert (shown["games"], shown["games_total"]) == (10, 10)
+    assert [row["name"] for row in shown["standings"]] == ["alice-minimax", "alice-random"]
+    assert sum(shown["crosstable"]["cells"]["alice-minimax"]["alice-random"]["first"].values()) == 5
+    rows = ask("leaderboard")["rows"]
+    assert [row["name"] for row in rows] == ["alice-minimax", "alice-random"]
+    assert rows[0]["provisional"]
+    text = noughts(f"tournament show spring --server {server}").stdout
+    assert "Spring cup" in text
+    assert "alice-minimax" in noughts(f"leaderboard --server {server}").stdout
+    assert "spring" in noughts(f"tournament list --server {server}").stdout
+
+
+def test_games_are_listed_in_slot_order_page_by_page(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
+    ask("tournament create many --games 1100 --seed 1")
+    for bot in bots:
+        ask(f"tournament join many --bot {bot}")
+    ask("tournament start many")
+    until(lambda: ask("tournament show many")["state"] == "finished")
+    lines = noughts(f"game list many --limit 1050 --format json --server {server}").stdout.splitlines()
+    numbers = [int(json.loads(line)["game"].rpartition("/")[2]) for line in lines]
+    assert numbers == list(range(1, 1051))
+    game = ask("game show many/7")
+    assert game == json.loads(lines[6])
+    assert {game["first"], game["second"]} == set(bots)
+    assert "moves" in noughts(f"game show many/7 --server {server}").stdout
+
+
+def test_tournament_is_paused_resumed_and_cancelled(ask: Ask, bots: list[str]) -> None:
+    ask("tournament create long --games 100000 --concurrency 4")
+    for bot in bots:
+        ask(f"tournament join long --bot {bot}")
+    ask("tournament start long")
+    assert ask("tournament pause long")["state"] == "paused"
+    assert ask("tournament start long")["state"] == "running"
+    assert ask("tournament cancel long")["state"] == "cancelled"
+
+
+def test_entry_is_withdrawn_by_its_label(ask: Ask, bots: list[str]) -> None:
+    ask("tournament create small")
+    ask(f"tournament join small --bot {bots[0]} --label Lucky")
+    assert [row["name"] for row in ask("tournament show small")["standings"]] == ["Lucky"]
+    assert ask("tournament withdraw small Lucky") == {"tournament": "tournaments/small", "label": "Lucky"}
+    assert ask("tournament show small")["standings"] == []
+
+
+def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
+    listed = ask(f"bot list --server {server}")["bots"]
+    assert [row["name"] for row in listed] == sorted(bots)
+    assert {row["owner"] for row in listed} == {"alice"}
+    assert {row["online"] for row in listed} == {True}
+    assert bots[0] in noughts(f"bot list --server {server} --online").stdout
+
+
+@pytest.mark.parametrize(
+    "line, code, said",
+    [
+        ("tournament show nowhere", 1, "tournaments/nowhere does not exist"),
+        ("tournament create Spring!", 1, "Spring!"),
+        ("tournament join nowhere --bot nobody", 1, "does not exist"),
+        ("tournament show a/b", 2, "expected a tournament"),
+        ("game show spring", 2, "expected a game"),
+        ("leaderboard --variant chess", 2, "--variant 'chess'"),
+        ("leaderboard --time-class quick", 1, "time_class"),
+    ],
+)
+def test_what_the_server_refuses_is_one_message(
+    noughts: Any, server: str, token: str, line: str, code: int, said: str
+) -> None:
+    result = noughts(line, code=code, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token})
+    assert said in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("line", ["tournament create mine", "bot run random --name mine"])
+def test_wrong_token_says_how_to_get_one(noughts: Any, server: str, line: str) -> None:
+    result = noughts(line, code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": "nou_wrong"})
+    assert "token" in result.stderr
+    assert "noughts token create" in result.stderr
+
+
+def test_bot_without_a_token_is_a_usage_error(noughts: Any) -> None:
+    assert "NOUGHTS_TOKEN" in noughts("bot run random", code=2).stderr
+
+
+def test_server_that_is_not_there_is_named(noughts: Any) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        result = noughts(f"tournament list --server {address}", code=1)
+    assert f"server {address} cannot be reached" in result.stderr
+    assert "noughts serve" in result.stderr
+
+
+def test_serve_announces_itself_in_text(start: Any, database: str) -> None:
+    with start(f"serve --listen 127.0.0.1:0 --db {database} --log-level error") as process:
+        assert "serves at 127.0.0.1:" in process.stdout.readline()
+        assert "noughts token create" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, number: signal.Signals) -> None:
+    with start(f"serve --listen 127.0.0.1:0 --db {database} --format json") as process:
+        ready = json.loads(process.stdout.readline())
+        assert set(ready) == {"grpc", "web"}
+        assert ready["web"] is None
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: str, token: str, noughts: Any) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(start(f"serve --listen 127.0.0.1:0 --db {database} --format json"))
+        env = {"NOUGHTS_SERVER": json.loads(server.stdout.readline())["grpc"], "NOUGHTS_TOKEN": token}
+        for name in ("one", "two"):
+            bot = stack.enter_context(start(f"bot run random --name {name}", env))
+            bot.stdout.readline()
+        noughts("tournament create long --games 1000000 --time 600+0", env=env)
+        for name in ("one", "two"):
+            noughts(f"tournament join long --bot {name}", env=env)
+        noughts("tournament start long", env=env)
+        bot.send_signal(signal.SIGSTOP)  # its games will not end by themselves
+        try:
+            server.send_signal(signal.SIGINT)
+            with pytest.raises(Exception, match="timed out"):
+                server.wait(timeout=1)
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=20)
+        finally:
+            bot.send_signal(signal.SIGCONT)
+        assert server.returncode == 130
+
+
+def test_serve_refuses_to_be_heard_from_afar_in_plaintext(noughts: Any) -> None:
+    for listen in ("0.0.0.0:0", "[::]:0", "referee.example.org:7450"):
+        result = noughts(f"serve --listen {listen}", code=2)
+        assert "--allow-plaintext" in result.stderr
+
+
+def test_serve_may_be_told_to_be_heard_from_afar(start: Any, database: str) -> None:
+    with start(f"serve --listen 0.0.0.0:0 --allow-plaintext --db {database} --format json") as process:
+        assert json.loads(process.stdout.readline())["grpc"].startswith("0.0.0.0:")
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def test_port_in_use_is_named(noughts: Any, server: str, tmp_path: Any) -> None:
+    result = noughts(f"serve --listen {server} --db sqlite:///{tmp_path / 'other.db'}", code=1)
+    assert server in result.stderr

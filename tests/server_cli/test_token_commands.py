@@ -1,0 +1,60 @@
+"""`token` and `ratings`, on a database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def test_token_is_made_listed_and_revoked(noughts: Any, database: str) -> None:
+    made = json.loads(noughts(f"token create --owner alice --label laptop --db {database} --format json").stdout)
+    assert list(made) == ["id", "owner", "token"]
+    listed = json.loads(noughts(f"token list --db {database} --format json").stdout)["tokens"]
+    assert len(listed) == 1
+    assert (listed[0]["id"], listed[0]["owner"], listed[0]["label"]) == (made["id"], "alice", "laptop")
+    assert listed[0]["revoked"] is None
+    revoked = json.loads(noughts(f"token revoke {made['id']} --db {database} --format json").stdout)
+    assert revoked["revoked"] is not None
+    assert "alice" in noughts(f"token list --db {database}").stdout
+
+
+def test_secret_stands_alone_on_stdout_and_never_in_the_list(noughts: Any, database: str) -> None:
+    result = noughts(f"token create --owner alice --db {database}")
+    secret = result.stdout.strip()
+    assert " " not in secret
+    assert secret not in result.stderr
+    assert secret not in noughts(f"token list --db {database} --format json").stdout
+
+
+def test_unknown_token_cannot_be_revoked(noughts: Any, database: str) -> None:
+    result = noughts(f"token revoke 7 --db {database}", code=1)
+    assert "tokens/7 does not exist" in result.stderr
+    assert "noughts token list" in result.stderr
+
+
+def test_owner_without_a_name_is_a_usage_error(noughts: Any, database: str) -> None:
+    assert "owner" in noughts(f"token create --owner '' --db {database}", code=2).stderr
+
+
+def test_empty_list_says_what_to_do(noughts: Any, database: str) -> None:
+    assert "noughts token create" in noughts(f"token list --db {database}").stdout
+
+
+def test_default_database_is_this_users(noughts: Any, tmp_path: Path) -> None:
+    noughts("token create --owner alice")
+    assert [path.name for path in (tmp_path / "data").rglob("*.db")]
+
+
+def test_file_that_is_no_database_is_an_error(noughts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "letter.txt"
+    file.write_text("Dear Alice, " * 1000)
+    result = noughts(f"token list --db sqlite:///{file}", code=1)
+    assert str(file) in result.stderr
+    assert file.read_text().startswith("Dear Alice")
+
+
+def test_rebuilding_no_ratings_changes_nothing(noughts: Any, database: str) -> None:
+    report = json.loads(noughts(f"ratings rebuild --db {database} --format json").stdout)
+    assert report == {"games": 0, "ratings": 0, "differences": []}
+    assert "nothing was changed" in noughts(f"ratings rebuild --db {database}").stdout
