@@ -9,6 +9,10 @@
     run(Centre(), server="127.0.0.1:7450", token="nou_...", name="centre")
 """
 
+# Before grpc is loaded: see there.
+import noughts_proto as noughts_proto
+
+# isort: split
 from noughts_bots.api import run, run_async
 from noughts_bots.bot import Bot, GameEnd, GameInfo
 from noughts_bots.session import BotRefused

@@ -1,8 +1,8 @@
 """What can be wrong with a bot before it plays. Each error says on one line what was given and what to do.
 
-    BotError
-    ├── BotSpecError      a spec that cannot be read, or names a bot or an option that does not exist
-    └── VariantRefused    a bot that does not play the variant asked for
+BotError
+├── BotSpecError      a spec that cannot be read, or names a bot or an option that does not exist
+└── VariantRefused    a bot that does not play the variant asked for
 """
 
 

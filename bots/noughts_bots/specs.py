@@ -1,29 +1,213 @@
-"""TEMPORARY, to be replaced."""
+"""Bot specs: how a bot is named on the command line, in files and in requests.
+
+    [LABEL=]NAME[:key=value,...]             a reference bot            Old=nextstep:depth=3
+    [LABEL=]KIND[{key=value,...}]:TARGET     a program or a plugin      Wine=gomocup{restart=on}:./pbrain-wine
+    [LABEL=]bot:NAME[@VERSION]               registered at a server     bot:alice-bot@2
+
+A label ends before the first `:` or `{`, so that the `=` of an option is none.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-from noughts_bots.bot import Bot
-from noughts_bots.reference.random_ import Random as RandomBot
+from typing import Any, Literal, NamedTuple, get_args
+
+from noughts_bots.errors import BotSpecError
+from noughts_bots.reference.registry import REFERENCE_BOTS, Option, ReferenceBot
+from noughts_bots.reference.remembering import RememberingBot
 from noughts_referee.rules import Variant
+
+Started = Literal["py", "dll", "wasm", "exec", "gomocup"]
+"""Kinds that the referee starts itself."""
+Kind = Literal["reference", "bot"] | Started
+
+_STARTED: tuple[str, ...] = get_args(Started)
+# What stands before the label's "=" or the kind's ":": neither can hold these two.
+_HEAD = re.compile(r"[^:{]*")
+_SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
+_LIST_ADVICE = "`noughts bot list` shows them"
+
 
 @dataclass(frozen=True)
 class BotSpec:
+    """A bot as somebody named it. `str()` gives the spec without its label."""
+
     label: str | None
-    name: str
+    """The name it is to go by, if one was given."""
+    kind: Kind
+    target: str
+    """A reference bot's name; a registered bot's `NAME` or `NAME@VERSION`; else what the kind starts."""
     options: dict[str, str] = field(default_factory=dict)
+    """As they were written, in that order."""
+
     def __str__(self) -> str:
-        return self.name + "".join(f":{k}={v}" for k, v in self.options.items())
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        if self.kind == "reference":
+            return f"{self.target}:{options}" if options else self.target
+        return f"{self.kind}{{{options}}}:{self.target}" if options else f"{self.kind}:{self.target}"
+
+
+class ReferenceBotInfo(NamedTuple):
+    """A line of the list of reference bots."""
+
+    syntax: str
+    """How its spec is written, e.g. `nextstep[:depth=1..9]`."""
+    description: str
+    variants: str
+    """The variants it plays, in words."""
+
+
+def reference_bots() -> list[ReferenceBotInfo]:
+    """The reference bots, for help texts and lists."""
+    return [ReferenceBotInfo(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
+
 
 def parse_spec(text: str) -> BotSpec:
-    return BotSpec(None, text)
+    """Reads a spec. A reference bot must exist; its options are looked at by `make_bot`. Raises BotSpecError."""
+    label, rest = _split_label(text.strip())
+    kind = _HEAD.match(rest)[0]  # type: ignore[index]  # matches any text
+    if kind in _STARTED:
+        return _parse_started(text, label, kind, rest[len(kind) :])  # type: ignore[arg-type]  # it is one of them
+    if kind == "bot" and rest != kind:
+        return _parse_registered(text, label, rest[len(kind) :])
+    return _parse_reference(text, label, rest)
 
-def unique_labels(specs: Any) -> list[str]:
-    out: list[str] = []
-    for s in specs:
-        n, k = str(s), 2
-        while n in out:
-            n = f"{s}#{k}"; k += 1
-        out.append(n)
-    return out
 
-def make_bot(spec: BotSpec, variant: Variant) -> Bot:
-    return RandomBot()
+def _split_label(text: str) -> tuple[str | None, str]:
+    label, equals, _ = _HEAD.match(text)[0].partition("=")  # type: ignore[index]  # matches any text
+    if not equals:
+        return None, text
+    if not label.strip() or not label.isprintable():
+        raise _unreadable(text, "a label before '=', as in Old=nextstep:depth=3")
+    return label.strip(), text[len(label) + 1 :].strip()
+
+
+def _parse_started(text: str, label: str | None, kind: Kind, rest: str) -> BotSpec:
+    options: dict[str, str] = {}
+    if rest.startswith("{"):
+        written, brace, rest = rest[1:].partition("}")
+        if not brace:
+            raise _unreadable(text, f"a closing brace, as in {kind}{{key=value}}:TARGET")
+        options = _parse_options(text, written)
+    if not rest.startswith(":") or not rest[1:].strip():
+        raise _unreadable(text, f"what to start, as in {kind}:TARGET")
+    return BotSpec(label, kind, rest[1:].strip(), options)
+
+
+def _parse_registered(text: str, label: str | None, rest: str) -> BotSpec:
+    name, at, version = rest[1:].partition("@")
+    if rest[0] != ":" or not name.strip() or (at and not version.strip()):
+        raise _unreadable(text, "bot:NAME or bot:NAME@VERSION")
+    return BotSpec(label, "bot", rest[1:].strip())
+
+
+def _parse_reference(text: str, label: str | None, rest: str) -> BotSpec:
+    name, colon, written = rest.partition(":")
+    _row(name, text)
+    options = _parse_options(text, written) if colon else {}
+    return BotSpec(label, "reference", name, options)
+
+
+def _parse_options(text: str, written: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in written.split(","):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not key or not equals or not value:
+            raise _unreadable(text, "options as key=value, separated by commas")
+        if key in options:
+            raise _unreadable(text, f"option {key} only once")
+        options[key] = value
+    return options
+
+
+def _unreadable(text: str, expected: str) -> BotSpecError:
+    return BotSpecError("bot spec", repr(text), expected, f"a spec is {_SPEC_FORMS}")
+
+
+def make_bot(spec: BotSpec, variant: Variant) -> RememberingBot:
+    """The reference bot that a spec names, for a variant that it plays.
+
+    Raises:
+        BotSpecError: no such bot or option, or a kind that is not made here.
+        VariantRefused: the bot does not play the variant.
+    """
+    if spec.kind != "reference":
+        raise _not_made_here(spec)
+    row = _row(spec.target, str(spec))
+    bot = row.bot(**_read_options(row, spec))
+    bot.require(variant)
+    return bot
+
+
+def _not_made_here(spec: BotSpec) -> BotSpecError:
+    if spec.kind == "bot":
+        advice = "a registered bot plays where it is logged in; enter it in a tournament of that server"
+        return BotSpecError(f"bot '{spec}'", "a bot registered at a server", "a reference bot", advice)
+    expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
+    return BotSpecError(f"bot '{spec}'", f"kind {spec.kind}", expected, "it is not supported yet by this version")
+
+
+def _row(name: str, text: str) -> ReferenceBot:
+    row = REFERENCE_BOTS.get(name)
+    if row is None:
+        known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in ("bot", *_STARTED))]
+        raise BotSpecError(
+            f"bot '{text}'", repr(name), f"one of {', '.join(known)}", _did_you_mean(name, known) or _LIST_ADVICE
+        )
+    return row
+
+
+def _did_you_mean(got: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(got.lower(), list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
+    known = {option.name: option for option in row.options}
+    for key in spec.options:
+        if key not in known:
+            raise _unknown_option(row, spec, key, list(known))
+    return {key: _read_value(known[key], spec, value) for key, value in spec.options.items()}
+
+
+def _unknown_option(row: ReferenceBot, spec: BotSpec, key: str, known: Sequence[str]) -> BotSpecError:
+    expected = f"one of {', '.join(known)}" if known else "no options"
+    advice = _did_you_mean(key, known) or f"write {row.syntax}"
+    return BotSpecError(f"bot '{spec}'", f"option {key}", expected, advice)
+
+
+def _read_value(option: Option, spec: BotSpec, value: str) -> Any:
+    try:
+        return option.read(value)
+    except ValueError:
+        row = REFERENCE_BOTS[spec.target]
+        raise BotSpecError(
+            f"bot '{spec}', option {option.name}", value, option.expected, f"write {row.syntax}"
+        ) from None
+
+
+def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
+    """A name for each spec, all different: its label, or the spec itself, numbered when it occurs again.
+
+    Equal specs become `random`, `random#2`. Raises BotSpecError when a label was given twice.
+    """
+    specs = list(specs)
+    taken: set[str] = set()
+    for spec in specs:
+        if spec.label in taken:
+            advice = "give each bot a label of its own, or none"
+            raise BotSpecError("labels", f"{spec.label!r} twice", "each label once", advice)
+        if spec.label is not None:
+            taken.add(spec.label)
+    return [spec.label if spec.label is not None else _free_label(str(spec), taken) for spec in specs]
+
+
+def _free_label(name: str, taken: set[str]) -> str:
+    """`name`, or else the first of `name#2`, `name#3`, ... that is not taken; it is taken then."""
+    label, number = name, 1
+    while label in taken:
+        number += 1
+        label = f"{name}#{number}"
+    taken.add(label)
+    return label

@@ -16,7 +16,7 @@ _LOST, _UNKNOWN, _DRAWN, _WON = 8, 16, 24, 32
 DEPTHS = range(1, 10)
 
 # Depth by number of cells, for boards of at most so many: a move takes about a second at most in plain Python.
-_DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (25, 6), (64, 5), (400, 4), (900, 3))
+_DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (64, 5), (400, 4), (900, 3))
 
 # Values kept between two moves; every 3x3 board with either side to move needs fewer.
 _REMEMBERED_VALUES = 1 << 18
@@ -93,9 +93,7 @@ class DepthSearch:
             result |= _OWN_LINE
         return result * _SCALE
 
-    def _after(
-        self, mover: int, other: int, cell: int, remaining: int, ours: bool, lines: tuple[int, ...]
-    ) -> int:
+    def _after(self, mover: int, other: int, cell: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
         """The score once the mover has placed a stone on `cell` (`NextStep`).
 
         Args:

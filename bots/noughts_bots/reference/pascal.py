@@ -7,9 +7,7 @@ from noughts_referee.rules import Position
 # The article's tables, counted from 0: the cells of each line (`lin`), and the lines through each cell (`kle`).
 # The order of the lines matters, since a third line with one opposing stone rates the earlier two again.
 _LINE_CELLS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
-_LINES_THROUGH = tuple(
-    tuple(line for line, cells in enumerate(_LINE_CELLS) if cell in cells) for cell in range(9)
-)
+_LINES_THROUGH = tuple(tuple(line for line, cells in enumerate(_LINE_CELLS) if cell in cells) for cell in range(9))
 
 # Marks are chosen so that a line's sum tells what is on it. A line through a free cell holds at most two stones;
 # one with both marks (sum 5) rates nothing.
@@ -26,6 +24,8 @@ _PREVENT_FORK = 1_000
 _PREPARE_FORK = 100
 _PREVENT_PREPARATION = 10
 _FREE = 1
+
+LEVELS = range(2)
 
 
 class Pascal(RememberingBot):

@@ -1,0 +1,78 @@
+"""The reference bots by name: the one table that specs, help texts and listings are made from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from noughts_bots.reference.minimax import Minimax
+from noughts_bots.reference.nextstep import DEPTHS, NextStep
+from noughts_bots.reference.pascal import LEVELS, Pascal
+from noughts_bots.reference.random_ import Random
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.three_stage import ThreeStage
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What may follow a reference bot's name: `name=value`."""
+
+    name: str
+    expected: str
+    """The values it takes, in words, e.g. `1..9`."""
+    read: Callable[[str], Any]
+    """Turns the text of a value into the value; raises ValueError for any other text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceBot:
+    """One row of the table."""
+
+    bot: type[RememberingBot]
+    description: str
+    """One line."""
+    options: tuple[Option, ...] = ()
+    """They are passed to the class by name."""
+
+    @property
+    def name(self) -> str:
+        """The name in specs."""
+        return self.bot.name
+
+    @property
+    def syntax(self) -> str:
+        """How its spec is written, e.g. `pascal[:level=0..1]`."""
+        options = ",".join(f"{option.name}={option.expected}" for option in self.options)
+        return f"{self.name}[:{options}]" if options else self.name
+
+
+def _whole_number(name: str, allowed: range) -> Option:
+    expected = f"{allowed[0]}..{allowed[-1]}"
+
+    def read(text: str) -> int:
+        # Not int(): that takes "+3", " 3" and "1_0" as well, and equal bots should be written equally.
+        number = int(text) if text.isdecimal() and text.isascii() else None
+        if number not in allowed or text != str(number):
+            raise ValueError(f"{text!r} is not one of {expected}")
+        return number
+
+    return Option(name, expected, read)
+
+
+_TABLE = (
+    ReferenceBot(Random, "a free cell, each with the same chance"),
+    ReferenceBot(ThreeStage, "wins at once if it can, else blocks, else takes the lowest free cell"),
+    ReferenceBot(
+        Pascal,
+        "rates cells by human reasons; lots weighted by rating (level 0) or among the best (level 1, default)",
+        (_whole_number("level", LEVELS),),
+    ),
+    ReferenceBot(
+        NextStep,
+        "looks ahead `depth` half-moves (default: 9 on 3x3, less on larger boards); lots among the best",
+        (_whole_number("depth", DEPTHS),),
+    ),
+    ReferenceBot(Minimax, "sees everything, does not hurry, takes the first best cell"),
+)
+
+REFERENCE_BOTS = {row.name: row for row in _TABLE}
+"""The reference bots by name, in the order in which they are listed."""
