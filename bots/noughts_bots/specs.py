@@ -22,9 +22,7 @@ Started = Literal["py", "dll", "wasm", "exec", "gomocup"]
 """Kinds that the referee starts itself."""
 Kind = Literal["reference", "bot"] | Started
 
-_STARTED: tuple[str, ...] = get_args(Started)
-# What stands before the label's "=" or the kind's ":": neither can hold these two.
-_HEAD = re.compile(r"[^:{]*")
+_STARTED: dict[str, Started] = {kind: kind for kind in get_args(Started)}
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
 _LIST_ADVICE = "`noughts bot list` shows them"
 
@@ -66,16 +64,21 @@ def reference_bots() -> list[ReferenceBotInfo]:
 def parse_spec(text: str) -> BotSpec:
     """Reads a spec. A reference bot must exist; its options are looked at by `make_bot`. Raises BotSpecError."""
     label, rest = _split_label(text.strip())
-    kind = _HEAD.match(rest)[0]  # type: ignore[index]  # matches any text
-    if kind in _STARTED:
-        return _parse_started(text, label, kind, rest[len(kind) :])  # type: ignore[arg-type]  # it is one of them
-    if kind == "bot" and rest != kind:
-        return _parse_registered(text, label, rest[len(kind) :])
+    head = _head(rest)
+    if head in _STARTED:
+        return _parse_started(text, label, _STARTED[head], rest[len(head) :])
+    if head == "bot":
+        return _parse_registered(text, label, rest[len(head) :])
     return _parse_reference(text, label, rest)
 
 
+def _head(text: str) -> str:
+    """What stands before the first `:` or `{`: a label and `=` if there is one, and the name or the kind."""
+    return re.split("[:{]", text, maxsplit=1)[0]
+
+
 def _split_label(text: str) -> tuple[str | None, str]:
-    label, equals, _ = _HEAD.match(text)[0].partition("=")  # type: ignore[index]  # matches any text
+    label, equals, _ = _head(text).partition("=")
     if not equals:
         return None, text
     if not label.strip() or not label.isprintable():
@@ -97,7 +100,7 @@ def _parse_started(text: str, label: str | None, kind: Kind, rest: str) -> BotSp
 
 def _parse_registered(text: str, label: str | None, rest: str) -> BotSpec:
     name, at, version = rest[1:].partition("@")
-    if rest[0] != ":" or not name.strip() or (at and not version.strip()):
+    if not rest.startswith(":") or not name.strip() or (at and not version.strip()):
         raise _unreadable(text, "bot:NAME or bot:NAME@VERSION")
     return BotSpec(label, "bot", rest[1:].strip())
 
@@ -143,9 +146,9 @@ def make_bot(spec: BotSpec, variant: Variant) -> RememberingBot:
 def _not_made_here(spec: BotSpec) -> BotSpecError:
     if spec.kind == "bot":
         advice = "a registered bot plays where it is logged in; enter it in a tournament of that server"
-        return BotSpecError(f"bot '{spec}'", "a bot registered at a server", "a reference bot", advice)
+        return BotSpecError(f"bot {str(spec)!r}", "a bot registered at a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
-    return BotSpecError(f"bot '{spec}'", f"kind {spec.kind}", expected, "it is not supported yet by this version")
+    return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, "it is not supported yet by this version")
 
 
 def _row(name: str, text: str) -> ReferenceBot:
@@ -153,7 +156,7 @@ def _row(name: str, text: str) -> ReferenceBot:
     if row is None:
         known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in ("bot", *_STARTED))]
         raise BotSpecError(
-            f"bot '{text}'", repr(name), f"one of {', '.join(known)}", _did_you_mean(name, known) or _LIST_ADVICE
+            f"bot {text!r}", f"name {name!r}", f"one of {', '.join(known)}", _did_you_mean(name, known) or _LIST_ADVICE
         )
     return row
 
@@ -174,7 +177,7 @@ def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
 def _unknown_option(row: ReferenceBot, spec: BotSpec, key: str, known: Sequence[str]) -> BotSpecError:
     expected = f"one of {', '.join(known)}" if known else "no options"
     advice = _did_you_mean(key, known) or f"write {row.syntax}"
-    return BotSpecError(f"bot '{spec}'", f"option {key}", expected, advice)
+    return BotSpecError(f"bot {str(spec)!r}", f"option {key}", expected, advice)
 
 
 def _read_value(option: Option, spec: BotSpec, value: str) -> Any:
@@ -183,7 +186,7 @@ def _read_value(option: Option, spec: BotSpec, value: str) -> Any:
     except ValueError:
         row = REFERENCE_BOTS[spec.target]
         raise BotSpecError(
-            f"bot '{spec}', option {option.name}", value, option.expected, f"write {row.syntax}"
+            f"bot {str(spec)!r}, option {option.name}", value, option.expected, f"write {row.syntax}"
         ) from None
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from noughts_referee.records import Slot
 
-_LARGEST_UNIT = 256
+_LARGEST_UNIT = 2_048
 # A small tournament is still cut into this many units, so that several workers can share it.
 _UNITS_AT_LEAST = 32
 

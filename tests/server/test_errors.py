@@ -67,7 +67,7 @@ def tree(root: type[NoughtsError] = NoughtsError) -> Iterator[type[NoughtsError]
 
 def details(status: Status) -> list[Message]:
     kinds = {kind.DESCRIPTOR.full_name: kind for kind in (ErrorInfo, BadRequest, PreconditionFailure, RetryInfo)}
-    unpacked = []
+    unpacked: list[Message] = []
     for packed in status.details:
         detail = kinds[packed.TypeName()]()
         packed.Unpack(detail)

@@ -63,9 +63,9 @@ def test_bot_that_cannot_be_had_is_a_usage_error(noughts: Any, line: str) -> Non
 
 def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
     bots = {row["name"]: row for row in json.loads(noughts("bot list --format json").stdout)["bots"]}
-    assert {"random", "first-free", "three-stage", "coursework", "pascal", "nextstep", "minimax"} <= set(bots)
+    assert {"random", "three-stage", "pascal", "nextstep", "minimax"} <= set(bots)
     for row in bots.values():
-        assert set(row) == {"name", "options", "boards", "summary"}
+        assert set(row) == {"name", "syntax", "description", "variants"}
     shown = noughts("bot list").stdout
     assert "nextstep" in shown
     assert "depth" in shown

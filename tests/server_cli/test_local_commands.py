@@ -75,7 +75,7 @@ def test_match_of_equals_is_labelled_and_drawn(noughts: Any, tmp_path: Path) -> 
 
 
 def test_one_sided_match_has_nulls_and_no_infinity(noughts: Any) -> None:
-    result = noughts("match first-free minimax --games 4 --seed 3 --format json")
+    result = noughts("match random nextstep:depth=1 --games 4 --seed 3 --format json")
     elo = json.loads(result.stdout)["elo"]
     assert elo["error95"] is None
     assert "NaN" not in result.stdout
@@ -149,13 +149,13 @@ def test_tournament_on_another_board(noughts: Any) -> None:
 
 
 def test_tournament_stays_in_the_database_that_is_named(noughts: Any, database: str) -> None:
-    noughts(f"tournament run random first-free --db {database}")
+    noughts(f"tournament run random three-stage --db {database}")
     report = json.loads(noughts(f"ratings rebuild --db {database} --format json").stdout)
     assert report == {"games": 2, "ratings": 2, "differences": []}
 
 
 def test_text_fits_eighty_columns(noughts: Any) -> None:
-    shown = noughts("tournament run random first-free three-stage", env={"COLUMNS": "80"}).stdout
+    shown = noughts("tournament run random minimax three-stage", env={"COLUMNS": "80"}).stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert "Crosstable" in shown
     assert "Leaderboard" in shown

@@ -8,7 +8,7 @@ from noughts_referee.rules import Position, Variant
 _WON, _DRAWN, _LOST = 10, 0, -10
 _LARGEST_BOARD = 16
 # Answers kept between two moves; 3x3 needs about 1,500, the empty board of 4x4 55,000.
-_REMEMBERED_ANSWERS = 1 << 20
+_REMEMBERED = 1 << 20
 
 
 class Minimax(RememberingBot):
@@ -58,7 +58,7 @@ class FullSearch:
             return dict.fromkeys(free, _LOST)
         if self._variant.has_line(own):
             return dict.fromkeys(free, _WON)
-        if len(self._answers) > _REMEMBERED_ANSWERS:
+        if len(self._answers) > _REMEMBERED:
             self._answers.clear()
             self._threats.forget()
         return {cell: self._score(own, opponent, cell) for cell in free}

@@ -19,7 +19,7 @@ DEPTHS = range(1, 10)
 _DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (64, 5), (400, 4), (900, 3))
 
 # Values kept between two moves; every 3x3 board with either side to move needs fewer.
-_REMEMBERED_VALUES = 1 << 18
+_REMEMBERED = 1 << 18
 
 
 def default_depth(variant: Variant) -> int:
@@ -76,7 +76,7 @@ class DepthSearch:
         free = variant.free_cells(own | opponent)
         if variant.has_line(own) or variant.has_line(opponent):
             return {cell: self._score_finished(own | 1 << cell, opponent) for cell in free}
-        if len(self._values) + len(self._threats) > _REMEMBERED_VALUES:
+        if len(self._values) + len(self._threats) > _REMEMBERED:
             self._values.clear()
             self._threats.forget()
         # Depth beyond the end of the game shows nothing more; cutting it lets plies share what they remember.

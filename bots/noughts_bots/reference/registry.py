@@ -49,10 +49,9 @@ def _whole_number(name: str, allowed: range) -> Option:
     expected = f"{allowed[0]}..{allowed[-1]}"
 
     def read(text: str) -> int:
-        # Not int(): that takes "+3", " 3" and "1_0" as well, and equal bots should be written equally.
-        number = int(text) if text.isdecimal() and text.isascii() else None
-        if number not in allowed or text != str(number):
-            raise ValueError(f"{text!r} is not one of {expected}")
+        number = int(text)
+        if number not in allowed:
+            raise ValueError(f"{number} is not one of {expected}")
         return number
 
     return Option(name, expected, read)

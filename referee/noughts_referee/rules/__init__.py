@@ -3,7 +3,7 @@
 The referee, the bots and the server use this package and no other rules.
 """
 
-from noughts_referee.rules.chance import Draws, derive_seed
+from noughts_referee.rules.chance import Draws, game_seed, side_seed
 from noughts_referee.rules.outcome import Result, Termination, blames, result_against, result_for
 from noughts_referee.rules.position import Position, PositionError
 from noughts_referee.rules.variants import Variant, VariantError, parse_variant
@@ -17,8 +17,9 @@ __all__ = [
     "Variant",
     "VariantError",
     "blames",
-    "derive_seed",
+    "game_seed",
     "parse_variant",
     "result_against",
     "result_for",
+    "side_seed",
 ]

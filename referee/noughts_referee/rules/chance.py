@@ -14,10 +14,14 @@ _GAMMA = 0x9E3779B97F4A7C15
 Item = TypeVar("Item")
 
 
-def derive_seed(*parts: int | str) -> int:
-    """A 64-bit seed that depends on all parts and their order, e.g. (tournament seed, game number, side)."""
-    digest = blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
+def game_seed(tournament_seed: int, number: int) -> int:
+    """The seed of a tournament's game: BLAKE2b-64 of the text `SEED/NUMBER`, little endian."""
+    return int.from_bytes(blake2b(b"%d/%d" % (tournament_seed, number), digest_size=8).digest(), "little")
+
+
+def side_seed(game: int, side: int) -> int:
+    """The seed of one side (0 first, 1 second) of a game: the first 64 bits drawn at (game's seed, side)."""
+    return Draws(game, side).bits()
 
 
 class Draws:

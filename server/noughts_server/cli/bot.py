@@ -1,7 +1,8 @@
 """`noughts bot`: the reference bots, and those that are registered at a server."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,8 +14,7 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.problems import Problem, UsageProblem
 
 if TYPE_CHECKING:
-    from noughts_bots.ask import Answer
-
+    from noughts_bots.specs import BotSpec
     from noughts_proto.v1 import bots_pb2 as pb
 
 bot = group("Bots: run one at a server, ask one about a position, see which there are.")
@@ -52,19 +52,31 @@ def run(
     from noughts_bots.specs import parse_spec, unique_labels
 
     parsed = parse_spec(spec)
+    _check_options(parsed)
     address, secret = options.read_server(server), options.read_token(token, token_file)
     if not secret:
         raise UsageProblem(
             f"token: got none, expected one in {options.TOKEN_VARIABLE}, --token-file or --token",
             "The server's operator makes it: noughts token create --owner NAME",
         )
-    from noughts_bots import session
     from noughts_bots.host import SpecBot
+    from noughts_bots.session import Login, play
+    from noughts_server.cli.local_run import run_loop
     from noughts_server.cli.logs import configure_logs
 
     configure_logs(options.LogLevel.WARNING)
-    login = session.Login(address, secret, name=name or unique_labels((parsed,))[0], version=version)
-    session.run(SpecBot(parsed, max_games=max_games), login, _printing(output_format))
+    login = Login(address, secret, name=name or unique_labels((parsed,))[0], version=version)
+    run_loop(play(SpecBot(parsed, max_games=max_games), login, _printing(output_format)))
+
+
+def _check_options(spec: "BotSpec") -> None:
+    """Raises BotSpecError for options that are wrong: now, and not when the first game begins."""
+    from noughts_bots.errors import VariantRefused
+    from noughts_bots.specs import make_bot
+
+    # A bot that does not play this variant may play others.
+    with suppress(VariantRefused):
+        make_bot(spec, options.read_variant("tictactoe"))
 
 
 def _printing(output_format: Format) -> Callable[[str], None]:
@@ -96,46 +108,35 @@ def ask(
     """
     answers = _answers(spec, variant, options.read_seed(seed))
     if output_format is Format.JSON:
-        for text, answer in answers:
-            output.print_json(_answer_document(text, answer))
-        return
-    columns = ("position", ">move", "candidates", "scores")
-    rows = [
-        (text, answer.move, " ".join(map(str, answer.candidates)), _scores_text(answer.scores))
-        for text, answer in answers
-    ]
-    output.stdout().print(output.table(columns, rows))
+        for answer in answers:
+            output.print_json(answer)
+    else:
+        rows = [_answer_row(**answer) for answer in answers]
+        output.stdout().print(output.table(("position", ">move", "candidates", "scores"), rows))
 
 
-def _answers(spec: str, variant: str, seed: int) -> "Iterator[tuple[str, Answer]]":
-    from noughts_bots.ask import ask as ask_bot
-
+def _answers(spec: str, variant: str, seed: int) -> Iterator[dict[str, Any]]:
+    from noughts_bots import ask as asking
     from noughts_bots.specs import make_bot, parse_spec
-    from noughts_referee.rules import Position, PositionError
+    from noughts_referee.rules import PositionError
 
     read_variant = options.read_variant(variant)
     asked = make_bot(parse_spec(spec), read_variant)
-    for number, line in enumerate(sys.stdin, start=1):
-        if not line.strip():
+    if sys.stdin.isatty():
+        output.note("Type positions, one a line; Ctrl-D ends.")
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        text = line.decode("utf-8", "replace").strip()
+        if not text:
             continue
         try:
-            position = Position.parse(read_variant, line, seed=seed)
-            yield line.strip(), ask_bot(asked, position)
+            yield asking.ask(asked, read_variant, text, seed=seed)
         except PositionError as error:
             raise Problem(f"line {number}: {error}") from error
 
 
-def _answer_document(text: str, answer: "Answer") -> dict[str, Any]:
-    return {
-        "position": text,
-        "move": answer.move,
-        "candidates": list(answer.candidates),
-        "scores": {str(cell): score for cell, score in answer.scores.items()},
-    }
-
-
-def _scores_text(scores: Mapping[int, int]) -> str:
-    return " ".join(f"{cell}:{score}" for cell, score in scores.items())
+def _answer_row(position: str, move: int, candidates: list[int], scores: dict[str, int]) -> tuple[object, ...]:
+    shown = " ".join(f"{cell}:{score}" for cell, score in scores.items())
+    return position, move, " ".join(map(str, candidates)), shown
 
 
 @command(bot, "list", "noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
@@ -149,7 +150,7 @@ def list_bots(
 ) -> None:
     """The reference bots and their options; with --server the bots registered there.
 
-    JSON: {"bots": [...]}: here {"name", "options", "boards", "summary"}, of a server {"name", "owner",
+    JSON: {"bots": [...]}: here {"name", "syntax", "description", "variants"}, of a server {"name", "owner",
     "latest_version", "online", "created"}.
     """
     if server is None and not online:
@@ -185,4 +186,12 @@ def _bot_document(row: "pb.Bot") -> dict[str, Any]:
 
 
 def _list_reference_bots(output_format: Format) -> None:
-    """TODO"""
+    from noughts_bots.specs import reference_bots
+
+    found = reference_bots()
+    if output_format is Format.JSON:
+        output.print_json({"bots": [{"name": row.syntax.partition("[")[0], **row._asdict()} for row in found]})
+        return
+    console = output.stdout()
+    console.print(output.table(("spec", "what it does", "plays"), found))
+    console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")

@@ -74,7 +74,7 @@ def demo(
     _run_tournament(plan, output_format, hint=_DEMO_HINT)
 
 
-_DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200 --concurrency 64"
+_DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
 
 def match(
@@ -285,7 +285,7 @@ def _print_match(document: dict[str, Any], first: str, second: str) -> None:
     console.print(output.table(columns, rows, title=title))
     console.print()
     console.print(_terminations_line(document["games"], document["terminations"]))
-    console.print(_elo_line(first, **document["elo"]))
+    console.print(_elo_line(output.printable(first), **document["elo"]), soft_wrap=True)
 
 
 def _match_row(name: str, score: Score) -> tuple[object, ...]:
@@ -298,8 +298,9 @@ def _terminations_line(games: int, terminations: dict[str, int]) -> str:
 
 
 def _elo_line(first: str, value: float | None, error95: float | None, los: float | None) -> str:
-    if value is None:
-        return "Elo difference: none can be estimated from this score."
-    error = "" if error95 is None else f" ± {error95:.0f} (95 %)"
-    superiority = "" if los is None else f", {first} is the stronger with a likelihood of {los:.1%}"
-    return f"Elo difference: {value:+.0f}{error}{superiority}"
+    parts = ["no estimate from this score" if value is None else f"{value:+.0f}"]
+    if error95 is not None:
+        parts.append(f"± {error95:.0f} (95 %)")
+    if los is not None:
+        parts.append(f"with a likelihood of {los:.1%} that {first} is stronger")
+    return f"Elo difference: {' '.join(parts)}"

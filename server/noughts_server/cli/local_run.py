@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from noughts_server.cli.options import LogLevel
 from noughts_server.cli.output import note
 from noughts_server.cli.problems import INTERRUPTED
 
@@ -50,7 +51,9 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterat
 def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) -> "LocalOutcome":
     """Plays the plan, with progress on a terminal. Writes the games to `output`."""
     from noughts_server.cli.games_file import GamesFile
+    from noughts_server.cli.logs import configure_logs
 
+    configure_logs(LogLevel.WARNING)
     if output is None:
         return run_loop(_play(plan, None))
     with GamesFile(output, times=times) as file:

@@ -1,19 +1,13 @@
 """`noughts serve`: a server until it is told to stop."""
 
-import asyncio
-import shlex
-from collections.abc import Coroutine
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from noughts_server.cli import options, output
+from noughts_server.cli import options
 from noughts_server.cli.output import Format
 from noughts_server.cli.problems import INTERRUPTED, UsageProblem
-
-if TYPE_CHECKING:
-    from noughts_server.server import ServerSettings
 
 ListenOption = Annotated[
     str, typer.Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
@@ -54,11 +48,12 @@ def serve(
     margin_us = options.read_margin(margin)
     from noughts_server.cli.local_run import run_loop
     from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.serving import serve_until_stopped
     from noughts_server.server import ServerSettings
 
     configure_logs(log_level, log_format)
     settings = ServerSettings(listen=listen, database=database, margin_us=margin_us, grace=grace)
-    if not run_loop(_serve(settings, output_format)):
+    if not run_loop(serve_until_stopped(settings, output_format)):
         raise typer.Exit(INTERRUPTED)
 
 
@@ -80,53 +75,3 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:  # a host name: who knows where it leads
         return False
-
-
-async def _serve(settings: "ServerSettings", output_format: Format) -> bool:
-    """Serves until a signal; False when running games were abandoned."""
-    from noughts_server.cli.local_run import two_stages
-    from noughts_server.server import running_server
-
-    stopping, aborting = asyncio.Event(), asyncio.Event()
-    async with running_server(settings) as server:
-        with two_stages(stopping.set, aborting.set):
-            _announce(server.address, settings.database, output_format)
-            await stopping.wait()
-            if output_format is Format.TEXT:
-                output.note("Finishing the games that are running; press Ctrl-C again to stop at once.")
-            await _first_of(server.drain(), aborting.wait())
-    return not aborting.is_set()
-
-
-async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Returns when one of them has ended; the others are cancelled."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(wait) for wait in waits]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
-
-
-def _announce(address: str, database: str | None, output_format: Format) -> None:
-    if output_format is Format.JSON:
-        output.print_json({"grpc": address, "web": None})
-        return
-    from noughts_server.version import software_version
-
-    place = "" if database is None else f" --db {_shown(database)}"
-    server = "" if address == options.DEFAULT_ADDRESS else f" --server {address}"
-    console = output.stdout()
-    console.print(f"Noughts {software_version()} serves at {address}", style="bold", soft_wrap=True)
-    console.print(
-        f"Make a token:       noughts token create --owner YOU{place}\n"
-        f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server}\n"
-        f"Run a tournament:   noughts tournament create spring{server}   (then join, start, show)\n"
-        "Stop:               Ctrl-C",
-        soft_wrap=True,
-    )
-    console.file.flush()
-
-
-def _shown(database: str) -> str:
-    # An address with a password in it must not stay on the screen.
-    return "URL" if "@" in database else shlex.quote(database)

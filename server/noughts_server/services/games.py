@@ -7,7 +7,6 @@ import grpc
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
-from noughts_referee.rules import derive_seed
 from noughts_server.services.messages import timestamp
 from noughts_server.services.names import game_id, tournament_id
 from noughts_server.store.database import Store
@@ -41,7 +40,7 @@ def _message(game: Game) -> pb.Game:
         variant=game.variant,
         first=game.first,
         second=game.second,
-        seed=derive_seed(game.seed, game.ordinal),
+        seed=game.seed,
         moves=game.moves,
         times_us=game.times_us,
         result=game.result,  # type: ignore[arg-type]  # equal values

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from noughts_referee.records import unpack_moves, unpack_times
-from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from sqlalchemy import Connection, Row, Select, func, select
 
 from noughts_server.errors import NotFound
@@ -30,7 +30,7 @@ class Game:
     """Labels of the entries."""
     second: str
     seed: int
-    """Of the tournament; a side's seed is `derive_seed(seed, ordinal, side)`."""
+    """The game's own; a side's is `side_seed(seed, side)`."""
     moves: list[int]
     """Cells in the order played."""
     times_us: list[int]
@@ -83,7 +83,7 @@ class ExportedGame(NamedTuple):
     """Labels of the entries."""
     second: str
     seed: int
-    """Of the tournament; a side's seed is `derive_seed(seed, ordinal, side)`."""
+    """The game's own; a side's is `side_seed(seed, side)`."""
     moves: list[int]
     """Cells in the order played."""
     times_us: list[int]
@@ -106,7 +106,7 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
             variant,
             labels[row.first_entry],
             labels[row.second_entry],
-            seed,
+            game_seed(seed, row.ordinal),
             unpack_moves(row.moves, cells),
             unpack_times(row.times),
             results[row.result],
@@ -148,7 +148,7 @@ class _Reader:
             variant=self._tournament.variant,
             first=first.label,
             second=second.label,
-            seed=self._tournament.seed,
+            seed=game_seed(self._tournament.seed, row.ordinal),
             moves=unpack_moves(row.moves, self._cells),
             times_us=unpack_times(row.times),
             result=Result(row.result),

@@ -165,7 +165,7 @@ def _compare(connection: Connection, rebuilt: dict[tuple[int, int], Rating]) -> 
     if not differing:
         return []
     lists = {row.id: f"{row.variant}/{row.time_class}" for row in connection.execute(select(rating_lists))}
-    names = dict(connection.execute(select(bots.c.id, bots.c.name)).tuples().all())
+    names = {row.id: row.name for row in connection.execute(select(bots.c.id, bots.c.name))}
     return [
         Difference(lists[list_id], names[bot], stored.get((list_id, bot)), rebuilt.get((list_id, bot)))
         for list_id, bot in differing

@@ -124,4 +124,4 @@ def _token(connection: Connection, token_id: int) -> Token:
 
 
 def _hash(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()
+    return hashlib.sha256(secret.encode(errors="replace")).digest()

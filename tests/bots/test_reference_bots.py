@@ -1,0 +1,400 @@
+"""The reference bots play exactly as the programs of their articles, on every board and for either side.
+
+The oracle is an independent transcription of those programs; other boards are compared with plain recursions here.
+"""
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from noughts_bots.errors import VariantRefused
+from noughts_bots.reference import minimax as minimax_module
+from noughts_bots.reference import nextstep as nextstep_module
+from noughts_bots.reference import remembering as remembering_module
+from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.minimax import FullSearch, Minimax
+from noughts_bots.reference.nextstep import DepthSearch, NextStep, default_depth
+from noughts_bots.reference.pascal import Pascal
+from noughts_bots.reference.random_ import Random
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.three_stage import ThreeStage
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_referee.rules import Position, Variant, parse_variant
+
+from .oracle import PLAYERS
+from .oracle.boards import every_question
+
+TICTACTOE = parse_variant("tictactoe")
+
+SPECS = (
+    "random",
+    "three-stage",
+    "pascal:level=0",
+    "pascal:level=1",
+    "minimax",
+    *(f"nextstep:depth={depth}" for depth in range(1, 10)),
+)
+
+
+@cache
+def every_position() -> tuple[tuple[str, str, Position], ...]:
+    """Each of the 3^9 boards with a free cell, either side to move: also such as play cannot reach."""
+    return tuple((board, me, Position.parse(TICTACTOE, f"{board} {me}")) for board, me in every_question())
+
+
+def bot_of(spec: str, variant: Variant = TICTACTOE) -> RememberingBot:
+    return make_bot(parse_spec(spec), variant)
+
+
+def plain(considered: Considered) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
+    """Candidates, chances and scores, equal chances spelled out."""
+    weights = considered.weights or (1,) * len(considered.candidates)
+    return considered.candidates, weights, considered.scores
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_bot_considers_what_its_article_does_on_every_board(spec: str) -> None:
+    parsed = parse_spec(spec)
+    options = {key: int(value) for key, value in parsed.options.items()}
+    oracle, bot = PLAYERS[parsed.target], bot_of(spec)
+    for board, me, position in every_position():
+        assert plain(bot.consider(position)) == tuple(oracle(board, me, **options)), (board, me)
+
+
+def test_bots_default_to_the_strongest_option() -> None:
+    for name, spec in (("pascal", "pascal:level=1"), ("nextstep", "nextstep:depth=9")):
+        default, explicit = bot_of(name), bot_of(spec)
+        for _, _, position in every_position()[::97]:
+            assert default.consider(position) == explicit.consider(position)
+
+
+# What the articles' programs were found to do.
+
+
+def test_pascal_may_lose_to_opposite_corners() -> None:
+    considered = Pascal().consider(Position.parse(TICTACTOE, "X...O...X O"))
+    assert considered.scores == dict.fromkeys((1, 2, 3, 5, 6, 7), 1001)
+    assert considered.candidates == (1, 2, 3, 5, 6, 7)
+
+
+def test_pascal_rates_an_empty_board_one_everywhere() -> None:
+    assert set(Pascal().consider(Position(TICTACTOE)).scores.values()) == {1}
+
+
+def test_pascal_holds_ratings_that_no_byte_could() -> None:
+    pascal = Pascal()
+    ratings = {rating for _, _, p in every_position() for rating in pascal.consider(p).scores.values()}
+    assert {441, 4001, 101_001, 2_200_001} <= ratings
+
+
+def test_nextstep_sees_no_more_at_depth_9_than_at_depth_8() -> None:
+    shallow, deep = NextStep(8), NextStep(9)
+    assert all(shallow.consider(p) == deep.consider(p) for _, _, p in every_position())
+
+
+def test_nextstep_scores_both_lines_at_once_with_40() -> None:
+    assert NextStep().consider(Position.parse(TICTACTOE, "XXXOO.... O")).scores == {5: 40, 6: 8, 7: 8, 8: 8}
+
+
+def test_minimax_passes_over_an_immediate_win_for_an_earlier_cell_that_wins_later() -> None:
+    considered = Minimax().consider(Position.parse(TICTACTOE, "X..XO..O. X"))
+    assert considered.scores[6] == 10
+    assert considered.candidates == (1,)
+
+
+def test_minimax_looks_at_the_opponents_line_first() -> None:
+    assert set(Minimax().consider(Position.parse(TICTACTOE, "XXXOOO... X")).scores.values()) == {-10}
+
+
+def test_three_stage_never_opens_in_the_first_row() -> None:
+    considered = ThreeStage().consider(Position(TICTACTOE))
+    assert dict(zip(considered.candidates, considered.weights, strict=True)) == {3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 1}
+
+
+# Chance.
+
+
+def moves_of(bot: RememberingBot, position: Position, count: int) -> Counter[int]:
+    """How often each cell is chosen over so many seeds."""
+    chosen: Counter[int] = Counter()
+    for seed in range(count):
+        position.seed = seed
+        chosen[bot.choose(position)] += 1
+    return chosen
+
+
+@pytest.mark.parametrize(
+    "spec, text",
+    [
+        ("random", "X...O.... X"),
+        ("pascal:level=0", "X........ O"),
+        ("pascal:level=0", "X...O.... X"),
+        ("pascal:level=1", "X...O...X O"),
+        ("nextstep", "X........ X"),
+        ("nextstep:depth=1", "........."),
+        ("three-stage", "........."),
+    ],
+)
+def test_cells_are_drawn_as_often_as_their_weights_say(spec: str, text: str) -> None:
+    bot, position, games = bot_of(spec), Position.parse(TICTACTOE, text), 20_000
+    candidates, weights, _ = plain(bot.consider(position))
+    chosen = moves_of(bot, position, games)
+    assert set(chosen) <= set(candidates)
+    chi_square = 0.0
+    for cell, weight in zip(candidates, weights, strict=True):
+        expected = games * weight / sum(weights)
+        chi_square += (chosen[cell] - expected) ** 2 / expected
+    # The seeds are fixed, so that the result is too; 27.9 is the 99.95 % quantile for nine candidates.
+    assert chi_square < 27.9
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_same_seed_and_ply_give_the_same_move(spec: str) -> None:
+    first, second = bot_of(spec), bot_of(spec)
+    for _, _, position in every_position()[::211]:
+        position = position.copy()
+        for seed in (0, 1, 2**64 - 1):
+            position.seed = seed
+            assert first.choose(position) == first.choose(position) == second.choose(position)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_bot_chooses_one_of_its_candidates(spec: str) -> None:
+    bot = bot_of(spec)
+    for number, (_, _, position) in enumerate(every_position()[::53]):
+        position = position.copy()
+        position.seed = number
+        assert bot.choose(position) in bot.consider(position).candidates
+
+
+@pytest.mark.parametrize("spec", ["random", "pascal:level=0", "pascal:level=1", "nextstep", "three-stage"])
+def test_other_seeds_give_other_moves(spec: str) -> None:
+    assert len(moves_of(bot_of(spec), Position(TICTACTOE), 100)) > 1
+
+
+# Remembering.
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5, 8, 9])
+def test_nextstep_searches_no_position_twice(monkeypatch: pytest.MonkeyPatch, depth: int) -> None:
+    searched: Counter[tuple[int, int, int, bool]] = Counter()
+    search = DepthSearch._search
+
+    def counted(self: DepthSearch, mover: int, other: int, remaining: int, ours: bool, lines: Any) -> int:
+        searched[mover, other, remaining, ours] += 1
+        return search(self, mover, other, remaining, ours, lines)
+
+    monkeypatch.setattr(DepthSearch, "_search", counted)
+    bot = NextStep(depth)
+    for _, _, position in every_position():
+        bot.consider(position)
+    assert set(searched.values()) <= {1}
+
+
+def test_minimax_asks_no_question_about_a_position_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Counter[tuple[int, int, int]] = Counter()
+    search = FullSearch._search
+
+    def counted(self: FullSearch, goal: int, mover: int, other: int, cells: int) -> bool:
+        asked[goal, mover, other] += 1
+        return search(self, goal, mover, other, cells)
+
+    monkeypatch.setattr(FullSearch, "_search", counted)
+    bot = Minimax()
+    for _, _, position in every_position():
+        bot.consider(position)
+    assert set(asked.values()) == {1}
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "random"])
+def test_bot_works_a_position_out_once(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
+    bot = bot_of(spec)
+    worked_out: list[str] = []
+    work_out = bot.work_out
+
+    def counted(position: Position) -> Considered:
+        worked_out.append(str(position))
+        return work_out(position)
+
+    monkeypatch.setattr(bot, "work_out", counted)
+    for _ in range(3):
+        bot.choose(Position(TICTACTOE))
+        bot.choose(Position.parse(TICTACTOE, "X...O...X O"))
+    assert worked_out == ["......... X", "X...O...X O"]
+
+
+@pytest.mark.parametrize("name, module", [("nextstep", nextstep_module), ("minimax", minimax_module)])
+def test_search_scores_alike_after_it_has_forgotten(monkeypatch: pytest.MonkeyPatch, name: str, module: Any) -> None:
+    remembering, forgetful = bot_of(name), bot_of(name)
+    expected = [remembering.consider(position) for _, _, position in every_position()[::97]]
+    monkeypatch.setattr(module, "_REMEMBERED", 10)
+    assert [forgetful.consider(position) for _, _, position in every_position()[::97]] == expected
+
+
+def test_bot_forgets_answers_rather_than_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembering_module, "_REMEMBERED_CELLS", 90)
+    bot = Pascal()
+    for _, _, position in every_position()[::97]:
+        bot.consider(position)
+        assert len(bot._considered) <= 10
+
+
+# Other boards.
+
+
+@st.composite
+def positions(draw: st.DrawFn, cells: int, *, from_stones: int = 0) -> Position:
+    """Any stones on a board of at most so many cells, with a free one."""
+    columns = draw(st.integers(1, min(cells, 30)))
+    rows = draw(st.integers(1, min(cells // columns, 30)))
+    length = draw(st.integers(1, max(columns, rows)))
+    variant = parse_variant(f"mnk:{columns},{rows},{length}")
+    owners = draw(st.lists(st.sampled_from(".XO"), min_size=variant.cells, max_size=variant.cells))
+    assume("." in owners and variant.cells - owners.count(".") >= from_stones)
+    return Position.parse(variant, "".join(owners) + " " + draw(st.sampled_from("XO")))
+
+
+class Article:
+    """The article's `NextStep` and `Fin`, letter by letter, for the lines of any variant."""
+
+    def __init__(self, variant: Variant, depth: int) -> None:
+        self.lines = variant.line_cells
+        self.depth = depth
+
+    def rating(self, board: list[int]) -> dict[int, int]:
+        return {cell: self.next_step(board, cell, 4, 0) for cell, mark in enumerate(board) if mark == 0}
+
+    def next_step(self, board: list[int], cell: int, mark: int, level: int) -> int:
+        board = [*board[:cell], mark, *board[cell + 1 :]]
+        level += 1
+        mark = 4 if mark == 1 else 1
+        result = self.fin(board) << 3
+        if result:
+            return result
+        if level == self.depth:
+            return 16
+        ratings = [self.next_step(board, free, mark, level) for free, on_it in enumerate(board) if on_it == 0]
+        ratings = [rating + 1 if rating < 16 else rating - 1 if rating > 24 else rating for rating in ratings]
+        return min([32, *ratings]) if mark == 1 else max([8, *ratings])
+
+    def fin(self, board: list[int]) -> int:
+        both, result = 5, 0
+        for line in self.lines:
+            in_all, in_any = 5, 0
+            for cell in line:
+                in_all &= board[cell]
+                in_any |= board[cell]
+            result |= in_all
+            both &= in_any
+        return 3 if both == 5 else result
+
+
+def article_board(position: Position) -> list[int]:
+    own, opponent = position.own, position.opponent
+    return [4 * (own >> cell & 1) + (opponent >> cell & 1) for cell in range(position.variant.cells)]
+
+
+@given(positions(8), st.integers(1, 9))
+@settings(max_examples=400, deadline=None)
+def test_nextstep_scores_small_boards_like_the_plain_recursion(position: Position, depth: int) -> None:
+    expected = Article(position.variant, depth).rating(article_board(position))
+    assert NextStep(depth).consider(position).scores == expected
+
+
+@given(positions(30, from_stones=14), st.integers(1, 3))
+@settings(max_examples=200, deadline=None)
+def test_nextstep_scores_larger_boards_like_the_plain_recursion(position: Position, depth: int) -> None:
+    expected = Article(position.variant, depth).rating(article_board(position))
+    assert NextStep(depth).consider(position).scores == expected
+
+
+@given(positions(16, from_stones=7), st.integers(4, 6))
+@settings(max_examples=100, deadline=None)
+def test_nextstep_looks_farther_like_the_plain_recursion(position: Position, depth: int) -> None:
+    assume(len(position.free) <= 7)
+    expected = Article(position.variant, depth).rating(article_board(position))
+    assert NextStep(depth).consider(position).scores == expected
+
+
+def test_nextstep_plays_at_a_depth_of_its_own_on_each_board() -> None:
+    variants = [parse_variant(text) for text in ("tictactoe", "mnk:4,4,4", "mnk:7,6,4", "mnk:15,15,5", "mnk:30,30,5")]
+    assert [default_depth(variant) for variant in variants] == [9, 7, 5, 4, 3]
+
+
+def test_nextstep_plays_gomoku_and_stops_an_open_three() -> None:
+    variant = parse_variant("mnk:15,15,5")
+    middle = 7 * 15 + 7
+    position = Position.after(variant, (middle, 0, middle + 1, 14, middle + 2))
+    considered = bot_of("nextstep", variant).consider(position)
+    assert set(considered.candidates) == {middle - 1, middle + 3}
+
+
+def plain_values(position: Position) -> dict[int, int]:
+    """The values of the plain minimax recursion."""
+    variant = position.variant
+
+    @cache
+    def value(own: int, opponent: int, ours: bool) -> int:
+        if variant.has_line(opponent):
+            return -10
+        if variant.has_line(own):
+            return 10
+        free = variant.free_cells(own | opponent)
+        if not free:
+            return 0
+        if ours:
+            return max(value(own | 1 << cell, opponent, False) for cell in free)
+        return min(value(own, opponent | 1 << cell, True) for cell in free)
+
+    return {cell: value(position.own | 1 << cell, position.opponent, False) for cell in position.free}
+
+
+@given(positions(12))
+@settings(max_examples=200, deadline=None)
+def test_minimax_scores_other_boards_like_the_plain_recursion(position: Position) -> None:
+    assume(len(position.free) <= 10)
+    expected = plain_values(position)
+    considered = Minimax().consider(position)
+    assert considered.scores == expected
+    best = max(expected.values())
+    assert considered.candidates == (next(cell for cell in expected if expected[cell] == best),)
+
+
+@given(positions(16, from_stones=6))
+@settings(max_examples=100, deadline=None)
+def test_minimax_scores_boards_of_16_cells_like_the_plain_recursion(position: Position) -> None:
+    assume(len(position.free) <= 10)
+    assert Minimax().consider(position).scores == plain_values(position)
+
+
+@given(positions(60), st.integers(0, 2**64 - 1))
+def test_random_chooses_a_free_cell_of_any_board(position: Position, seed: int) -> None:
+    position.seed = seed
+    bot = Random()
+    assert bot.consider(position).candidates == position.free
+    assert bot.choose(position) == position.draws().choice(position.free)
+
+
+@pytest.mark.parametrize(
+    "name, variant",
+    [("pascal", "mnk:4,4,4"), ("pascal", "mnk:3,3,2"), ("three-stage", "mnk:3,4,3"), ("minimax", "mnk:17,1,3")],
+)
+def test_bot_refuses_a_variant_that_it_does_not_play(name: str, variant: str) -> None:
+    read = parse_variant(variant)
+    with pytest.raises(
+        VariantRefused, match=f"^bot '{name}': got variant {variant} .*, expected .*; choose "
+    ) as refused:
+        bot_of(name, read)
+    assert "\n" not in str(refused.value)
+    with pytest.raises(VariantRefused):
+        bot_of(name).choose(Position(read))
+
+
+def test_minimax_plays_a_board_of_16_cells() -> None:
+    # Whoever begins wins in three in a row on 4x4.
+    considered = bot_of("minimax", parse_variant("mnk:4,4,3")).consider(Position(parse_variant("mnk:4,4,3")))
+    assert set(considered.scores.values()) == {10}

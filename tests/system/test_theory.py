@@ -1,0 +1,88 @@
+"""Whole games over the whole server agree with what arithmetic says, and are the same at any concurrency."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GAMES = 20_000
+STANDARD_ERRORS = 4
+
+
+def noughts(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "noughts_server.cli", *arguments, "--format", "json"],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def agrees(count: int, games: int, chance: Fraction) -> bool:
+    error = math.sqrt(games * chance * (1 - chance))
+    return abs(count - games * chance) <= STANDARD_ERRORS * error
+
+
+def test_random_against_random_wins_as_often_as_the_tree_says() -> None:
+    outcome = noughts(
+        "match", "random", "random", "--games", str(2 * GAMES), "--concurrency", "1024", "--seed", "11"
+    )  # fmt: skip
+    assert outcome["games"] == 2 * GAMES
+    for first, games in ((outcome["a_first"], GAMES), (flipped(outcome["a_second"]), GAMES)):
+        assert sum(first.values()) == games
+        assert agrees(first["wins"], games, Fraction(737, 1260))
+        assert agrees(first["losses"], games, Fraction(121, 420))
+        assert agrees(first["draws"], games, Fraction(8, 63))
+
+
+def flipped(score: dict[str, int]) -> dict[str, int]:
+    """The other side's score of the same games."""
+    return {"wins": score["losses"], "draws": score["draws"], "losses": score["wins"]}
+
+
+def test_minimax_moving_second_never_loses_to_random() -> None:
+    outcome = noughts(
+        "match", "minimax", "random", "--games", str(2 * GAMES), "--concurrency", "1024", "--seed", "12"
+    )  # fmt: skip
+    second = outcome["a_second"]
+    assert sum(second.values()) == GAMES
+    assert second["losses"] == 0
+    assert agrees(second["wins"], GAMES, Fraction(254, 315))
+
+
+@pytest.mark.parametrize("specs", [("random", "pascal:level=0", "three-stage", "nextstep:depth=3")])
+def test_the_same_seed_gives_the_same_games_and_ratings_at_any_concurrency(
+    specs: tuple[str, ...], tmp_path: Path
+) -> None:
+    files, standings = [], []
+    for concurrency in (1, 256):
+        file = tmp_path / f"{concurrency}.jsonl"
+        outcome = noughts(
+            "tournament", "run", *specs, "--games", "60", "--seed", "3", "--concurrency", str(concurrency),
+            "-o", str(file),
+        )  # fmt: skip
+        files.append(file.read_bytes())
+        standings.append(outcome["standings"])
+    assert len(files[0].splitlines()) == 360
+    assert files[0] == files[1]
+    assert standings[0] == standings[1]
+    assert all(row["rating"] is not None for row in standings[0])
+
+
+def test_another_seed_gives_other_games(tmp_path: Path) -> None:
+    files = []
+    for seed in ("1", "2"):
+        file = tmp_path / seed
+        noughts("match", "random", "random", "--games", "20", "--concurrency", "8", "--seed", seed, "-o", str(file))
+        files.append([json.loads(line)["moves"] for line in file.read_text().splitlines()])
+    assert files[0] != files[1]
