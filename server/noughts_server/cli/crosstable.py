@@ -105,7 +105,9 @@ class Crosstable:
         label_width = min(longest, max(_SHORTEST_LABEL, room - _FEWEST_COLUMNS * cell_width))
         fitting = max(1, (room - label_width) // cell_width)
         starts = range(0, len(self.labels), fitting)
-        return Group(*(self._block(cells, range(start, start + fitting), label_width) for start in starts))
+        return Group(
+            *(self._block(cells, range(start, start + fitting), (label_width, cell_width - 1)) for start in starts)
+        )
 
     def _cell(self, label: str, opponent: str) -> str:
         if label == opponent:
@@ -113,16 +115,17 @@ class Crosstable:
         score = self.total(label, opponent)
         return points(score.points) if score.games else ""
 
-    def _block(self, cells: Sequence[Sequence[str]], wanted: range, label_width: int) -> "RenderableType":
+    def _block(self, cells: Sequence[Sequence[str]], wanted: range, widths: tuple[int, int]) -> "RenderableType":
         from rich.table import Table
         from rich.text import Text
 
+        label_width, cell_width = widths
         columns = wanted[: max(0, len(self.labels) - wanted.start)]
         block = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         block.add_column("#", justify="right", no_wrap=True)
         block.add_column("bot", max_width=label_width, overflow="ellipsis", no_wrap=True)
         for column in columns:
-            block.add_column(str(column + 1), justify="right", no_wrap=True)
+            block.add_column(str(column + 1), justify="right", no_wrap=True, min_width=cell_width)
         for number, (label, row) in enumerate(zip(self.labels, cells, strict=True), start=1):
             block.add_row(str(number), Text(printable(label)), *(Text(row[column]) for column in columns))
         return block

@@ -154,7 +154,7 @@ class Ledger:
         playing = {entry for score in set(scores) for entry in score[:2]}
         new = {bot_of[entry] for entry in playing} - changed.keys()
         known = self._state.ratings(self._connection, list_id, new, self._read_seq)
-        changed.update({bot: known[bot] for bot in new})
+        changed.update({bot: known[bot].copy() for bot in new})
         return changed
 
     def _log(self, list_id: int, tournament_id: int, first_ordinal: int, span: int) -> None:
