@@ -73,18 +73,18 @@ class _FrameExchange(_Exchange):
             self.count += len(games)
 
 
+def _start_clients(kind: str, port: int, bots: int) -> list[subprocess.Popen[bytes]]:
+    command = [sys.executable, __file__, f"{kind}-client", "--port", str(port)]
+    return [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(bots)]
+
+
 async def _serve(exchange: _Exchange, kind: str, bots: int, seconds: float) -> float:
     server = grpc.aio.server(options=SERVER_OPTIONS)
-    handler = grpc.stream_stream_rpc_method_handler(exchange.play)
+    handler: Any = grpc.stream_stream_rpc_method_handler(exchange.play)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("bare.Bare", {"Play": handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    children = [
-        subprocess.Popen(
-            [sys.executable, __file__, f"{kind}-client", "--port", str(port)], stderr=subprocess.DEVNULL
-        )
-        for _ in range(bots)
-    ]
+    children = _start_clients(kind, port, bots)
     try:
         await exchange.ready.wait()
         await asyncio.sleep(_WARM_SECONDS)

@@ -22,7 +22,7 @@ from pathlib import Path
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import parse_variant
-from noughts_server.local import LocalPlan, LocalStop, LocalProgress, play_locally
+from noughts_server.local import LocalPlan, LocalProgress, LocalStop, play_locally
 
 _HERE = Path(__file__).parent
 _WARM_SECONDS = 1.0
@@ -55,7 +55,7 @@ async def _measure(flight: int, seconds: float, variant: str, specs: str) -> dic
         outcome = await play_locally(plan, on_progress=sample, stop=stop)
         warm = next(entry for entry in samples if entry[0] - samples[0][0] >= _WARM_SECONDS)
         last = next(entry for entry in samples if entry[0] - samples[0][0] > _WARM_SECONDS + seconds)
-        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+        size = sum(entry.stat().st_size for entry in os.scandir(folder))
         return {
             "plies": (last[1] - warm[1]) / (last[0] - warm[0]),
             "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

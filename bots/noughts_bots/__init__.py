@@ -1,12 +1,12 @@
 """For authors of bots: a class with one method, and a way to play it.
 
-    from noughts_bots import Bot, run
+from noughts_bots import Bot, run
 
-    class Centre(Bot):
-        def choose(self, position):
-            return 4 if 4 in position.free else position.free[0]
+class Centre(Bot):
+    def choose(self, position):
+        return 4 if 4 in position.free else position.free[0]
 
-    run(Centre(), server="127.0.0.1:7450", token="nou_...", name="centre")
+run(Centre(), server="127.0.0.1:7450", token="nou_...", name="centre")
 """
 
 # Before grpc is loaded: see there.

@@ -1,4 +1,4 @@
-"""A process that is one reference bot: `python -m noughts_bots.host SPEC`, address and ticket in the environment.
+"""A process that is one reference bot: `python -m noughts_bots.host SPEC GAMES`, address and ticket in the environment.
 
 This is what `noughts match` and its like start for each of their specs.
 """
@@ -17,6 +17,9 @@ from noughts_referee.rules import Position
 
 SERVER_VARIABLE = "NOUGHTS_SERVER"
 TICKET_VARIABLE = "NOUGHTS_TICKET"
+PARENT_VARIABLE = "NOUGHTS_PARENT"
+"""Process ID of whoever started this process."""
+
 _SET_PARENT_DEATH_SIGNAL = 1
 
 
@@ -42,23 +45,14 @@ def tune_collector() -> None:
     gc.set_threshold(100_000, 20, 20)
 
 
-def die_with_parent() -> None:
-    """Asks Linux to end this process when its parent ends, however that happens."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-        if os.getppid() == 1 and os.environ.get(_PARENT_VARIABLE) not in (None, "1"):
-            sys.exit("the parent has gone already")
-
-
-_PARENT_VARIABLE = "NOUGHTS_PARENT"
-
-
 def main(arguments: list[str]) -> int:
-    """Plays as `arguments[0]` (a spec) until the server ends the session; `arguments[1]` is the number of games at once."""
-    die_with_parent()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    spec = parse_spec(arguments[0])
-    bot = SpecBot(spec, max_games=int(arguments[1]))
+    """Plays as the bot of the first argument until the server ends the session.
+
+    The second argument is the number of games at once.
+    """
+    _die_with_parent()
+    spec, games = arguments
+    bot = SpecBot(parse_spec(spec), max_games=int(games))
     login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
     tune_collector()
     try:
@@ -67,6 +61,14 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)  # noqa: T201  # whoever started this process reads it
         return 1
     return 0
+
+
+def _die_with_parent() -> None:
+    """Asks Linux to end this process when its parent ends, however that happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.environ.get(PARENT_VARIABLE, str(os.getppid())) != str(os.getppid()):
+        sys.exit("the parent has gone already")
 
 
 if __name__ == "__main__":

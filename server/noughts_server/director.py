@@ -75,9 +75,7 @@ class Director:
 
     async def pause(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins no new game; those running are finished and kept."""
-        tournament = await self._store.write(
-            lambda connection: pause_tournament(connection, slug, owner_id=owner_id)
-        )
+        tournament = await self._store.write(lambda connection: pause_tournament(connection, slug, owner_id=owner_id))
         self._stop(tournament)
 
     async def cancel(self, slug: str, *, owner_id: int | None = None) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noughts_bots.host import SERVER_VARIABLE, TICKET_VARIABLE
+from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
@@ -266,9 +266,7 @@ class _Run:
         tournament = get_tournament(connection, self._slug)
         return tournament, tuple(standings(connection, tournament))
 
-    def _report(
-        self, tournament: Tournament | None, table: tuple[Standing, ...], *, online: int | None = None
-    ) -> None:
+    def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, online: int | None = None) -> None:
         self._on_progress(
             LocalProgress(
                 bots_online=len(self._labels) if online is None else online,
@@ -306,7 +304,14 @@ async def _bot_process(
         stdin=DEVNULL,
         stdout=DEVNULL,
         stderr=PIPE,
-        env={**os.environ, SERVER_VARIABLE: address, TICKET_VARIABLE: ticket},
+        env={
+            **os.environ,
+            SERVER_VARIABLE: address,
+            TICKET_VARIABLE: ticket,
+            PARENT_VARIABLE: str(os.getpid()),
+            # We start processes while gRPC's threads run: there is nothing for them to do at a fork.
+            "GRPC_ENABLE_FORK_SUPPORT": "0",
+        },
         # A Ctrl-C in the terminal is for us; the bots finish their games.
         start_new_session=True,
     )

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 
 from noughts_referee.records import FinishedGame
-
 from noughts_server.errors import DatabaseBusy, Draining
 from noughts_server.store.database import Store
 from noughts_server.store.folding import FoldingState

@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
 from noughts_server.pages import Page
 from noughts_server.store.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in

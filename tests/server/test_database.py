@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
 from noughts_server.errors import (
     BadDatabaseUrl,
     DatabaseBusy,

@@ -8,6 +8,7 @@ from google.protobuf.message import Message
 from google.rpc.code_pb2 import Code
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
 from google.rpc.status_pb2 import Status
+
 from noughts_server import errors
 from noughts_server.errors import (
     AddressUnusable,

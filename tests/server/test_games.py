@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+
 from noughts_referee.records import unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, game_seed
 from noughts_server.errors import InvalidArgument, NotFound

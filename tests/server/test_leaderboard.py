@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+
 from noughts_referee.clock import parse_time_control
 from noughts_server.errors import InvalidArgument
 from noughts_server.store.rating_lists import LeaderboardRow, leaderboard, list_name

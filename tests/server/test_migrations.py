@@ -8,6 +8,7 @@ from alembic.autogenerate import compare_metadata  # noqa: TID251  # compares wh
 from alembic.config import Config  # noqa: TID251
 from alembic.migration import MigrationContext  # noqa: TID251
 from alembic.script import ScriptDirectory  # noqa: TID251
+
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.migrate import MIGRATIONS
 from noughts_server.store.schema import REVISION, metadata

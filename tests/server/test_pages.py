@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from noughts_server.errors import InvalidArgument
 from noughts_server.pages import Key, page_size, read_page_token, write_page_token
 

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from noughts_referee.rules import Result
 from noughts_server.ratings import EloEstimate, Rating, elo_estimate, rate_game
 

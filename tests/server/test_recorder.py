@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 
 import pytest
+
 from noughts_referee.records import FinishedGame
 from noughts_server.errors import Draining
 from noughts_server.recorder import Recorder

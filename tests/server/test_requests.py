@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+
 from noughts_server.errors import InvalidArgument, RequestConflict
 from noughts_server.store.database import Connection
 from noughts_server.store.requests import once

@@ -5,6 +5,7 @@ import re
 from functools import partial
 
 import pytest
+
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied, Unauthenticated
 from noughts_server.store.database import Connection
 from noughts_server.store.tokens import (

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+
 from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_server.errors import (
     AlreadyExists,

@@ -20,9 +20,7 @@ PACKAGES = ("proto/noughts_proto", "referee/noughts_referee", "bots/noughts_bots
 
 def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
     """The command's standard output; when it fails, so does the test, with everything it said."""
-    finished = subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=100, check=False
-    )
+    finished = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=100, check=False)
     said = f"{finished.stdout}\n{finished.stderr}"
     assert finished.returncode == 0, f"{command} exited with {finished.returncode}\n{said}"
     return finished.stdout
@@ -120,9 +118,7 @@ def test_wheel_holds_licence(contents: frozenset[str]) -> None:
     assert [path for path in contents if path.endswith(".dist-info/licenses/LICENSE")]
 
 
-def test_installed_wheel_does_not_see_the_tree(
-    scripts: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_installed_wheel_does_not_see_the_tree(scripts: Path, environment: dict[str, str], tmp_path: Path) -> None:
     names = [Path(package).name for package in PACKAGES]
     program = f"for name in {names}: print(__import__(name).__file__)"
     places = run(scripts / "python", "-c", program, cwd=tmp_path, env=environment).splitlines()

@@ -130,7 +130,7 @@ class DepthSearch:
         danger = self._threats.of(other) & free
         if danger and remaining > 1:
             if danger & (danger - 1):
-                return _nearer(_LOST if ours else _WON)
+                return _nearer(_nearer(_LOST if ours else _WON))
             return _nearer(self._after(mover, other, danger.bit_length() - 1, remaining - 1, ours, lines))
         if remaining <= 2 and self._beyond_draw(remaining, lines):
             return _UNKNOWN

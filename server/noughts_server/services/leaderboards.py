@@ -19,9 +19,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def GetLeaderboard(
-        self, request: pb.GetLeaderboardRequest, context: Context
-    ) -> pb.GetLeaderboardResponse:
+    async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         name = list_name(request.variant, request.time_class)
         page = await self._store.read(
             partial(

@@ -50,7 +50,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
         try:
-            first = await asyncio.wait_for(context.read(), _HELLO_SECONDS)
+            first: object = await asyncio.wait_for(context.read(), _HELLO_SECONDS)
         except TimeoutError:
             raise InvalidArgument.of("hello", "nothing", f"a first frame within {_HELLO_SECONDS:.0f} s") from None
         if not isinstance(first, pb.PlayRequest) or not first.HasField("hello"):

@@ -59,18 +59,12 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
         return pb.GetTournamentResponse(tournament=await self._full(tournament_id("name", request.name)))
 
-    async def ListTournaments(
-        self, request: pb.ListTournamentsRequest, context: Context
-    ) -> pb.ListTournamentsResponse:
-        page = await self._store.read(
-            partial(list_tournaments, size=request.page_size, page_token=request.page_token)
-        )
+    async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
+        page = await self._store.read(partial(list_tournaments, size=request.page_size, page_token=request.page_token))
         tournaments = [_message(tournament) for tournament in page.items]
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)
 
-    async def JoinTournament(
-        self, request: pb.JoinTournamentRequest, context: Context
-    ) -> pb.JoinTournamentResponse:
+    async def JoinTournament(self, request: pb.JoinTournamentRequest, context: Context) -> pb.JoinTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
         bot, version = bot_version_id("bot", request.bot)
@@ -95,17 +89,13 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         )
         return pb.WithdrawTournamentResponse()
 
-    async def StartTournament(
-        self, request: pb.StartTournamentRequest, context: Context
-    ) -> pb.StartTournamentResponse:
+    async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
         await self._director.start(slug, owner_id=who.owner_id)
         return pb.StartTournamentResponse(tournament=await self._full(slug))
 
-    async def PauseTournament(
-        self, request: pb.PauseTournamentRequest, context: Context
-    ) -> pb.PauseTournamentResponse:
+    async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
         await self._director.pause(slug, owner_id=who.owner_id)
@@ -130,9 +120,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         ]
         return pb.GetCrosstableResponse(standings=map(_standing, table.standings), cells=cells)
 
-    async def _once(
-        self, who: Caller, request_id: str, request: Message, action: Callable[[Any], str]
-    ) -> str:
+    async def _once(self, who: Caller, request_id: str, request: Message, action: Callable[[Any], str]) -> str:
         return await self._store.write(
             lambda connection: once(
                 connection,

@@ -10,12 +10,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from noughts_referee.records import FinishedGame
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from noughts_referee.records import FinishedGame
 from noughts_server.errors import BadDatabaseUrl
 
 # Rows of up to 2,030 bytes stay within their page (a timed game that fills a 15x15 board has 1,140); with SQLite's

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from noughts_referee.clock import TimeControl
 from sqlalchemy import Connection, Row, Select, and_, select, update
 
+from noughts_referee.clock import TimeControl
 from noughts_server.ratings import Rating, rate_game
 from noughts_server.store import dialect
 from noughts_server.store.schema import (

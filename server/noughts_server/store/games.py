@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from noughts_referee.records import unpack_moves, unpack_times
-from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from sqlalchemy import Connection, Row, Select, func, select
 
+from noughts_referee.records import unpack_moves, unpack_times
+from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_server.errors import NotFound
 from noughts_server.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, entries, games, rating_runs

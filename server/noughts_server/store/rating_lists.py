@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from noughts_referee.rules import VariantError, parse_variant
 from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select
 
+from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.errors import InvalidArgument
 from noughts_server.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.ratings import Rating

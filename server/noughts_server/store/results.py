@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from noughts_referee.records import FinishedGame
-from noughts_referee.rules import Result
 from sqlalchemy import Connection, Row, select, update
 
+from noughts_referee.records import FinishedGame
+from noughts_referee.rules import Result
 from noughts_server.store import dialect
 from noughts_server.store.folding import (
     Advance,

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from sqlalchemy import Connection, Select, Update, func, insert, select, update
+
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import VariantError, parse_variant
-from sqlalchemy import Connection, Select, Update, func, insert, select, update
-
 from noughts_server.errors import (
     AlreadyExists,
     InvalidArgument,

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from noughts_referee.records import Slot
 from sqlalchemy import Connection, select
 
+from noughts_referee.records import Slot
 from noughts_server.errors import NotFound
 from noughts_server.formats import unit_count, unit_ordinals
 from noughts_server.store import dialect

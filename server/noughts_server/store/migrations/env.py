@@ -1,6 +1,7 @@
 """Run by Alembic; the connection, with its transaction, comes from `noughts_server.store.migrate`."""
 
 from alembic import context
+
 from noughts_server.store.schema import metadata
 
 context.configure(
