@@ -35,7 +35,12 @@ _LONG_THOUGHT_SECONDS = 0.020
 _FLUSH_SECONDS = 0.010
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 # Coming back helps against these; anything else is an answer that will not change.
-_PASSING = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
+_PASSING = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.INTERNAL,
+}
 
 PlayCall = grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]
 

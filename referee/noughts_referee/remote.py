@@ -400,11 +400,11 @@ class _Limits:
     def _over(self) -> None:
         self._timer = None
         now = _microseconds()
-        over = [(game, ply) for game, (deadline, ply) in self._deadlines.items() if deadline <= now]
-        for game, _ in over:
+        over = sorted((deadline, game, ply) for game, (deadline, ply) in self._deadlines.items() if deadline <= now)
+        for _, game, _ in over:
             del self._deadlines[game]
         if over:
-            self._wire.expired(over)
+            self._wire.expired([(game, ply) for _, game, ply in over])
         self._watch()
 
 

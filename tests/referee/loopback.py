@@ -32,6 +32,8 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
     """Bots called `bot-N` are the players with key N."""
 
     def __init__(self, settings: WireSettings, margin_us: int) -> None:
+        self._server = grpc.aio.server(options=SERVER_OPTIONS)
+        play_pb2_grpc.add_PlayServiceServicer_to_server(self, self._server)
         self.port = 0
         self.settings = settings
         self.finished: list[FinishedGame] = []
@@ -39,12 +41,21 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         self.counts = WireCounts()
         self.failures: list[BaseException] = []
         """What must not have happened while a stream was served."""
-        self.streams = 0
+        self.agents: dict[int, str] = {}
+        """What software each bot says that it is."""
         self._wires: dict[int, RemoteWire] = {}
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    async def start(self, port: int) -> None:
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Cuts all streams off."""
+        await self._server.stop(None)
 
     def wire(self, key: int) -> RemoteWire:
         wire = self._wires.get(key)
@@ -66,11 +77,11 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         if metadata.get(TOKEN_KEY) != f"Bearer {TOKEN}":
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this token is not known here: ask for a new one")
         hello = (await context.read()).hello
-        self.streams += 1
-        self.agent = hello.agent
+        key = int(hello.bot.removeprefix("bot-"))
+        self.agents[key] = hello.agent
         try:
             welcome = pb.Welcome(bot=f"bots/{hello.bot}", version=f"bots/{hello.bot}/versions/{hello.version or 1}")
-            await self.wire(int(hello.bot.removeprefix("bot-"))).serve(context, welcome, hello.max_games)
+            await self.wire(key).serve(context, welcome, hello.max_games)
         except StreamClosed as closed:
             details = (("grpc-status-details-bin", closed.status.SerializeToString()),)
             await context.abort(closed.code, str(closed), trailing_metadata=details)
@@ -86,14 +97,11 @@ async def loopback(
     """The server, as long as the block lasts. Afterwards nothing of it, nor of its bots, may be left."""
     tasks_before = other_tasks()
     service = Loopback(WireSettings(heartbeat, grace), margin_us)
-    server = grpc.aio.server(options=SERVER_OPTIONS)
-    play_pb2_grpc.add_PlayServiceServicer_to_server(service, server)
-    service.port = server.add_insecure_port(f"127.0.0.1:{port}")
-    await server.start()
+    await service.start(port)
     try:
         yield service
     finally:
-        await server.stop(None)
+        await service.stop()
     assert service.failures == []
     await until(lambda: other_tasks() <= tasks_before)
     await until(lambda: not any(thread.name == "noughts-bot" for thread in threading.enumerate()))
@@ -168,11 +176,13 @@ class RawBot:
             return True
         return False
 
-    async def refusal(self) -> tuple[grpc.StatusCode, str]:
+    async def refusal(self, *, echo: bool = False) -> tuple[grpc.StatusCode, str]:
         """With which code and reason the server ends the stream, whatever it sends before."""
         try:
             while True:
-                await self.frame()
+                frame = await self.frame()
+                if echo and frame.heartbeat.id:
+                    await self.send(heartbeat=frame.heartbeat.id)
         except grpc.aio.AioRpcError as error:
             return error.code(), reason(error)
 

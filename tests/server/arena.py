@@ -41,7 +41,7 @@ class Arena:
         time: TimeControl | None = None,
         start: bool = True,
     ) -> Tournament:
-        """A tournament of these bots, who are registered if new; a name that comes twice enters twice."""
+        """A tournament of these bots, who are registered if new; a name that comes twice enters in two versions."""
         new = NewTournament(slug, variant, time or TimeControl(), games_per_pair=games_per_pair, seed=7, rated=rated)
         return await self.store.write(partial(_make, new=new, bots=bots, start=start))
 
@@ -114,9 +114,10 @@ def made_up(tournament: Tournament, unit: int, attempt: int, slot: Slot) -> Fini
 def _make(connection: Connection, new: NewTournament, bots: Sequence[str], start: bool) -> Tournament:
     owner = create_owner(connection, "alice")
     tournament = create_tournament(connection, new, owner_id=owner, now_ms=NOW)
-    for name in bots:
-        log_in(connection, owner_id=owner, name=name, now_ms=NOW)
-        join_tournament(connection, new.slug, bot=name, owner_id=owner)
+    for place, name in enumerate(bots):
+        version = str(bots[:place].count(name) + 1)
+        log_in(connection, owner_id=owner, name=name, version=version, now_ms=NOW)
+        join_tournament(connection, new.slug, bot=name, version=version, owner_id=owner)
     return start_tournament(connection, new.slug, now_ms=NOW, owner_id=owner) if start else tournament
 
 

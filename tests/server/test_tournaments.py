@@ -150,11 +150,17 @@ async def test_bot_enters_with_its_newest_version_under_its_name(arena: Arena) -
     owner = await arena.store.write(partial(create_owner, name="alice"))
     await arena.store.write(partial(log_in, owner_id=owner, name="ada", version="2", now_ms=NOW))
     newest = await arena.store.write(partial(join_tournament, slug=tournament.slug, bot="ada"))
-    pinned = await arena.store.write(partial(join_tournament, slug="cup", bot="ada", version="1", label="old"))
-    third = await arena.store.write(partial(join_tournament, slug="cup", bot="ada"))
+    await arena.store.write(partial(log_in, owner_id=owner, name="ada", version="3", now_ms=NOW))
+    pinned = await arena.store.write(partial(join_tournament, slug="cup", bot="ada", version="3", label="third"))
     assert newest == ("ada#2", "bots/ada/versions/2")
-    assert pinned == ("old", "bots/ada/versions/1")
-    assert third.label == "ada#3"
+    assert pinned == ("third", "bots/ada/versions/3")
+
+
+async def test_version_enters_a_tournament_once_since_its_session_cannot_play_itself(arena: Arena) -> None:
+    await arena.tournament(bots=("ada", "bob"), start=False)
+    with pytest.raises(AlreadyExists, match="bots/ada/versions/1") as refused:
+        await arena.store.write(partial(join_tournament, slug="cup", bot="ada", label="again"))
+    assert "another version" in refused.value.hint
 
 
 async def test_label_is_unique_in_its_tournament(arena: Arena) -> None:
@@ -202,9 +208,10 @@ async def test_withdrawn_entry_leaves_no_gap_in_the_numbers(arena: Arena) -> Non
 async def test_entry_is_withdrawn_by_its_owner_or_the_organiser(arena: Arena) -> None:
     await arena.tournament(bots=("ada",), start=False)
     bob, carol = [await arena.store.write(partial(create_owner, name=name)) for name in ("bob", "carol")]
-    await arena.store.write(partial(log_in, owner_id=bob, name="bert", now_ms=NOW))
     for label in ("one", "two"):
-        await arena.store.write(partial(join_tournament, slug="cup", bot="bert", label=label, owner_id=bob))
+        await arena.store.write(partial(log_in, owner_id=bob, name=f"bert-{label}", now_ms=NOW))
+        enter = partial(join_tournament, slug="cup", bot=f"bert-{label}", label=label, owner_id=bob)
+        await arena.store.write(enter)
     with pytest.raises(PermissionDenied):
         await arena.store.write(partial(withdraw_entry, slug="cup", label="one", owner_id=carol))
     with pytest.raises(PermissionDenied):
@@ -350,9 +357,9 @@ async def test_crosstable_of_too_many_entries_is_refused(arena: Arena) -> None:
     def full(connection: Connection) -> Tournament:
         owner = create_owner(connection, "alice")
         tournament = create_tournament(connection, NewTournament("big"), owner_id=owner, now_ms=NOW)
-        log_in(connection, owner_id=owner, name="ada", now_ms=NOW)
-        for _ in range(257):
-            join_tournament(connection, "big", bot="ada")
+        for number in range(257):
+            log_in(connection, owner_id=owner, name=f"ada-{number}", now_ms=NOW)
+            join_tournament(connection, "big", bot=f"ada-{number}")
         return tournament
 
     tournament = await arena.store.write(full)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
+import sqlite3
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -205,37 +206,49 @@ def test_file_that_cannot_be_written_is_found_out_before_the_games(noughts: Any,
     assert f"Error: {tmp_path / 'nowhere' / 'games'}: No such file or directory" in result.stderr
 
 
-def _interrupted(process: subprocess.Popen[str], signals: int, games: Path) -> tuple[int, str, str]:
-    """Waits until the process has opened its file of games, lets it play a little, and interrupts it."""
-    while not [name for name in os.listdir(games.parent) if name.endswith(".tmp")]:
-        assert process.poll() is None
-    try:
-        process.wait(timeout=6)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
-    if signals == 2:
-        # The second signal comes when the first has been heard.
-        assert process.stderr is not None
-        assert "Finishing" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    return process.returncode, out, err
+def _games_done(file: Path) -> int:
+    """What the tournament in a database counts while it is being played."""
+    if not file.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection, suppress(sqlite3.OperationalError):
+        return int(connection.execute("SELECT coalesce(sum(games_done), 0) FROM tournaments").fetchone()[0])
+    return 0
 
 
 @pytest.mark.parametrize("signals", [1, 2])
 def test_interrupted_match_prints_what_was_played(start: Any, tmp_path: Path, signals: int) -> None:
-    folder = tmp_path / "out"
-    folder.mkdir()
-    file = folder / "games.jsonl"
-    line = f"match random random --games 1000000 --concurrency 64 --seed 1 --format json -o {file}"
+    games, database = tmp_path / "games.jsonl", tmp_path / "games.db"
+    line = f"match random random --games 1000000 --concurrency 64 --format json --db {database} -o {games}"
     with start(line) as process:
-        code, out, err = _interrupted(process, signals, file)
-    assert code == 130, err
+        while not _games_done(database):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        if signals == 2:
+            assert "Finishing" in process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
     assert "Traceback" not in err
     document = json.loads(out)
     assert 0 < document["games"] < 1_000_000
     assert sum(document["a"].values()) == document["games"]
-    assert file.read_text().count("\n") == document["games"]
+    assert games.read_text().count("\n") == document["games"]
+
+
+def test_match_interrupted_at_its_start_ends_cleanly(start: Any, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    with start(f"match random random --games 1000000 --format json -o {games}") as process:
+        while not list(tmp_path.glob("*.tmp")):
+            assert process.poll() is None
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert not list(tmp_path.glob("*.tmp"))
+    if out:
+        assert json.loads(out)["games"] == games.read_text().count("\n")
 
 
 def test_nothing_but_json_on_stdout_and_no_bar_without_a_terminal(start: Any) -> None:

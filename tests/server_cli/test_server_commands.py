@@ -207,3 +207,32 @@ def test_serve_may_be_told_to_be_heard_from_afar(start: Any, database: str) -> N
 def test_port_in_use_is_named(noughts: Any, server: str, tmp_path: Any) -> None:
     result = noughts(f"serve --listen {server} --db sqlite:///{tmp_path / 'other.db'}", code=1)
     assert server in result.stderr
+
+
+def test_interrupted_bot_leaves_without_a_traceback(start: Any, server: str, token: str) -> None:
+    with start(f"bot run random --server {server} --name mine", {"NOUGHTS_TOKEN": token}) as bot:
+        assert "mine" in bot.stdout.readline()
+        bot.send_signal(signal.SIGINT)
+        _, err = bot.communicate(timeout=30)
+    assert bot.returncode == 130
+    assert err == ""
+
+
+@pytest.mark.parametrize("line", ["bot run nextstep:depth=99", "bot run nobody", "bot run exec:./mybot"])
+def test_bot_with_a_wrong_spec_does_not_log_in(noughts: Any, server: str, token: str, line: str) -> None:
+    result = noughts(line, code=2, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token})
+    assert "expected" in result.stderr
+
+
+def test_bot_with_a_wrong_name_is_refused_with_the_reason(noughts: Any, server: str, token: str) -> None:
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+    result = noughts("bot run random --name 'my bot'", code=1, env=env)
+    assert "the server refused the bot" in result.stderr
+    assert "my bot" in result.stderr
+
+
+def test_token_on_the_command_line_works_with_a_warning(noughts: Any, server: str, token: str) -> None:
+    result = noughts(f"tournament create mine --server {server} --token {token} --format json")
+    assert json.loads(result.stdout)["state"] == "open"
+    assert "process list" in result.stderr
+    assert token not in result.stderr

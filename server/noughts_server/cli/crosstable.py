@@ -9,6 +9,8 @@ from noughts_server.cli.output import points, printable
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+CROSSTABLE_HEADING = "Crosstable: points of each row against each column"
+
 _FEWEST_COLUMNS = 4
 _SHORTEST_LABEL = 8
 

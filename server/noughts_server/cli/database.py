@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from noughts_server.cli.local_run import run_loop
+from noughts_server.cli.options import read_database
 from noughts_server.store.database import Store, default_database_url
 
 Returned = TypeVar("Returned")
@@ -11,9 +12,10 @@ Returned = TypeVar("Returned")
 
 def in_database(url: str | None, work: Callable[[Store], Awaitable[Returned]]) -> Returned:
     """What `work` makes of the database at `url`, or of this user's default one."""
+    url = read_database(url) or default_database_url()
 
     async def opened() -> Returned:
-        store = await Store.open(url or default_database_url())
+        store = await Store.open(url)
         try:
             return await work(store)
         finally:

@@ -71,8 +71,7 @@ def _print(shown: "pb.Game") -> None:
     from noughts_referee.rules import Position, parse_variant
 
     console = output.stdout()
-    first, second = output.printable(shown.first), output.printable(shown.second)
-    console.print(f"{shown.name}: {first} (X) - {second} (O)", style="bold", soft_wrap=True)
+    output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(f"{_result(shown)}, {_termination(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}")
     variant = parse_variant(shown.variant)
     board = str(Position.after(variant, shown.moves)).partition(" ")[0]

@@ -51,9 +51,9 @@ def leaderboard(
         (row.rank, short(row.bot), _rating(row), f"{row.games:,}", f"{row.wins:,}", f"{row.draws:,}", f"{row.losses:,}")
         for row in rows
     ]
-    empty = f"Nobody has a rating in {names[0]} yet."
     console = output.stdout()
-    console.print(output.table(columns, lines, title=names[0]) if lines else empty)
+    output.heading(console, names[0])
+    console.print(output.table(columns, lines) if lines else "Nobody has a rating here yet.")
     if any(row.provisional for row in rows):
         console.print("\n? provisional: too few games to be sure")
 

@@ -6,7 +6,7 @@ import typer
 
 from noughts_server.cli import options, output
 from noughts_server.cli.commands import command
-from noughts_server.cli.crosstable import Crosstable, Score
+from noughts_server.cli.crosstable import CROSSTABLE_HEADING, Crosstable, Score
 from noughts_server.cli.output import Format
 from noughts_server.cli.problems import UsageProblem
 from noughts_server.cli.standings import standings_document, standings_table
@@ -195,7 +195,7 @@ def _plan(
         concurrency=concurrency,
         seed=options.read_seed(seed),
         margin_us=read_margin,
-        database=database,
+        database=options.read_database(database),
         title=title,
     )
 
@@ -243,12 +243,13 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
 
 def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> None:
     console = output.stdout()
-    console.print(f"{plan.title or 'Round robin'}: {plan.variant.name}, seed {plan.seed}", style="bold")
+    output.heading(console, f"{plan.title or 'Round robin'}: {plan.variant.name}, seed {plan.seed}")
     console.print()
-    console.print("Crosstable: points of each row against each column", style="bold")
+    output.heading(console, CROSSTABLE_HEADING)
     console.print(_crosstable(outcome).table(console))
     console.print()
-    console.print(standings_table(outcome.standings, title="Leaderboard"))
+    output.heading(console, "Leaderboard")
+    console.print(standings_table(outcome.standings))
     console.print()
     console.print(_terminations_line(outcome.games, outcome.terminations))
     if hint:
@@ -276,13 +277,13 @@ def _match_document(plan: "LocalPlan", outcome: "LocalOutcome", first: str, seco
 
 def _print_match(document: dict[str, Any], first: str, second: str) -> None:
     console = output.stdout()
-    title = f"{first} - {second}: {document['variant']}, seed {document['seed']}"
+    output.heading(console, f"{first} - {second}: {document['variant']}, seed {document['seed']}")
     rows = [
         _match_row(name, Score(**document[key]))
         for name, key in ((first, "a"), ("  moving first", "a_first"), ("  moving second", "a_second"), (second, "b"))
     ]
     columns = ("bot", ">points", ">wins", ">draws", ">losses")
-    console.print(output.table(columns, rows, title=title))
+    console.print(output.table(columns, rows))
     console.print()
     console.print(_terminations_line(document["games"], document["terminations"]))
     console.print(_elo_line(output.printable(first), **document["elo"]), soft_wrap=True)

@@ -71,7 +71,7 @@ MarginOption = Annotated[
 ]
 DatabaseOption = Annotated[
     str | None,
-    typer.Option("--db", metavar="URL", help="Database: an SQLAlchemy URL or a path.", show_default=False),
+    typer.Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),
 ]
 ServerOption = Annotated[
     str | None,
@@ -125,6 +125,15 @@ def read_time(text: str) -> "TimeControl":
         return parse_time_control(text)
     except TimeControlError as error:
         raise UsageProblem(f"--time {error.got!r}: expected {error.expected}") from error
+
+
+def read_database(text: str | None) -> str | None:
+    """The address of the database; that of an SQLite file where the text is only a path."""
+    if text is None or "://" in text:
+        return text
+    if not text.strip():
+        raise UsageProblem("--db: got nothing, expected a file or an SQLAlchemy URL")
+    return f"sqlite:///{Path(text).absolute()}"
 
 
 def read_specs(texts: list[str]) -> "tuple[BotSpec, ...]":

@@ -61,15 +61,18 @@ def printable(text: str) -> str:
     )
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> "Table":
+def heading(console: "Console", text: str) -> None:
+    """A line above what it names."""
+    console.print(printable(text), style="bold", soft_wrap=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Table":
     """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     grid = Table(
-        title=Text(title, style="bold") if title else None,
-        title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),

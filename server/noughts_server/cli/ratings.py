@@ -68,7 +68,8 @@ def _print(report: "RebuildReport") -> None:
         console.print("All of them were stored like that; nothing was changed.")
         return
     rows = [_row(row) for row in report.differences]
-    console.print(output.table(("list", "bot", ">stored", ">now"), rows, title="Corrected"))
+    output.heading(console, "Corrected")
+    console.print(output.table(("list", "bot", ">stored", ">now"), rows))
 
 
 def _row(row: "Difference") -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def serve(
     from noughts_server.server import ServerSettings
 
     configure_logs(log_level, log_format)
-    settings = ServerSettings(listen=listen, database=database, margin_us=margin_us, grace=grace)
+    settings = ServerSettings(listen=listen, database=options.read_database(database), margin_us=margin_us, grace=grace)
     if not run_loop(serve_until_stopped(settings, output_format)):
         raise typer.Exit(INTERRUPTED)
 

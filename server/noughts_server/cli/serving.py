@@ -20,7 +20,7 @@ async def serve_until_stopped(settings: ServerSettings, output_format: Format) -
             _announce(server.address, settings.database, output_format)
             await stopping.wait()
             if output_format is Format.TEXT:
-                output.note("Finishing the games that are running; press Ctrl-C again to stop at once.")
+                output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
             await _first_of(server.drain(), aborting.wait())
     return not aborting.is_set()
 
@@ -41,7 +41,7 @@ def _announce(address: str, database: str | None, output_format: Format) -> None
     place = "" if database is None else f" --db {_shown(database)}"
     server = "" if address == options.DEFAULT_ADDRESS else f" --server {address}"
     console = output.stdout()
-    console.print(f"Noughts {software_version()} serves at {address}", style="bold", soft_wrap=True)
+    output.heading(console, f"Noughts {software_version()} serves at {address}")
     console.print(
         f"Make a token:       noughts token create --owner YOU{place}\n"
         f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server}\n"

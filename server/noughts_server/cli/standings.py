@@ -41,11 +41,11 @@ def standings_document(standings: Iterable[StandingRow]) -> list[dict[str, Any]]
     ]
 
 
-def standings_table(standings: Sequence[StandingRow], *, title: str = "") -> "Table":
+def standings_table(standings: Sequence[StandingRow]) -> "Table":
     """The same for people."""
     columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
     rows = (
         (number, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
         for number, row in enumerate(standings, start=1)
     )
-    return table(columns, rows, title=title)
+    return table(columns, rows)

@@ -6,7 +6,7 @@ import typer
 
 from noughts_server.cli import options, output
 from noughts_server.cli.commands import command, group
-from noughts_server.cli.crosstable import Crosstable
+from noughts_server.cli.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.names import bot_name, short, tournament_name
 from noughts_server.cli.output import Format
 from noughts_server.cli.standings import standings_document, standings_table
@@ -270,8 +270,7 @@ class _Standing:
 
 def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable | None) -> None:
     console = output.stdout()
-    title = f" ({output.printable(shown.title)})" if shown.title else ""
-    console.print(f"{shown.name}{title}", style="bold")
+    output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     console.print(
         f"{_state(shown)}; {shown.variant}, time {_time(shown)}, {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed};"
@@ -284,7 +283,7 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
         console.print(standings_table(standings))
     if shown.games_done and crosstable:
         console.print()
-        console.print("Crosstable: points of each row against each column", style="bold")
+        output.heading(console, CROSSTABLE_HEADING)
         console.print(crosstable.table(console))
 
 

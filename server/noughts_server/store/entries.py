@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, TooManyEntries
-from noughts_server.store.bots import get_version, version_name
+from noughts_server.store.bots import BotVersion, get_version, version_name
 from noughts_server.store.schema import bot_versions, bots, entries, entry_scores, pair_scores, rating_lists, ratings
 from noughts_server.store.tournaments import (
     Tournament,
@@ -85,7 +85,7 @@ def join_tournament(
     """Enters a bot in a version (empty: the newest) under a label (empty: its name, `NAME#2` where that is taken).
 
     With `owner_id` only bots of that owner. Raises NotFound, PermissionDenied, WrongState, InvalidArgument,
-    AlreadyExists (the label), TooManyEntries, ResourceExhausted (too many games).
+    AlreadyExists (the label, or this version of the bot), TooManyEntries, ResourceExhausted (too many games).
     """
     tournament = get_tournament(connection, slug)
     entering = get_version(connection, bot, version)
@@ -104,6 +104,7 @@ def join_tournament(
         "bot_version_id": entering.id,
         "label": _label(connection, tournament, label, bot),
     }
+    _check_absent(connection, tournament, entering)
     connection.execute(insert(entries), row)
     return Entry(str(row["label"]), entering.resource)
 
@@ -184,6 +185,16 @@ def crosstable(connection: Connection, tournament: Tournament) -> Crosstable:
         for row in rows
     ]
     return Crosstable(table, cells)
+
+
+def _check_absent(connection: Connection, tournament: Tournament, entering: BotVersion) -> None:
+    # Its one session cannot play both sides of a game.
+    label: str | None = connection.execute(
+        select(entries.c.label).where(entries.c.tournament_id == tournament.id, entries.c.bot_version_id == entering.id)
+    ).scalar()
+    if label is not None:
+        hint = "Enter another version of the bot, or run it again under another name."
+        raise AlreadyExists(f"{tournament.name}/entries/{label} ({entering.resource})", hint=hint)
 
 
 def _label(connection: Connection, tournament: Tournament, wanted: str, bot: str) -> str:
