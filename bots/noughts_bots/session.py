@@ -269,13 +269,18 @@ class _Session:
 
     def _take(self, frame: pb.PlayResponse) -> list[_Question]:
         """Begins the frame's games and returns its questions, with the positions brought up to date."""
+        if self._hears_end:
+            # A bot that plays one game at a time hears of its end before the next one begins.
+            self._end_games(frame)
         for starts in frame.starts:
             self._start_games(starts)
         games = self._games
         questions: list[_Question] = []
         turns = frame.turns
         for handle, ply, cell in zip(turns.game, turns.ply, turns.cell, strict=True):
-            game = games[handle]
+            game = games.get(handle)
+            if game is None:
+                continue  # it is over already: see above
             position = game.position
             known = len(position.moves)
             if known != ply:

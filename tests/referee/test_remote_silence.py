@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.records import FinishedGame, Slot, unpack_moves, unpack_times
+from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination
 
 from .games import conditions, unit

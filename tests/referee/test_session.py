@@ -16,7 +16,7 @@ from noughts_referee.records import Conditions, FinishedGame, Slot, unpack_moves
 from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
 
 from .games import conditions, unit
-from .loopback import PATIENCE, TOKEN, Link, Loopback, link_to, loopback, raw_bot, until
+from .loopback import PATIENCE, TOKEN, Loopback, link_to, loopback, raw_bot, until
 
 
 class Drawn(Bot):
@@ -355,8 +355,9 @@ async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -
         await until(bot.pondering.is_set)
         await opponent.send((1, 1, 1))
         # The question is sent, although the bot still thinks about the other game.
+        await until(lambda: server.referee.player(1).games[1].ply == 2)
         await until(lambda: not server.referee.player(1).outbox)
-        assert server.referee.player(1).games[1].ply == 2
+        assert server.referee.player(1).games[2].ply == 0
         bot.released.set()
         await opponent.asked()
         await opponent.send((2, 1, 1))
@@ -400,12 +401,11 @@ async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loo
 async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot]) -> None:
     async with loopback() as server:
         port = server.port
-        tasks = asyncio.TaskGroup()
-        async with tasks:
-            events: list[str] = []
+        events: list[str] = []
+        async with asyncio.TaskGroup() as tasks:
             sessions = [tasks.create_task(play(kind(), login(port, key), events.append)) for key in (1, 2)]
             server.referee.add(unit(conditions("mnk:4,4,4"), 400))
-            await until(lambda: len(server.finished) >= 1)
+            await until(lambda: server.referee.plies > 0)
             await server.stop()
             await until(lambda: len([event for event in events if "trying again" in event]) >= 2)
             async with loopback(port=port) as restarted:
