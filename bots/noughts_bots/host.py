@@ -10,10 +10,8 @@ import os
 import signal
 import sys
 
-from noughts_bots.bot import Bot
 from noughts_bots.session import BotRefused, Login, play
-from noughts_bots.specs import BotSpec, make_bot, parse_spec
-from noughts_referee.rules import Position
+from noughts_bots.specs import make_bot, parse_spec
 
 SERVER_VARIABLE = "NOUGHTS_SERVER"
 TICKET_VARIABLE = "NOUGHTS_TICKET"
@@ -21,21 +19,6 @@ PARENT_VARIABLE = "NOUGHTS_PARENT"
 """Process ID of whoever started this process."""
 
 _SET_PARENT_DEATH_SIGNAL = 1
-
-
-class SpecBot(Bot):
-    """A reference bot for whatever variant is played: makes one bot for each variant it meets."""
-
-    def __init__(self, spec: BotSpec, *, max_games: int = 0) -> None:
-        self.spec = spec
-        self.max_games = max_games
-        self._bots: dict[str, Bot] = {}
-
-    def choose(self, position: Position) -> int:
-        bot = self._bots.get(position.variant.name)
-        if bot is None:
-            bot = self._bots[position.variant.name] = make_bot(self.spec, position.variant)
-        return bot.choose(position)  # type: ignore[return-value]  # reference bots do not await
 
 
 def tune_collector() -> None:
@@ -52,7 +35,8 @@ def main(arguments: list[str]) -> int:
     """
     _die_with_parent()
     spec, games = arguments
-    bot = SpecBot(parse_spec(spec), max_games=int(games))
+    bot = make_bot(parse_spec(spec))
+    bot.max_games = int(games)
     login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
     tune_collector()
     try:

@@ -27,7 +27,7 @@ from noughts_bots.bot import Bot, GameEnd, GameInfo
 from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
-from noughts_referee.rules import Position, Result, Termination, parse_variant
+from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
 
 logger = logging.getLogger("noughts.bot")
 
@@ -106,17 +106,7 @@ async def _channel(login: Login) -> AsyncIterator[grpc.aio.Channel]:
         yield channel
 
 
-class _Game:
-    """A running game: the position, and what the hooks need."""
-
-    __slots__ = ("info", "position")
-
-    def __init__(self, info: GameInfo | None, position: Position) -> None:
-        self.info = info
-        self.position = position
-
-
-_Question = tuple[int, int, _Game]
+_Question = tuple[int, int, Position]
 _Answer = tuple[int, int, int | None]
 
 
@@ -129,7 +119,11 @@ class _Session:
         self._bot = bot
         self._login = login
         self._on_event = on_event
-        self._games: dict[int, _Game] = {}
+        self._positions: dict[int, Position] = {}
+        """Of each running game, seen by the bot: `own` are its stones. The bot's last answer, at the end of `moves`,
+        is not among them until its next turn, when `_bring_up` adds it together with the opponent's move."""
+        self._infos: dict[int, GameInfo] = {}
+        """Of each running game, if the bot has hooks to be told."""
         self._hears_start = type(bot).start is not Bot.start
         self._hears_end = type(bot).end is not Bot.end
         self._wants_info = self._hears_start or self._hears_end
@@ -182,8 +176,8 @@ class _Session:
             self._acknowledge(frame)
             questions = self._take(frame)
             flushed = before = time.perf_counter()
-            for index, (handle, ply, game) in enumerate(questions):
-                self._answers.append((handle, ply, self._choose(game)))
+            for index, (handle, ply, position) in enumerate(questions):
+                self._answers.append((handle, ply, self._choose(position)))
                 now = time.perf_counter()
                 if now - before > _LONG_THOUGHT_SECONDS:
                     self._thinker.start()
@@ -229,10 +223,10 @@ class _Session:
 
     def _think(self, questions: list[_Question], frame: pb.PlayResponse) -> None:
         """In the thread: a frame's questions, and what comes after them."""
-        for handle, ply, game in questions:
+        for handle, ply, position in questions:
             if self._over:
                 return
-            self._answers.append((handle, ply, self._choose(game)))
+            self._answers.append((handle, ply, self._choose(position)))
         self._end_games(frame)
 
     async def _serve_async(self, call: PlayCall) -> None:
@@ -240,8 +234,8 @@ class _Session:
         wakeup = asyncio.Event()
 
         async def answer(question: _Question) -> None:
-            handle, ply, game = question
-            cell = await self._choose_async(game)
+            handle, ply, position = question
+            cell = await self._choose_async(position)
             self._answers.append((handle, ply, cell))
             wakeup.set()
 
@@ -274,21 +268,24 @@ class _Session:
             self._end_games(frame)
         for starts in frame.starts:
             self._start_games(starts)
-        games = self._games
+        positions = self._positions
         questions: list[_Question] = []
         turns = frame.turns
         for handle, ply, cell in zip(turns.game, turns.ply, turns.cell, strict=True):
-            game = games.get(handle)
-            if game is None:
+            position = positions.get(handle)
+            if position is None:
                 continue  # it is over already: see above
-            position = game.position
-            known = len(position.moves)
-            if known != ply:
-                if known < ply:
-                    position.play(cell)
-                else:  # asked again: what was answered did not arrive, and does not count
-                    game.position = Position.after(position.variant, position.moves[:ply], seed=position.seed)
-            questions.append((handle, ply, game))
+            moves = position.moves
+            known = len(moves)
+            if known == ply - 1:
+                if known:
+                    position.own |= 1 << moves[-1]
+                position.opponent |= 1 << cell
+                moves.append(cell)
+            elif known != ply:
+                # Asked again: what was answered did not arrive, and does not count.
+                position = positions[handle] = _seen_by(position.side, position.variant, moves[:ply], position.seed)
+            questions.append((handle, ply, position))
         return questions
 
     def _acknowledge(self, frame: pb.PlayResponse) -> None:
@@ -302,7 +299,7 @@ class _Session:
 
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
-        games = self._games
+        positions = self._positions
         moves = list(starts.moves)
         taken = 0
         for handle, number, side, seed, opponent, count in zip(
@@ -314,37 +311,36 @@ class _Session:
             starts.move_count,
             strict=True,
         ):
-            position = Position(variant, seed=seed)
             if count:
-                for cell in moves[taken : taken + count]:
-                    position.play(cell)
+                positions[handle] = _seen_by(side - 1, variant, moves[taken : taken + count], seed)
                 taken += count
-            info = None
+            else:
+                positions[handle] = Position(variant, side=side - 1, seed=seed)
             if self._wants_info:
                 name = f"{starts.tournament}/games/{number}"
-                info = GameInfo(name, variant, side - 1, starts.opponents[opponent])
+                self._infos[handle] = info = GameInfo(name, variant, side - 1, starts.opponents[opponent])
                 if self._hears_start:
                     with _logged("start"):
                         self._bot.start(info)
-            games[handle] = _Game(info, position)
 
     def _end_games(self, frame: pb.PlayResponse) -> None:
         ends = frame.ends
         if not self._hears_end:
             for handle in ends.game:
-                self._games.pop(handle, None)
+                self._positions.pop(handle, None)
+                self._infos.pop(handle, None)
             return
         for handle, result, termination, plies, cell in zip(
             ends.game, ends.result, ends.termination, ends.plies, ends.cell, strict=True
         ):
-            game = self._games.pop(handle, None)
-            if game is not None and game.info is not None:
-                moves = game.position.moves
+            position, info = self._positions.pop(handle, None), self._infos.pop(handle, None)
+            if position is not None and info is not None:
+                moves = position.moves
                 if len(moves) < plies:
                     moves.append(cell)
                 end = GameEnd(Result(result), Termination(termination), tuple(moves[:plies]))
                 with _logged("end"):
-                    self._bot.end(game.info, end)
+                    self._bot.end(info, end)
 
     async def _flush(self, call: PlayCall) -> None:
         """Sends what has been answered, the acknowledgement and the echo."""
@@ -368,32 +364,39 @@ class _Session:
 
     # Moves.
 
-    def _choose(self, game: _Game) -> int | None:
-        """The bot's move, which is also played on the position; None if the bot failed, which resigns the game."""
-        position = game.position
+    def _choose(self, position: Position) -> int | None:
+        """The bot's move, which joins the position's moves; None if the bot failed, which resigns the game."""
         try:
-            return _played(position, self._bot.choose(position))  # type: ignore[arg-type]  # checked there
+            cell = operator.index(self._bot.choose(position))  # type: ignore[arg-type]  # it does not await
         except Exception:
             logger.exception("the bot failed on %s and resigns", position)
             return None
+        # Whatever is not the number of a cell must not reach the columns, which hold unsigned numbers only.
+        if not 0 <= cell < position.variant.cells:
+            return _OFF_BOARD
+        position.moves.append(cell)
+        return cell
 
-    async def _choose_async(self, game: _Game) -> int | None:
-        position = game.position
+    async def _choose_async(self, position: Position) -> int | None:
         try:
             chosen = self._bot.choose(position)
-            return _played(position, await chosen if isinstance(chosen, Awaitable) else chosen)
+            cell = operator.index(await chosen if isinstance(chosen, Awaitable) else chosen)
         except Exception:
             logger.exception("the bot failed on %s and resigns", position)
             return None
+        if not 0 <= cell < position.variant.cells:
+            return _OFF_BOARD
+        position.moves.append(cell)
+        return cell
 
 
-def _played(position: Position, cell: int) -> int:
-    # Whatever is not a number of a cell must not reach the columns, which hold unsigned numbers only.
-    cell = operator.index(cell)
-    if not 0 <= cell < position.variant.cells:
-        return _OFF_BOARD
-    position.play(cell)
-    return cell
+def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:
+    """The position after the moves with the stones of `side` as its own, also if the other side is to move."""
+    position = Position(variant, side=side, seed=seed)
+    position.moves = moves
+    position.own = sum(1 << cell for cell in moves[side::2])
+    position.opponent = sum(1 << cell for cell in moves[1 - side :: 2])
+    return position
 
 
 _OFF_BOARD = 0xFFFFFFFF

@@ -128,8 +128,8 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
     return BotSpecError("bot spec", repr(text), expected, f"a spec is {_SPEC_FORMS}")
 
 
-def make_bot(spec: BotSpec, variant: Variant) -> RememberingBot:
-    """The reference bot that a spec names, for a variant that it plays.
+def make_bot(spec: BotSpec, variant: Variant | None = None) -> RememberingBot:
+    """The reference bot that a spec names; with a variant, checked to be one that it plays.
 
     Raises:
         BotSpecError: no such bot or option, or a kind that is not made here.
@@ -139,7 +139,8 @@ def make_bot(spec: BotSpec, variant: Variant) -> RememberingBot:
         raise _not_made_here(spec)
     row = _row(spec.target, str(spec))
     bot = row.bot(**_read_options(row, spec))
-    bot.require(variant)
+    if variant is not None:
+        bot.require(variant)
     return bot
 
 

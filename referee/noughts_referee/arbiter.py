@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Slot, Unit
-from noughts_referee.rules import Position, Result, Termination, result_against, result_for
+from noughts_referee.rules import Position, Result, Termination, game_seed, result_against, result_for
 
 
 class Outbox:
@@ -64,6 +64,7 @@ class Game:
         "players",
         "ply",
         "result",
+        "seed",
         "slot",
         "termination",
         "time",
@@ -77,6 +78,7 @@ class Game:
         self.handle = handle
         self.unit = unit
         self.slot = slot
+        self.seed = game_seed(conditions.seed, slot.ordinal)
         self.players = (first, second)
         self.cells = conditions.variant.cells
         self.lines_through = conditions.variant.lines_through

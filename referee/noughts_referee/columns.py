@@ -6,7 +6,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
 from noughts_referee.records import Conditions
-from noughts_referee.rules import game_seed, side_seed
+from noughts_referee.rules import side_seed
 
 
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
@@ -21,13 +21,12 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
     numbers, sides, seeds, opponents, counts = [], [], [], [], []
     moves: list[int] = []
     known: dict[int, int] = {}
-    seed = conditions.seed
     for game in games:
         ordinal, first, second = game.slot
         side = 0 if game.players[0] is player else 1
         numbers.append(ordinal)
         sides.append(side + 1)
-        seeds.append(side_seed(game_seed(seed, ordinal), side))
+        seeds.append(side_seed(game.seed, side))
         opponents.append(known.setdefault(first if side else second, len(known)))
         counts.append(game.ply)
         if game.ply:

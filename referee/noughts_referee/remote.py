@@ -5,6 +5,7 @@ away, and it watches the limits of timed games.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from noughts_referee.arbiter import Complaint, Game
 from noughts_referee.columns import ends_columns, starts_columns, turns_columns
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
+
+logger = logging.getLogger("noughts.referee")
 
 TIMED_GAMES = 1
 UNTIMED_GAMES = 1_024
@@ -159,6 +162,9 @@ class RemoteWire:
                     other.cancel()
         except* StreamClosed as group:
             raise group.exceptions[0] from None
+        except* grpc.aio.BaseError as group:
+            # A frame was to be written to a bot that has just gone, or while the server stops.
+            logger.info("%s: the stream broke off: %s", welcome.version, group.exceptions[0])
         finally:
             self._detach(stream)
         if stream.closed is not None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Self, cast
 
@@ -324,3 +324,30 @@ async def serve_scripted(wire: RemoteWire, context: ScriptedContext) -> str | No
     except StreamClosed as closed:
         return error_info(closed.status).reason
     return None
+
+
+class ScriptedService(play_pb2_grpc.PlayServiceServicer):
+    """A server that greets and then does what the test says, frame by frame."""
+
+    def __init__(self, script: Callable[[PlayContext], Awaitable[None]]) -> None:
+        self._script = script
+
+    async def Play(  # type: ignore[override]  # written with the context's read and write
+        self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
+    ) -> None:
+        await context.read()
+        await context.write(pb.PlayResponse(welcome=pb.Welcome(version="bots/scripted/versions/1")))
+        await self._script(context)
+
+
+@asynccontextmanager
+async def scripted_server(script: Callable[[PlayContext], Awaitable[None]]) -> AsyncIterator[int]:
+    """The port of a server with such a script."""
+    server = grpc.aio.server(options=SERVER_OPTIONS)
+    play_pb2_grpc.add_PlayServiceServicer_to_server(ScriptedService(script), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(None)

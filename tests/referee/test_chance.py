@@ -12,8 +12,8 @@ from noughts_referee.rules import Draws, game_seed, side_seed
 
 from .settings import examples
 
-FIRST_BITS = [0x613B16AADB049498, 0x91717001847BD866, 0x45CA027E36EE48FE]
-FIRST_SEED = 0x1170DAD72058867B
+FIRST_BITS = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+FIRST_SEED = 0x778B1AA9C29BC868
 
 seeds = st.integers(0, 2**64 - 1)
 

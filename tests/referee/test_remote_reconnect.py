@@ -9,6 +9,7 @@ import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.records import Slot, unpack_times
+from noughts_referee.remote import StreamClosed
 from noughts_referee.rules import Termination
 
 from .games import Question, conditions, unit
@@ -405,3 +406,16 @@ async def test_presence_is_told_when_a_bot_comes_and_when_it_goes(server: Loopba
             await newer.call.done_writing()
             await gone(server, 1)
     assert told == [True, True, False]
+
+
+async def test_a_stream_that_the_server_closes_says_why(server: Loopback) -> None:
+    async with raw_bot(server, 1) as bot:
+        stopping = StreamClosed(grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down")
+        server.wire(1).close(stopping)
+        server.wire(1).close(StreamClosed(grpc.StatusCode.ABORTED, "OTHER", "a second reason changes nothing"))
+        assert await bot.refusal() == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
+        assert bot.call.done()
+        assert await bot.call.details() == "the server is shutting down"
+    server.wire(1).close(stopping)  # nobody is there: nothing happens
+    async with raw_bot(server, 1):
+        assert server.wire(1).online

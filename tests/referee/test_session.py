@@ -9,14 +9,18 @@ from contextlib import asynccontextmanager
 
 import grpc
 import pytest
+from google.rpc.status_pb2 import Status
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo
-from noughts_bots.session import BotRefused, Login, play
+from noughts_bots.session import BotRefused, Login, play, run
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
 from noughts_referee.records import Conditions, FinishedGame, Slot, unpack_moves
+from noughts_referee.remote import PlayContext
 from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
 
 from .games import conditions, unit
-from .loopback import PATIENCE, TOKEN, Loopback, link_to, loopback, raw_bot, until
+from .loopback import PATIENCE, TOKEN, Loopback, link_to, loopback, raw_bot, scripted_server, until
 
 
 class Drawn(Bot):
@@ -494,3 +498,89 @@ async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFix
         async with loopback(port=port) as server:
             server.referee.add(unit(conditions(), 1))
             await server.played(1)
+
+
+async def test_run_is_play_for_programs_without_a_loop(server: Loopback) -> None:
+    with pytest.raises(BotRefused, match="this token is not known here"):
+        await asyncio.to_thread(run, Drawn(), Login(server.address, "not-this-one"))
+
+
+# What the server says besides.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_session_that_the_server_ends_well_is_no_error(kind: type[Bot]) -> None:
+    async def script(context: PlayContext) -> None:
+        await context.write(start_of_a_game(frame=1))
+
+    async with scripted_server(script) as port:
+        await play(kind(), login(port, 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_question_asked_again_gets_the_same_answer(kind: type[Bot]) -> None:
+    answers: list[pb.Moves] = []
+
+    async def answer(context: PlayContext) -> None:
+        while len((moves := (await context.read()).moves).game) == 0:
+            pass
+        answers.append(moves)
+
+    async def script(context: PlayContext) -> None:
+        await context.write(start_of_a_game(frame=1))
+        await answer(context)
+        taken = answers[0].cell[0]
+        theirs = (taken + 1) % 9
+        for frame, (ply, cell) in enumerate([(0, 0), (0, 0), (2, theirs), (2, theirs)], start=2):
+            await context.write(pb.PlayResponse(frame=frame, turns=pb.Turns(game=[1], ply=[ply], cell=[cell])))
+            await answer(context)
+
+    async with scripted_server(script) as port:
+        await play(kind(), login(port, 1))
+    expected = Position(conditions().variant, seed=99)
+    first = expected.draws().choice(expected.free)
+    expected.play(first)
+    expected.play((first + 1) % 9)
+    second = expected.draws().choice(expected.free)
+    assert [(moves.ply[0], moves.cell[0]) for moves in answers] == [(0, first)] * 3 + [(2, second)] * 2
+
+
+async def test_complaints_of_the_referee_are_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def script(context: PlayContext) -> None:
+        await context.write(pb.PlayResponse(statuses=[Status(message="answer to game 7, ply 0: never asked")]))
+
+    events: list[str] = []
+    async with scripted_server(script) as port:
+        await play(Drawn(), login(port, 1), events.append)
+    assert "answer to game 7, ply 0: never asked" in caplog.text
+    assert events[-1] == "the referee complains: answer to game 7, ply 0: never asked"
+
+
+async def test_a_heartbeat_is_echoed_and_a_frame_acknowledged() -> None:
+    echoed: list[tuple[int, int]] = []
+
+    async def script(context: PlayContext) -> None:
+        for frame in (1, 2):
+            await context.write(pb.PlayResponse(frame=frame, heartbeat=pb.Heartbeat(id=frame + 40)))
+            request = await context.read()
+            echoed.append((request.done_through, request.heartbeat.id))
+
+    async with scripted_server(script) as port:
+        await play(Drawn(), login(port, 1))
+    assert echoed == [(1, 41), (2, 42)]
+
+
+def start_of_a_game(frame: int) -> pb.PlayResponse:
+    """A frame that begins a game with the seed 99 and asks for its first move."""
+    starts = pb.Starts(
+        tournament="tournaments/1",
+        variant="tictactoe",
+        game=[1],
+        number=[1],
+        side=[types_pb2.SIDE_FIRST],
+        seed=[99],
+        opponent=[0],
+        opponents=["nobody"],
+        move_count=[0],
+    )
+    return pb.PlayResponse(frame=frame, starts=[starts], turns=pb.Turns(game=[1], ply=[0], cell=[0]))

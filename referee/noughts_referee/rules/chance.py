@@ -5,23 +5,31 @@ The generator is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorando
 """
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import TypeVar
 
 _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
+# Sets the streams of different plies apart: any odd constant that is no small multiple of the gamma will do.
+_PLY_STEP = 0xD1342543DE82EF95
 
 Item = TypeVar("Item")
 
 
 def game_seed(tournament_seed: int, number: int) -> int:
-    """The seed of a tournament's game: BLAKE2b-64 of the text `SEED/NUMBER`, little endian."""
-    return int.from_bytes(blake2b(b"%d/%d" % (tournament_seed, number), digest_size=8).digest(), "little")
+    """The seed of a tournament's game: output `number` of the generator that begins at the tournament's seed."""
+    return _mix(tournament_seed + number * _GAMMA)
 
 
 def side_seed(game: int, side: int) -> int:
-    """The seed of one side (0 first, 1 second) of a game: the first 64 bits drawn at (game's seed, side)."""
-    return Draws(game, side).bits()
+    """The seed of one side (0 first, 1 second): output `side + 1` of the generator that begins at the game's seed."""
+    return _mix(game + (side + 1) * _GAMMA)
+
+
+def _mix(z: int) -> int:
+    z &= _MASK
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
+    return z ^ (z >> 31)
 
 
 class Draws:
@@ -30,10 +38,7 @@ class Draws:
     __slots__ = ("_state",)
 
     def __init__(self, seed: int, ply: int) -> None:
-        # The ply is mixed before it is added: neighbouring plies must not share a stream with an offset.
-        z = (ply + 1) * 0xD1342543DE82EF95 & _MASK
-        z = (z ^ (z >> 32)) * 0xDABA0B6EB09322E3 & _MASK
-        self._state = (seed + (z ^ (z >> 29))) & _MASK
+        self._state = seed + ply * _PLY_STEP
 
     def bits(self) -> int:
         """The next 64 uniform bits."""
@@ -41,6 +46,8 @@ class Draws:
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
         return z ^ (z >> 31)
+
+    # `below` and `choice` say `bits` again: a call costs as much as the arithmetic, and bots draw for every move.
 
     def below(self, count: int) -> int:
         """A uniform integer in 0..count-1 (the bias of the multiplication is below count / 2**64)."""
@@ -51,7 +58,10 @@ class Draws:
 
     def choice(self, items: Sequence[Item]) -> Item:
         """One of the items, each with the same chance."""
-        return items[self.below(len(items))]
+        self._state = z = (self._state + _GAMMA) & _MASK
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
+        return items[(z ^ (z >> 31)) * len(items) >> 64]
 
     def weighted(self, items: Sequence[Item], weights: Sequence[int]) -> Item:
         """One of the items, each with a chance proportional to its weight (a non-negative integer)."""

@@ -59,14 +59,16 @@ def run(
             f"token: got none, expected one in {options.TOKEN_VARIABLE}, --token-file or --token",
             "The server's operator makes it: noughts token create --owner NAME",
         )
-    from noughts_bots.host import SpecBot
     from noughts_bots.session import Login, play
+    from noughts_bots.specs import make_bot
     from noughts_server.cli.local_run import run_loop
     from noughts_server.cli.logs import configure_logs
 
     configure_logs(options.LogLevel.WARNING)
     login = Login(address, secret, name=name or unique_labels((parsed,))[0], version=version)
-    run_loop(play(SpecBot(parsed, max_games=max_games), login, _printing(output_format)))
+    bot = make_bot(parsed)
+    bot.max_games = max_games
+    run_loop(play(bot, login, _printing(output_format)))
 
 
 def _check_options(spec: "BotSpec") -> None:

@@ -56,6 +56,7 @@ def register_local(app: typer.Typer, tournament: typer.Typer) -> None:
         "run",
         "noughts tournament run random three-stage minimax --games 10 --seed 1",
         "noughts tournament run random nextstep:depth=3 --variant mnk:5,5,4 -o games.jsonl",
+        panel=panel,
     )(run)
 
 

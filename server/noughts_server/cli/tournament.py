@@ -272,9 +272,9 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     console.print(
-        f"{_state(shown)}; {shown.variant}, time {_time(shown)}, {output.count(shown.games_per_pair, 'game')} a pair,"
-        f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed};"
-        f" {shown.games_done:,} of {shown.games_total:,} games played"
+        f"{_state(shown)}, {shown.games_done:,} of {shown.games_total:,} games played\n"
+        f"{shown.variant}, time {_time(shown)}, {output.count(shown.games_per_pair, 'game')} a pair,"
+        f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
     )
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
