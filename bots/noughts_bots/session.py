@@ -117,6 +117,7 @@ class _Session:
         self.welcomed = False
         self._thinker = thinker
         self._bot = bot
+        self._ask = bot.choose
         self._login = login
         self._on_event = on_event
         self._positions: dict[int, Position] = {}
@@ -367,7 +368,7 @@ class _Session:
     def _choose(self, position: Position) -> int | None:
         """The bot's move, which joins the position's moves; None if the bot failed, which resigns the game."""
         try:
-            cell = operator.index(self._bot.choose(position))  # type: ignore[arg-type]  # it does not await
+            cell = operator.index(self._ask(position))  # type: ignore[arg-type]  # it does not await
         except Exception:
             logger.exception("the bot failed on %s and resigns", position)
             return None

@@ -65,6 +65,7 @@ class Game:
         "ply",
         "result",
         "seed",
+        "shortest_win",
         "slot",
         "termination",
         "time",
@@ -82,6 +83,7 @@ class Game:
         self.players = (first, second)
         self.cells = conditions.variant.cells
         self.lines_through = conditions.variant.lines_through
+        self.shortest_win = conditions.variant.shortest_win
         self.mover = first
         self.waiting = second
         self.own = 0
@@ -184,7 +186,7 @@ class Arbiter:
             game.times_us.append(took)
             own |= 1 << cell
             game.ply = ply = ply + 1
-            for line in game.lines_through[cell]:
+            for line in game.lines_through[cell] if ply >= game.shortest_win else ():
                 if own & line == line:
                     self._end(game, result_for(~ply & 1), Termination.LINE)
                     break

@@ -18,19 +18,10 @@ def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
 
 
 def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Starts:
-    numbers, sides, seeds, opponents, counts = [], [], [], [], []
-    moves: list[int] = []
+    sides = [1 if game.players[0] is player else 2 for game in games]
     known: dict[int, int] = {}
-    for game in games:
-        ordinal, first, second = game.slot
-        side = 0 if game.players[0] is player else 1
-        numbers.append(ordinal)
-        sides.append(side + 1)
-        seeds.append(side_seed(game.seed, side))
-        opponents.append(known.setdefault(first if side else second, len(known)))
-        counts.append(game.ply)
-        if game.ply:
-            moves += game.moves
+    # A slot is (ordinal, first entry, second entry): the opponent of side 1 stands at index 2, and the other way round.
+    opponents = [known.setdefault(game.slot[3 - side], len(known)) for game, side in zip(games, sides, strict=True)]
     return pb.Starts(
         tournament=conditions.name,
         variant=conditions.variant.name,
@@ -40,13 +31,13 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
             increment_us=conditions.time.increment_us,
         ),
         game=[game.handle for game in games],
-        number=numbers,
+        number=[game.slot[0] for game in games],
         side=sides,  # type: ignore[arg-type]  # the enum's values, 1 and 2
-        seed=seeds,
+        seed=[side_seed(game.seed, side - 1) for game, side in zip(games, sides, strict=True)],
         opponent=opponents,
         opponents=[conditions.labels[entry] for entry in known],
-        move_count=counts,
-        moves=moves,
+        move_count=[game.ply for game in games],
+        moves=[cell for game in games if game.ply for cell in game.moves],
     )
 
 

@@ -7,6 +7,7 @@ waits, and time comes from the wires.
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
+from itertools import count, repeat
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
@@ -46,9 +47,9 @@ class _Room:
         self.timed: list[_Waiting] = []
         self.untimed: list[_Waiting] = []
 
-    def line(self, conditions: Conditions) -> list[_Waiting]:
-        """Where slots under these conditions wait."""
-        return self.timed if conditions.time.timed else self.untimed
+    def line(self, timed: bool) -> list[_Waiting]:
+        """Where slots wait."""
+        return self.timed if timed else self.untimed
 
 
 class Seated(Player):
@@ -61,6 +62,25 @@ class Seated(Player):
         self.room = _Room()
         self.wire: Wire | None = None
 
+    def seats(self, timed: bool) -> int:
+        """How many games it takes at once now."""
+        wire = self.wire
+        if wire is None:
+            return 0
+        return wire.capacity_timed if timed else wire.capacity_untimed
+
+
+class _Tournament(_Room):
+    """The seats of one tournament, and who sits down there."""
+
+    __slots__ = ("concurrency", "entries", "is_timed")
+
+    def __init__(self, conditions: Conditions, entries: list[Seated]) -> None:
+        super().__init__()
+        self.concurrency = conditions.concurrency
+        self.is_timed = conditions.time.timed
+        self.entries = entries
+
 
 class Referee:
     """Plays units. `report` gets the games that were finished, in batches."""
@@ -71,7 +91,7 @@ class Referee:
         """Answers taken since the start."""
         self._report = report
         self._players: dict[int, Seated] = {}
-        self._tournaments: dict[int, _Room] = {}
+        self._tournaments: dict[int, _Tournament] = {}
         self._queue: list[_Waiting] = []
         """Slots to be tried; a heap in order of arrival."""
         self._queued: dict[int, int] = {}
@@ -88,12 +108,18 @@ class Referee:
 
     def add(self, unit: Unit) -> None:
         """Queues the unit's slots behind those already there."""
-        tournament = unit.conditions.tournament
-        self._tournaments.setdefault(tournament, _Room())
-        self._queued[tournament] = self._queued.get(tournament, 0) + len(unit.slots)
-        for slot in unit.slots:
-            self._arrivals += 1
-            heappush(self._queue, (self._arrivals, slot, unit))
+        key = unit.conditions.tournament
+        tournament = self._tournaments.get(key)
+        if tournament is None:
+            entries = [self.player(version) for version in unit.conditions.players]
+            tournament = self._tournaments[key] = _Tournament(unit.conditions, entries)
+        self._queued[key] = self._queued.get(key, 0) + len(unit.slots)
+        arrivals = count(self._arrivals + 1)
+        self._arrivals += len(unit.slots)
+        full = tournament.taken >= tournament.concurrency
+        # What is larger than all the rest may be appended to a heap, in ascending order.
+        line = tournament.line(tournament.is_timed) if full else self._queue
+        line.extend(zip(arrivals, unit.slots, repeat(unit)))
         self._settle()
 
     def queued(self, tournament: int) -> int:
@@ -199,14 +225,14 @@ class Referee:
                     player.wire.wake()
 
     def _leave(self, game: Game) -> None:
-        tournament = self._tournaments[game.unit.conditions.tournament]
         first, second = cast("tuple[Seated, Seated]", game.players)
-        for room in (tournament, first.room, second.room):
+        queue = self._queue
+        for room in (self._tournaments[game.unit.conditions.tournament], first.room, second.room):
             room.taken -= 1
             if room.untimed:
-                heappush(self._queue, heappop(room.untimed))
+                heappush(queue, heappop(room.untimed))
             if room.timed:
-                heappush(self._queue, heappop(room.timed))
+                heappush(queue, heappop(room.timed))
 
     def _reconsider(self, room: _Room) -> None:
         for line in (room.timed, room.untimed):
@@ -224,43 +250,37 @@ class Referee:
         while queue and self._starting:
             waiting = heappop(queue)
             _, slot, unit = waiting
-            conditions = unit.conditions
-            first = self.player(conditions.players[slot.first])
-            second = self.player(conditions.players[slot.second])
-            tournament = self._tournaments[conditions.tournament]
-            if tournament.taken >= conditions.concurrency:
-                heappush(tournament.line(conditions), waiting)
-                self._pass_on(first.room, _capacity(first, conditions), conditions)
-                self._pass_on(second.room, _capacity(second, conditions), conditions)
-            elif first.room.taken >= _capacity(first, conditions):
-                heappush(first.room.line(conditions), waiting)
-                self._pass_on(tournament, conditions.concurrency, conditions)
-                self._pass_on(second.room, _capacity(second, conditions), conditions)
-            elif second.room.taken >= _capacity(second, conditions):
-                heappush(second.room.line(conditions), waiting)
-                self._pass_on(tournament, conditions.concurrency, conditions)
-                self._pass_on(first.room, _capacity(first, conditions), conditions)
+            key = unit.conditions.tournament
+            tournament = self._tournaments[key]
+            timed = tournament.is_timed
+            _, place, opposite = slot
+            first, second = tournament.entries[place], tournament.entries[opposite]
+            if tournament.taken >= tournament.concurrency:
+                heappush(tournament.line(timed), waiting)
+                self._pass_on(first.room, first.seats(timed), timed)
+                self._pass_on(second.room, second.seats(timed), timed)
+            elif first.room.taken >= first.seats(timed):
+                heappush(first.room.line(timed), waiting)
+                self._pass_on(tournament, tournament.concurrency, timed)
+                self._pass_on(second.room, second.seats(timed), timed)
+            elif second.room.taken >= second.seats(timed):
+                heappush(second.room.line(timed), waiting)
+                self._pass_on(tournament, tournament.concurrency, timed)
+                self._pass_on(first.room, first.seats(timed), timed)
             else:
                 tournament.taken += 1
                 first.room.taken += 1
                 second.room.taken += 1
-                self._queued[conditions.tournament] -= 1
+                self._queued[key] -= 1
                 self.arbiter.start(unit, slot, first, second)
                 began = True
         return began
 
-    def _pass_on(self, room: _Room, seats: int, conditions: Conditions) -> None:
-        """A slot under these conditions makes no use of a seat here: the next in line may."""
-        line = room.line(conditions)
+    def _pass_on(self, room: _Room, seats: int, timed: bool) -> None:
+        """A slot makes no use of a seat here: the next in line may."""
+        line = room.line(timed)
         if line and room.taken < seats:
             heappush(self._queue, heappop(line))
-
-
-def _capacity(player: Seated, conditions: Conditions) -> int:
-    wire = player.wire
-    if wire is None:
-        return 0
-    return wire.capacity_timed if conditions.time.timed else wire.capacity_untimed
 
 
 def _finished(game: Game) -> FinishedGame:

@@ -208,7 +208,7 @@ def test_a_seat_that_is_freed_for_someone_who_is_away_goes_to_the_next(hall: Hal
 
 
 def test_a_seat_that_a_full_tournament_cannot_use_goes_to_another_tournament(hall: Hall) -> None:
-    full = conditions(tournament=1, players=(1, 2, 3), concurrency=1)
+    full = conditions(tournament=1, players=(1, 2, 3, 4, 5), concurrency=1)
     other = conditions(tournament=2, players=(1, 2, 3))
     for key in (1, 2, 3):
         hall.join(key, untimed=1)
@@ -217,7 +217,7 @@ def test_a_seat_that_a_full_tournament_cannot_use_goes_to_another_tournament(hal
     hall.referee.add(unit(other, [Slot(2, 0, 1)]))  # waits for player 1, too
     hall.join(4)
     hall.join(5)
-    hall.referee.add(unit(conditions(tournament=1, players=(4, 5), concurrency=1), [Slot(2, 0, 1)]))
+    hall.referee.add(unit(full, [Slot(2, 3, 4)]))
     hall.resign(hall.running(1))
     assert [(game.unit.conditions.tournament, game.slot.ordinal) for game in hall.running(1)] == [(2, 2)]
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -12,6 +16,7 @@ from typing import Any
 
 import pytest
 
+PROGRAM = (sys.executable, "-c", "from noughts_server.cli import main; main()")
 SCORE = {"wins", "draws", "losses"}
 TERMINATIONS = {
     "line",
@@ -256,3 +261,19 @@ def test_nothing_but_json_on_stdout_and_no_bar_without_a_terminal(start: Any) ->
         out, err = process.communicate(timeout=60)
     assert json.loads(out)["games"] == 50
     assert err == ""
+
+
+def test_progress_is_drawn_on_a_terminal_and_gone_from_stdout() -> None:
+    terminal, stderr = pty.openpty()
+    command = [*PROGRAM, "match", "random", "random", "--games", "300", "--format", "json"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, env=environment) as process:
+        os.close(stderr)
+        drawn = b""
+        with suppress(OSError):  # Linux: the other end is closed
+            while piece := os.read(terminal, 4096):
+                drawn += piece
+        out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    assert json.loads(out)["games"] == 300
+    assert b"300/300" in drawn

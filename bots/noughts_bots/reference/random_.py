@@ -2,7 +2,7 @@
 
 from noughts_bots.reference.considering import Considered
 from noughts_bots.reference.remembering import RememberingBot
-from noughts_referee.rules import Position
+from noughts_referee.rules import Draws, Position
 
 
 class Random(RememberingBot):
@@ -15,7 +15,8 @@ class Random(RememberingBot):
 
     def choose(self, position: Position) -> int:
         # The same draw as from `consider`, without making an object for each of its many positions.
-        return position.draws().choice(position.free)
+        occupied = position.own | position.opponent
+        return Draws(position.seed, occupied.bit_count()).choice(position.variant.free_cells(occupied))
 
     def consider(self, position: Position) -> Considered:
         return Considered(position.free)

@@ -37,11 +37,15 @@ class Variant:
     """Number of cells; they are numbered row by row from 0."""
     lines_through: tuple[tuple[int, ...], ...] = field(init=False, repr=False)
     """For each cell the lines that hold it: the only ones a stone placed there can complete."""
+    shortest_win: int = field(init=False)
+    """The least number of moves after which a line can be complete; beyond the board if there are no lines."""
 
     def __post_init__(self) -> None:
         cells = self.columns * self.rows
         through = tuple(tuple(line for line in self.lines if line >> cell & 1) for cell in range(cells))
+        shortest_line = min((line.bit_count() for line in self.lines), default=cells + 1)
         object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "shortest_win", 2 * shortest_line - 1)
         object.__setattr__(self, "lines_through", through)
 
     @cached_property

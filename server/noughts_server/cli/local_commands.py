@@ -12,6 +12,10 @@ from noughts_server.cli.problems import UsageProblem
 from noughts_server.cli.standings import standings_document, standings_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from noughts_bots.specs import BotSpec
+    from noughts_referee.rules import Variant
     from noughts_server.local import LocalOutcome, LocalPlan
 
 _DEMO_SPECS = (
@@ -201,7 +205,7 @@ def _plan(
     )
 
 
-def _check_playable(specs: "tuple[Any, ...]", variant: Any) -> None:
+def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
     """Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them."""
     from noughts_bots.specs import make_bot
 
@@ -212,7 +216,7 @@ def _check_playable(specs: "tuple[Any, ...]", variant: Any) -> None:
 def _run_tournament(
     plan: "LocalPlan",
     output_format: Format,
-    games_file: Any = None,
+    games_file: "Path | None" = None,
     *,
     times: bool = False,
     hint: str = "",

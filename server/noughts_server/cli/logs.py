@@ -34,6 +34,8 @@ def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=threshold, force=True)
+    # It tells at each start what it has loaded.
+    logging.getLogger("alembic").setLevel(threshold if level is LogLevel.DEBUG else logging.WARNING)
 
 
 def _stderr() -> TextIO:

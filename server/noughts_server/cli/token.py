@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from noughts_server.store.tokens import Token
 
 token = group("Tokens: who may run bots and organise tournaments. For the operator, on the server's machine.")
-
-Returned = TypeVar("Returned")
 
 
 @command(
