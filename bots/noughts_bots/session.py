@@ -208,8 +208,10 @@ class _Session:
     async def _flush_thoughts(self, call: PlayCall, work: "_Work") -> None:
         while True:
             # While the bot thinks about the next move, the answers it already has leave in small batches.
+            # (Not `wait_for`: before Python 3.12 it loses a cancellation that comes together with the wakeup.)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(work.wakeup.wait(), _FLUSH_SECONDS if work.open else None)
+                async with asyncio.timeout(_FLUSH_SECONDS if work.open else None):
+                    await work.wakeup.wait()
             due = work.wakeup.is_set() or self._answers
             work.wakeup.clear()
             if work.failure is not None:

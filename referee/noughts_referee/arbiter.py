@@ -12,6 +12,9 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.records import Slot, Unit
 from noughts_referee.rules import Position, Result, Termination, game_seed, result_against, result_for
 
+MOST_COMPLAINTS = 100
+"""With so many complaints a stream is closed: more need not be worded, however many rows a frame has."""
+
 
 class Outbox:
     """What one player is to be told next, as columns (see the messages Starts, Turns and Ends of the protocol)."""
@@ -157,8 +160,8 @@ class Arbiter:
     ) -> list[Complaint]:
         """The player answers: columns of equal length; `times_us` is the thinking time of each answer.
 
-        `resigned` holds the indices of rows that resign. Returns what is wrong with answers that name no question;
-        late answers are dropped and counted.
+        `resigned` holds the indices of rows that resign. Returns what is wrong with answers that name no question
+        (at most MOST_COMPLAINTS); late answers are dropped and counted.
         """
         complaints: list[Complaint] = []
         if resigned:
@@ -286,11 +289,14 @@ class Arbiter:
 
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
         if game is None and not 0 < handle <= self._last_handle:
-            complaints.append(Complaint(handle, ply, f"a game that was started (the last is {self._last_handle})"))
+            expected = f"a game that was started (the last is {self._last_handle})"
         elif game is not None and ply >= game.ply:
-            complaints.append(Complaint(handle, ply, f"a ply that was asked (the game is at {game.ply})"))
+            expected = f"a ply that was asked (the game is at {game.ply})"
         else:
             self.late_answers += 1
+            return
+        if len(complaints) < MOST_COMPLAINTS:
+            complaints.append(Complaint(handle, ply, expected))
 
     def _end(self, game: Game, result: Result, termination: Termination) -> None:
         game.result = result

@@ -16,7 +16,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.arbiter import Complaint, Game
+from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Game
 from noughts_referee.columns import ends_columns, starts_columns, turns_columns
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
@@ -28,7 +28,6 @@ UNTIMED_GAMES = 1_024
 MOST_GAMES = 65_536
 """Games at once: the defaults of a bot that does not say, and the most that anyone gets."""
 
-_MOST_COMPLAINTS = 100
 _HEARTBEATS_MISSED = 3
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
@@ -236,7 +235,7 @@ class RemoteWire:
     def _complain(self, stream: _Stream, complaints: list[Complaint]) -> None:
         self._counts.complaints += len(complaints)
         stream.complaints += len(complaints)
-        if stream.complaints >= _MOST_COMPLAINTS:
+        if stream.complaints >= MOST_COMPLAINTS:
             raise StreamClosed(
                 grpc.StatusCode.INVALID_ARGUMENT,
                 "TOO_MANY_COMPLAINTS",

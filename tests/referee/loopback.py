@@ -141,7 +141,8 @@ class RawBot:
 
     async def frame(self) -> pb.PlayResponse:
         """The next frame. Raises AioRpcError or EOFError if the stream has ended instead."""
-        arrived = await asyncio.wait_for(self._arrived.get(), PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            arrived = await self._arrived.get()
         if arrived is None:
             raise EOFError("the server has ended the stream")
         if isinstance(arrived, grpc.aio.AioRpcError):

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from noughts_referee.arbiter import MOST_COMPLAINTS
 from noughts_referee.records import Slot
 from noughts_referee.rules import Termination
 
@@ -366,6 +367,13 @@ def test_bad_rows_spoil_no_good_ones(table: Table) -> None:
     complaints = table.arbiter.answered(table.player(1), rows, [0, 7, 0, 0], [1, 2, 3, 4], [0] * 4)
     assert [(complaint.game, complaint.ply) for complaint in complaints] == [(99, 0), (games[0].handle, 7)]
     assert [game.moves for game in games] == [[3], [4]]
+
+
+def test_a_frame_of_nonsense_gets_no_more_complaints_than_close_a_stream(table: Table) -> None:
+    table.start()
+    rows = 5_000
+    complaints = table.arbiter.answered(table.player(1), [77] * rows, [0] * rows, [0] * rows, [0] * rows)
+    assert len(complaints) == MOST_COMPLAINTS == 100
 
 
 # Endings from outside.

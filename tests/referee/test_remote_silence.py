@@ -15,7 +15,7 @@ from .games import conditions, unit
 from .loopback import Loopback, RawBot, ScriptedContext, loopback, raw_bot, serve_scripted, until
 
 LIMIT = 0.1
-HEARTBEAT = 0.05
+HEARTBEAT = 0.1
 
 
 def times(game: FinishedGame) -> list[float]:
@@ -164,10 +164,9 @@ async def lively() -> AsyncIterator[Loopback]:
 
 
 async def test_an_idle_bot_that_does_not_echo_heartbeats_is_closed(lively: Loopback) -> None:
+    began = asyncio.get_running_loop().time()
     async with raw_bot(lively, 1) as bot:
-        began = asyncio.get_running_loop().time()
-        beats = [(await bot.frame()).heartbeat.id for _ in range(2)]
-        assert beats == [1, 2]
+        assert (await bot.frame()).heartbeat.id == 1
         assert await bot.refusal() == (grpc.StatusCode.DEADLINE_EXCEEDED, "HEARTBEAT_MISSED")
         assert asyncio.get_running_loop().time() - began > 3 * HEARTBEAT
     assert not lively.wire(1).online
@@ -175,20 +174,20 @@ async def test_an_idle_bot_that_does_not_echo_heartbeats_is_closed(lively: Loopb
 
 async def test_an_idle_bot_that_echoes_heartbeats_stays(lively: Loopback) -> None:
     async with raw_bot(lively, 1) as bot:
-        for _ in range(8):
+        for number in range(1, 6):
             frame = await bot.frame()
-            assert (frame.frame, frame.heartbeat.id > 0) == (0, True)
-            await bot.send(heartbeat=frame.heartbeat.id)
+            assert (frame.frame, frame.heartbeat.id) == (0, number)
+            await bot.send(heartbeat=number)
         assert lively.wire(1).online
 
 
-async def test_a_bot_that_talks_anyway_gets_no_heartbeats(lively: Loopback) -> None:
+async def test_a_bot_that_talks_anyway_gets_no_heartbeats() -> None:
     context = ScriptedContext()
-    async with asyncio.TaskGroup() as tasks:
-        session = tasks.create_task(serve_scripted(lively.wire(1), context))
-        for _ in range(40):
+    async with loopback(heartbeat=0.3) as server, asyncio.TaskGroup() as tasks:
+        session = tasks.create_task(serve_scripted(server.wire(1), context))
+        for _ in range(35):
             context.send(pb.PlayRequest())
-            await asyncio.sleep(HEARTBEAT / 10)
+            await asyncio.sleep(0.02)
         context.leave()
     assert session.result() is None
     assert [frame.HasField("heartbeat") for frame in context.written] == [False]
@@ -198,7 +197,7 @@ async def test_a_bot_that_thinks_is_not_closed_however_silent_it_is(lively: Loop
     async with raw_bot(lively, 1) as first, raw_bot(lively, 2) as second, alive(second):
         lively.referee.add(unit(conditions(), 1))
         await first.asked()
-        await asyncio.sleep(8 * HEARTBEAT)
+        await asyncio.sleep(6 * HEARTBEAT)
         assert lively.wire(1).online
         await first.send((1, 0, 0), resigned=[0])
         await lively.played(1)
@@ -241,7 +240,7 @@ async def test_a_bot_that_thinks_before_it_acknowledges_is_not_closed(lively: Lo
     async with raw_bot(lively, 1) as first, raw_bot(lively, 2) as second, alive(second):
         lively.referee.add(unit(conditions(), 1))
         frame = await first.numbered()
-        for _ in range(8):
+        for _ in range(5):
             beat = await first.frame()
             await first.send(heartbeat=beat.heartbeat.id)
         assert lively.wire(1).online
