@@ -8,7 +8,6 @@ time of one ping-pong: a ratio that says more than a figure of this machine.
 """
 
 import argparse
-import asyncio
 import json
 import os
 import resource
@@ -19,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from noughts_bots.loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import parse_variant
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--one", type=int, help="measure the server once at this flight, print JSON")
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(asyncio.run(_measure(options.one, options.seconds, options.variant, options.specs))))
+        print(json.dumps(run_loop(_measure(options.one, options.seconds, options.variant, options.specs))))
         return
     flights = [int(flight) for flight in options.flights.split(",")]
     print(f"{'in flight':>9} {'plies/s':>10} {'ping-pongs/s':>12} {'plies per':>10} {'time per ply':>13} "

@@ -1,10 +1,10 @@
 """The two calls by which an author plays a bot."""
 
-import asyncio
 import logging
 import os
 
 from noughts_bots.bot import Bot
+from noughts_bots.loop import run_loop
 from noughts_bots.session import Login, play
 
 _DEFAULT_SERVER = "127.0.0.1:7450"
@@ -27,7 +27,7 @@ def run(
     class's name in lower case. A lost connection is tried again. Raises BotRefused when the server does not want the
     bot, with the reason.
     """
-    asyncio.run(run_async(bot, server=server, token=token, name=name, version=version, tls=tls))
+    run_loop(run_async(bot, server=server, token=token, name=name, version=version, tls=tls))
 
 
 async def run_async(

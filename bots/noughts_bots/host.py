@@ -3,13 +3,13 @@
 This is what `noughts match` and its like start for each of their specs.
 """
 
-import asyncio
 import ctypes
 import gc
 import os
 import signal
 import sys
 
+from noughts_bots.loop import run_loop
 from noughts_bots.session import BotRefused, Login, play
 from noughts_bots.specs import make_bot, parse_spec
 
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
     login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
     tune_collector()
     try:
-        asyncio.run(play(bot, login))
+        run_loop(play(bot, login))
     except BotRefused as error:
         print(error, file=sys.stderr)  # noqa: T201  # whoever started this process reads it
         return 1

@@ -71,13 +71,11 @@ def _nothing(event: str) -> None:
     """The default listener."""
 
 
-def run(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothing) -> None:
-    """Plays until the server ends the session or the program is interrupted. Raises BotRefused."""
-    asyncio.run(play(bot, login, on_event))
-
-
 async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothing) -> None:
-    """As `run`, inside a running event loop. `on_event` gets a line for people when something changes."""
+    """Plays until the server ends the session. Raises BotRefused.
+
+    `on_event` gets a line for people when something changes.
+    """
     wait = _FIRST_WAIT
     with _Thinker() as thinker:
         while True:

@@ -16,7 +16,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Game
+from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Game, Outbox
 from noughts_referee.columns import ends_columns, starts_columns, turns_columns
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
@@ -29,6 +29,7 @@ MOST_GAMES = 65_536
 """Games at once: the defaults of a bot that does not say, and the most that anyone gets."""
 
 _HEARTBEATS_MISSED = 3
+_SECOND_FRAME_QUESTIONS = 64
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
 
@@ -68,6 +69,8 @@ class _Stream:
     context: PlayContext
     last_read: float
     frame: int = 0
+    questions: int = 0
+    """In the last numbered frame."""
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     statuses: list[Status] = field(default_factory=list)
@@ -262,7 +265,7 @@ class RemoteWire:
 
     def _compose(self, stream: _Stream) -> pb.PlayResponse | None:
         outbox = self.player.outbox
-        numbered = stream.frame == stream.done_through and (outbox.turn_game or (self._lingered and outbox))
+        numbered = self._may_send(stream, outbox)
         if not numbered and not stream.statuses and not stream.heartbeat_due:
             return None
         frame = pb.PlayResponse()
@@ -275,9 +278,24 @@ class RemoteWire:
             frame.heartbeat.id = stream.heartbeat
         if numbered:
             stream.frame += 1
+            stream.questions = len(outbox.turn_game)
             frame.frame = stream.frame
             self._fill(frame)
         return frame
+
+    def _may_send(self, stream: _Stream, outbox: Outbox) -> bool:
+        """Whether a numbered frame may go out now.
+
+        One may be outstanding; a second one when it is large, so that the bot finds the next questions as soon as it
+        has answered the last. Small frames are not worth it: they would grow if they waited. Nor are timed games,
+        whose clocks would run while the bot is busy with the first frame.
+        """
+        outstanding = stream.frame - stream.done_through
+        questions = len(outbox.turn_game)
+        if not outstanding:
+            return questions > 0 or (self._lingered and bool(outbox))
+        enough = max(_SECOND_FRAME_QUESTIONS, stream.questions // 2)
+        return outstanding == 1 and questions >= enough and not outbox.turns_timed
 
     def _fill(self, frame: pb.PlayResponse) -> None:
         """Moves the outbox into the frame, which is written next: the questions' clocks begin."""

@@ -13,7 +13,7 @@ from noughts_referee.rules import Draws, game_seed, side_seed
 from .settings import examples
 
 FIRST_BITS = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
-FIRST_SEED = 0x778B1AA9C29BC868
+FIRST_SEED = 0xBEEB8DA1658EEC67
 
 seeds = st.integers(0, 2**64 - 1)
 

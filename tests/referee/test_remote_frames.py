@@ -139,6 +139,43 @@ async def test_only_one_numbered_frame_is_outstanding(server: Loopback, first: R
     assert {question.game for question in known + turns(rest)} == {question.game for question in questions}
 
 
+async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
+    questions = await second.asked()
+    sent = 100
+    await second.send(*((question.game, 0, 4) for question in questions[:sent]))
+    frame = await first.numbered()
+    while not turns(frame):  # the starts may have gone ahead
+        await first.send(done=frame.frame)
+        frame = await first.numbered()
+    assert len(turns(frame)) == sent
+    await second.send(*((question.game, 0, 4) for question in questions[sent : sent + 63]))
+    assert await first.quiet(0.1), "63 questions are no large frame"
+    await second.send((questions[sent + 63].game, 0, 4))
+    ahead = await first.numbered()
+    assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 64)
+    await second.send(*((question.game, 0, 4) for question in questions[sent + 64 :]))
+    assert await first.quiet(0.1), "a third frame waits, however large"
+    await first.send(done=frame.frame)
+    assert len(turns(await first.numbered())) == 300 - sent - 64
+
+
+async def test_a_large_frame_of_timed_questions_does_not_go_ahead(server: Loopback) -> None:
+    timed = conditions(time="60", concurrency=400)
+    async with raw_bot(server, 1, max_games=400) as first, raw_bot(server, 2, max_games=400) as second:
+        server.referee.add(unit(timed, [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
+        questions = await second.asked()
+        await second.send(*((question.game, 0, 4) for question in questions[:100]))
+        frame = await first.numbered()
+        while not turns(frame):
+            await first.send(done=frame.frame)
+            frame = await first.numbered()
+        await second.send(*((question.game, 0, 4) for question in questions[100:]))
+        assert await first.quiet(0.1)
+        await first.send(done=frame.frame)
+        assert len(turns(await first.numbered())) == 200
+
+
 async def test_answers_alone_do_not_open_the_window(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
     frame = await first.numbered()

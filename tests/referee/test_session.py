@@ -6,13 +6,15 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import grpc
 import pytest
 from google.rpc.status_pb2 import Status
 
+from noughts_bots import run
 from noughts_bots.bot import Bot, GameEnd, GameInfo
-from noughts_bots.session import BotRefused, Login, play, run
+from noughts_bots.session import BotRefused, Login, play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.records import Conditions, FinishedGame, Slot, unpack_moves
@@ -502,7 +504,7 @@ async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFix
 
 async def test_run_is_play_for_programs_without_a_loop(server: Loopback) -> None:
     with pytest.raises(BotRefused, match="this token is not known here"):
-        await asyncio.to_thread(run, Drawn(), Login(server.address, "not-this-one"))
+        await asyncio.to_thread(partial(run, Drawn(), server=server.address, token="not-this-one"))
 
 
 # What the server says besides.

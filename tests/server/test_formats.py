@@ -32,6 +32,7 @@ BERGER_8 = [
 
 def pairings(schedule: RoundRobin) -> list[tuple[int, int]]:
     slots = [schedule.slot(ordinal) for ordinal in range(1, schedule.total + 1)]
+    assert list(schedule.slots(range(1, schedule.total + 1))) == slots
     assert [slot.ordinal for slot in slots] == list(range(1, schedule.total + 1))
     return [(slot.first, slot.second) for slot in slots]
 

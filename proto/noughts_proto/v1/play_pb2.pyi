@@ -31,7 +31,8 @@ class PlayRequest(_message.Message):
     MOVES_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
     done_through: _builtins.int
-    """The highest frame the bot has taken in hand. At most one numbered frame is outstanding beyond it; a bot that
+    """The highest frame the bot has taken in hand. At most one numbered frame is outstanding beyond it, or two when
+    the second is large and none of its games is timed; a bot that
     thinks long acknowledges at once, so that one slow turn never holds back other games.
     """
     @_builtins.property

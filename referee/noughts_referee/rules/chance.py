@@ -9,8 +9,9 @@ from typing import TypeVar
 
 _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
-# Sets the streams of different plies apart: any odd constant that is no small multiple of the gamma will do.
+# They set the streams of different plies and sides apart: odd, and no small multiples of the gamma or each other.
 _PLY_STEP = 0xD1342543DE82EF95
+_SIDE_STEP = 0xA0761D6478BD642F
 
 Item = TypeVar("Item")
 
@@ -21,8 +22,8 @@ def game_seed(tournament_seed: int, number: int) -> int:
 
 
 def side_seed(game: int, side: int) -> int:
-    """The seed of one side (0 first, 1 second): output `side + 1` of the generator that begins at the game's seed."""
-    return _mix(game + (side + 1) * _GAMMA)
+    """The seed of one side (0 first, 1 second). Unmixed: what is drawn from it is mixed."""
+    return (game + side * _SIDE_STEP) & _MASK
 
 
 def _mix(z: int) -> int:

@@ -59,9 +59,9 @@ def run(
             f"token: got none, expected one in {options.TOKEN_VARIABLE}, --token-file or --token",
             "The server's operator makes it: noughts token create --owner NAME",
         )
+    from noughts_bots.loop import run_loop
     from noughts_bots.session import Login, play
     from noughts_bots.specs import make_bot
-    from noughts_server.cli.local_run import run_loop
     from noughts_server.cli.logs import configure_logs
 
     configure_logs(options.LogLevel.WARNING)

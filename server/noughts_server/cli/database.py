@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from noughts_server.cli.local_run import run_loop
+from noughts_bots.loop import run_loop
 from noughts_server.cli.options import read_database
 from noughts_server.store.database import Store, default_database_url
 

@@ -2,10 +2,10 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,18 +15,6 @@ from noughts_server.cli.problems import INTERRUPTED
 
 if TYPE_CHECKING:
     from noughts_server.local import LocalOutcome, LocalPlan, LocalStop
-
-Returned = TypeVar("Returned")
-
-
-def run_loop(main: "Coroutine[Any, Any, Returned]") -> Returned:
-    """Runs the coroutine on the quickest event loop there is here."""
-    try:
-        from uvloop import new_event_loop
-    except ImportError:
-        return asyncio.run(main)
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(main)
 
 
 @contextmanager
@@ -50,6 +38,7 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterat
 
 def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) -> "LocalOutcome":
     """Plays the plan, with progress on a terminal. Writes the games to `output`."""
+    from noughts_bots.loop import run_loop
     from noughts_server.cli.games_file import GamesFile
     from noughts_server.cli.logs import configure_logs
 

@@ -46,7 +46,7 @@ def serve(
     """
     _check_reach(listen, allow_plaintext)
     margin_us = options.read_margin(margin)
-    from noughts_server.cli.local_run import run_loop
+    from noughts_bots.loop import run_loop
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.serving import serve_until_stopped
     from noughts_server.server import ServerSettings

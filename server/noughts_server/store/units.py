@@ -59,4 +59,4 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
         )
     )
     schedule = schedule_of(connection, tournament)
-    return Claim(attempt, tuple(schedule.slot(ordinal) for ordinal in ordinals if ordinal not in stored))
+    return Claim(attempt, tuple(schedule.slots(ordinal for ordinal in ordinals if ordinal not in stored)))
