@@ -120,8 +120,11 @@ class RemoteWire:
         stream = self._stream
         if stream is None:
             return
-        if self.player.outbox.turn_game:
-            stream.wakeup.set()
+        outbox = self.player.outbox
+        if outbox.turn_game:
+            # With the window shut, the acknowledgement that opens it wakes the writer.
+            if self._may_send(stream, outbox):
+                stream.wakeup.set()
         elif self._lingering is None:
             self._lingering = asyncio.get_running_loop().call_later(_LINGER_SECONDS, self._linger_over)
 
@@ -215,7 +218,8 @@ class RemoteWire:
             self._counts.frames_up += 1
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
-                stream.wakeup.set()
+                if self._may_send(stream, self.player.outbox):
+                    stream.wakeup.set()
             if request.HasField("moves"):
                 self._take(stream, request.moves, now)
 
