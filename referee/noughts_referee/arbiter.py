@@ -8,12 +8,19 @@ The columns of a frame are handled in one straight loop (`Arbiter.answered`): it
 
 from collections.abc import Iterable, Sequence
 
-from noughts_referee.clock import TimeControl
 from noughts_referee.records import Slot, Unit
-from noughts_referee.rules import Position, Result, Termination, game_seed, result_against, result_for
+from noughts_referee.rules import Position, Result, Termination, game_seed, result_against
 
 MOST_COMPLAINTS = 100
 """With so many complaints a stream is closed: more need not be worded, however many rows a frame has."""
+
+
+# Members of an enumeration are looked up slowly, and every game ends.
+_WINS = (Result.FIRST_WINS, Result.SECOND_WINS)
+_DRAW = Result.DRAW
+_LINE, _BOARD_FULL = Termination.LINE, Termination.BOARD_FULL
+
+_NO_BANK = [0, 0]
 
 
 class Outbox:
@@ -77,16 +84,20 @@ class Game:
         "waiting",
     )
 
+    result: Result
+    termination: Termination
+
     def __init__(self, handle: int, unit: Unit, slot: Slot, first: Player, second: Player) -> None:
         conditions = unit.conditions
+        variant = conditions.variant
         self.handle = handle
         self.unit = unit
         self.slot = slot
-        self.seed = game_seed(conditions.seed, slot.ordinal)
+        self.seed = game_seed(conditions.seed, slot[0])
         self.players = (first, second)
-        self.cells = conditions.variant.cells
-        self.lines_through = conditions.variant.lines_through
-        self.shortest_win = conditions.variant.shortest_win
+        self.cells = variant.cells
+        self.lines_through = variant.lines_through
+        self.shortest_win = variant.shortest_win
         self.mover = first
         self.waiting = second
         self.own = 0
@@ -95,11 +106,10 @@ class Game:
         self.ply = 0
         self.moves: list[int] = []
         self.times_us: list[int] = []
-        self.time: TimeControl | None = conditions.time if conditions.time.timed else None
-        self.left_us = [conditions.time.bank_us] * 2
+        self.time = time = conditions.limits
+        self.left_us = [time.bank_us] * 2 if time else _NO_BANK
         """What is left of each side's bank."""
-        self.result = Result.VOID
-        self.termination = Termination.VOID
+        # `result` and `termination` are set at the end.
 
     def side_of(self, player: Player) -> int:
         """0 if the player moved first, else 1."""
@@ -143,9 +153,15 @@ class Arbiter:
         self._last_handle = handle = self._last_handle + 1
         game = Game(handle, unit, slot, first, second)
         first.games[handle] = second.games[handle] = game
-        first.outbox.starts.append(game)
+        outbox = first.outbox
+        outbox.starts.append(game)
+        outbox.turn_game.append(handle)
+        outbox.turn_ply.append(0)
+        outbox.turn_cell.append(0)
+        if game.time is not None:
+            outbox.turns_timed.append(game)
         second.outbox.starts.append(game)
-        self._ask(game)
+        self.touched.add(first)
         self.touched.add(second)
         return game
 
@@ -191,11 +207,11 @@ class Arbiter:
             game.ply = ply = ply + 1
             for line in game.lines_through[cell] if ply >= game.shortest_win else ():
                 if own & line == line:
-                    self._end(game, result_for(~ply & 1), Termination.LINE)
+                    self._end(game, _WINS[~ply & 1], _LINE)
                     break
             else:
                 if ply == game.cells:
-                    self._end(game, Result.DRAW, Termination.BOARD_FULL)
+                    self._end(game, _DRAW, _BOARD_FULL)
                     continue
                 game.own = other
                 game.opponent = own
@@ -302,7 +318,10 @@ class Arbiter:
         game.result = result
         game.termination = termination
         self.ended.append(game)
-        for player in game.players:
-            del player.games[game.handle]
-            player.outbox.ends.append(game)
-            self.touched.add(player)
+        handle = game.handle
+        first, second = game.players
+        del first.games[handle], second.games[handle]
+        first.outbox.ends.append(game)
+        second.outbox.ends.append(game)
+        self.touched.add(first)
+        self.touched.add(second)

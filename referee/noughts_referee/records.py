@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from sys import byteorder
 from typing import NamedTuple
 
@@ -27,6 +27,11 @@ class Conditions:
     """The bot version of each entry, by entry number: the key under which its player logs in."""
     labels: tuple[str, ...]
     """The name of each entry, by entry number."""
+    limits: TimeControl | None = field(init=False)
+    """`time` if it limits anything."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limits", self.time if self.time.timed else None)
 
 
 class Slot(NamedTuple):
@@ -66,7 +71,7 @@ class FinishedGame(NamedTuple):
 
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:
     """Cells as one byte each on boards of at most 256 cells, else as two (little endian)."""
-    return bytes(moves) if cells <= 256 else _pack("H", moves)
+    return bytes(moves) if cells <= 256 else _packed(array("H", moves))
 
 
 def unpack_moves(packed: bytes, cells: int) -> list[int]:
@@ -77,9 +82,10 @@ def unpack_moves(packed: bytes, cells: int) -> list[int]:
 def pack_times(times_us: Sequence[int]) -> bytes:
     """Microseconds as four bytes each, little endian; what does not fit (71 minutes) is cut."""
     try:
-        return _pack("I", times_us)
+        column = array("I", times_us)
     except OverflowError:
-        return _pack("I", [min(time, 0xFFFFFFFF) for time in times_us])
+        column = array("I", [min(time, 0xFFFFFFFF) for time in times_us])
+    return _packed(column)
 
 
 def unpack_times(packed: bytes) -> list[int]:
@@ -87,8 +93,7 @@ def unpack_times(packed: bytes) -> list[int]:
     return _unpack("I", packed)
 
 
-def _pack(code: str, numbers: Sequence[int]) -> bytes:
-    column = array(code, numbers)
+def _packed(column: "array[int]") -> bytes:
     if byteorder == "big":
         column.byteswap()
     return column.tobytes()

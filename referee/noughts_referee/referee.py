@@ -8,11 +8,13 @@ waits, and time comes from the wires.
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count, repeat
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
 from noughts_referee.records import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 from noughts_referee.rules import Result, Termination
+
+_VOID = Result.VOID
 
 _Waiting = tuple[int, Slot, Unit]
 
@@ -208,9 +210,8 @@ class Referee:
         arbiter = self.arbiter
         if arbiter.ended:
             ended = arbiter.take_ended()
-            for game in ended:
-                self._leave(game)
-            finished = [_finished(game) for game in ended if game.result is not Result.VOID]
+            self._leave(ended)
+            finished = [_finished(game) for game in ended if game.result is not _VOID]
             if finished:
                 self._report(finished)
             self._begin()
@@ -224,15 +225,16 @@ class Referee:
                 if player.wire is not None:
                     player.wire.wake()
 
-    def _leave(self, game: Game) -> None:
-        first, second = cast("tuple[Seated, Seated]", game.players)
-        queue = self._queue
-        for room in (self._tournaments[game.unit.conditions.tournament], first.room, second.room):
-            room.taken -= 1
-            if room.untimed:
-                heappush(queue, heappop(room.untimed))
-            if room.timed:
-                heappush(queue, heappop(room.timed))
+    def _leave(self, ended: list[Game]) -> None:
+        queue, tournaments = self._queue, self._tournaments
+        for game in cast("list[Any]", ended):
+            first, second = game.players
+            for room in (tournaments[game.unit.conditions.tournament], first.room, second.room):
+                room.taken -= 1
+                if room.untimed:
+                    heappush(queue, heappop(room.untimed))
+                if room.timed:
+                    heappush(queue, heappop(room.timed))
 
     def _reconsider(self, room: _Room) -> None:
         for line in (room.timed, room.untimed):
