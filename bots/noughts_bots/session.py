@@ -476,10 +476,15 @@ async def _next_frame(call: PlayCall) -> pb.PlayResponse | None:
 @contextlib.contextmanager
 def _end_of_stream(call: PlayCall) -> Iterator[None]:
     """Lets pass what a stream that has ended makes of reading and writing; its status says what it was."""
+    ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
     try:
         yield
-    except* (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+    except ended:
         if not call.done():
+            raise
+    except BaseExceptionGroup as group:
+        # Not `except*`: it wraps what is raised in it in some releases of Python 3.11.
+        if group.split(ended)[1] is not None or not call.done():
             raise
 
 

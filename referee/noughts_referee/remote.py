@@ -165,11 +165,11 @@ class RemoteWire:
                 await self._read(stream)
                 for other in others:
                     other.cancel()
-        except* StreamClosed as group:
-            raise group.exceptions[0] from None
-        except* grpc.aio.BaseError as group:
-            # A frame was to be written to a bot that has just gone, or while the server stops.
-            logger.info("%s: the stream broke off: %s", welcome.version, group.exceptions[0])
+        except BaseExceptionGroup as group:
+            # Not `except*`: what is raised there comes wrapped in a group in some releases of Python 3.11.
+            unexpected = _ended_by(stream, group, welcome.version)
+            if unexpected is not None:
+                raise unexpected from group
         finally:
             self._detach(stream)
         if stream.closed is not None:
@@ -371,6 +371,22 @@ class RemoteWire:
         player = self.player
         waiting = set(player.outbox.turn_game)
         return any(game.mover is player and handle not in waiting for handle, game in player.games.items())
+
+
+def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExceptionGroup | None:
+    """Notes why the stream ended; returns what is no such reason."""
+    closed, rest = group.split(StreamClosed)
+    if closed is not None:
+        reason = closed.exceptions[0]
+        assert isinstance(reason, StreamClosed)
+        stream.close(reason)
+    if rest is None:
+        return None
+    # A frame was to be written to a bot that has just gone, or while the server stops.
+    broken, rest = rest.split(grpc.aio.BaseError)
+    if broken is not None:
+        logger.info("%s: the stream broke off: %s", bot, broken.exceptions[0])
+    return rest
 
 
 async def _until_closed(stream: _Stream) -> None:
