@@ -14,7 +14,7 @@ import noughts_proto as noughts_proto
 
 # isort: split
 from noughts_bots.api import run, run_async
-from noughts_bots.bot import Bot, GameEnd, GameInfo
+from noughts_bots.bot import Bot, GameEnd, GameInfo, TimeLimits
 from noughts_bots.session import BotRefused
 from noughts_referee.rules import Draws, Position, Result, Termination, Variant, parse_variant
 
@@ -27,6 +27,7 @@ __all__ = [
     "Position",
     "Result",
     "Termination",
+    "TimeLimits",
     "Variant",
     "parse_variant",
     "run",

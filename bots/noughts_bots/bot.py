@@ -7,6 +7,18 @@ from noughts_referee.rules import Position, Result, Termination, Variant
 
 
 @dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Thinking time of each side, in seconds; all zero where there is no limit."""
+
+    move: float = 0.0
+    """Of each single move."""
+    bank: float = 0.0
+    """On the clock at the start."""
+    increment: float = 0.0
+    """Added after each of the side's moves."""
+
+
+@dataclass(frozen=True, slots=True)
 class GameInfo:
     """A game as a bot sees it from its start on."""
 
@@ -17,6 +29,7 @@ class GameInfo:
     """The bot's side: 0 moves first, 1 second."""
     opponent: str
     """The opponent's name."""
+    time: TimeLimits = TimeLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +56,8 @@ class Bot:
     """Games it takes at once; 0 leaves it to the referee (1 in timed games, 1,024 in untimed ones)."""
 
     variants: tuple[str, ...] = ()
-    """Variants it plays, e.g. `("tictactoe", "mnk")`; empty means every variant."""
+    """Variants it plays, e.g. `("tictactoe", "mnk")`; empty means every variant. For people and for its own checks:
+    a bot that is entered in another variant's tournament is asked all the same."""
 
     def choose(self, position: Position) -> int | Awaitable[int]:
         """The cell to play, one of `position.free`. May be `async def`.

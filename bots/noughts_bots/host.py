@@ -15,6 +15,7 @@ from noughts_bots.specs import make_bot, parse_spec
 
 SERVER_VARIABLE = "NOUGHTS_SERVER"
 TICKET_VARIABLE = "NOUGHTS_TICKET"
+TOKEN_VARIABLE = "NOUGHTS_TOKEN"
 PARENT_VARIABLE = "NOUGHTS_PARENT"
 """Process ID of whoever started this process."""
 

@@ -23,7 +23,7 @@ from importlib.metadata import PackageNotFoundError, version
 import grpc
 import grpc.aio
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo
+from noughts_bots.bot import Bot, GameEnd, GameInfo, TimeLimits
 from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
@@ -34,6 +34,7 @@ logger = logging.getLogger("noughts.bot")
 _LONG_THOUGHT_SECONDS = 0.020
 _FLUSH_SECONDS = 0.010
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
+_SHORT_SESSION_SECONDS = 2.0
 # Coming back helps against these; anything else is an answer that will not change.
 _PASSING = {
     grpc.StatusCode.UNAVAILABLE,
@@ -80,6 +81,7 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
     with _Thinker() as thinker:
         while True:
             session = _Session(bot, login, on_event, thinker)
+            began = time.monotonic()
             try:
                 async with _channel(login) as channel:
                     await session.serve(channel)
@@ -87,7 +89,8 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
             except grpc.aio.AioRpcError as error:
                 if error.code() not in _PASSING or not login.reconnect:
                     raise BotRefused(error.code(), error.details() or error.code().name) from error
-                if session.welcomed:
+                # A server that ends every session at once must not be asked ten times a second.
+                if session.welcomed and time.monotonic() - began > _SHORT_SESSION_SECONDS:
                     wait = _FIRST_WAIT
                 on_event(f"connection lost ({error.details()}); trying again in {wait:.1f} s")
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
@@ -156,7 +159,6 @@ class _Session:
             bot=self._login.name,
             version=self._login.version,
             max_games=bot.max_games,
-            variants=bot.variants,
             agent=f"noughts-python/{_software()} {type(bot).__name__}",
         )
         await call.write(pb.PlayRequest(hello=hello))
@@ -287,6 +289,11 @@ class _Session:
                 # Asked again: what was answered did not arrive, and does not count.
                 position = positions[handle] = _seen_by(position.side, position.variant, moves[:ply], position.seed)
             questions.append((handle, ply, position))
+        if turns.own_clock_us:
+            clocks = zip(turns.game, turns.own_clock_us, turns.opponent_clock_us, strict=True)
+            for handle, own, opponent in clocks:
+                if handle in positions:
+                    positions[handle].own_clock_us, positions[handle].opponent_clock_us = own, opponent
         return questions
 
     def _acknowledge(self, frame: pb.PlayResponse) -> None:
@@ -300,6 +307,8 @@ class _Session:
 
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
+        limits = starts.time
+        time = TimeLimits(limits.move_us / 1e6, limits.bank_us / 1e6, limits.increment_us / 1e6)
         positions = self._positions
         moves = list(starts.moves)
         taken = 0
@@ -319,7 +328,7 @@ class _Session:
                 positions[handle] = Position(variant, side=side - 1, seed=seed)
             if self._wants_info:
                 name = f"{starts.tournament}/games/{number}"
-                self._infos[handle] = info = GameInfo(name, variant, side - 1, starts.opponents[opponent])
+                self._infos[handle] = info = GameInfo(name, variant, side - 1, starts.opponents[opponent], time)
                 if self._hears_start:
                     with _logged("start"):
                         self._bot.start(info)

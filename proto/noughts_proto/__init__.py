@@ -2,5 +2,5 @@
 
 import os
 
-# Before grpc is imported: its core otherwise writes a line to stderr for each connection that a peer closes.
-os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+# Before grpc is imported: its core otherwise writes to stderr what our own errors say anyway.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")

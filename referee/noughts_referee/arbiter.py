@@ -115,10 +115,14 @@ class Game:
         """0 if the player moved first, else 1."""
         return 0 if player is self.players[0] else 1
 
+    def clock_us(self, side: int) -> int:
+        """What a side's clock shows: what is left of its bank, or the limit of each move; only in timed games."""
+        assert self.time is not None
+        return self.time.move_us or self.left_us[side]
+
     def limit_us(self) -> int:
         """The mover's limit for this move; only in timed games."""
-        assert self.time is not None
-        return self.time.move_us or self.left_us[self.ply & 1]
+        return self.clock_us(self.ply & 1)
 
     def position(self) -> Position:
         """The position now."""

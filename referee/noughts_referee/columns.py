@@ -22,7 +22,7 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
     known: dict[int, int] = {}
     # A slot is (ordinal, first entry, second entry): the opponent of side 1 stands at index 2, and the other way round.
     opponents = [known.setdefault(game.slot[3 - side], len(known)) for game, side in zip(games, sides, strict=True)]
-    return pb.Starts(
+    starts = pb.Starts(
         tournament=conditions.name,
         variant=conditions.variant.name,
         time=types_pb2.TimeControl(
@@ -39,6 +39,10 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
         move_count=[game.ply for game in games],
         moves=[cell for game in games if game.ply for cell in game.moves],
     )
+    if conditions.limits is not None:
+        starts.own_clock_us.extend([game.clock_us(side - 1) for game, side in zip(games, sides, strict=True)])
+        starts.opponent_clock_us.extend([game.clock_us(2 - side) for game, side in zip(games, sides, strict=True)])
+    return starts
 
 
 def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
@@ -52,8 +56,7 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
         game = player.games.get(handle)
         own = opponent = 0
         if game is not None and game.time is not None:
-            own = game.time.move_us or game.left_us[ply & 1]
-            opponent = game.time.move_us or game.left_us[~ply & 1]
+            own, opponent = game.clock_us(ply & 1), game.clock_us(~ply & 1)
         turns.own_clock_us.append(own)
         turns.opponent_clock_us.append(opponent)
 

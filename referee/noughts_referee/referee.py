@@ -147,6 +147,12 @@ class Referee:
             room.timed, room.untimed = kept(room.timed), kept(room.untimed)
         self._queued.pop(tournament, None)
 
+    def forget(self, tournament: int) -> None:
+        """The tournament has no slot and no game left: nothing of it is kept."""
+        if not self.queued(tournament) and not self.in_flight(tournament):
+            self._tournaments.pop(tournament, None)
+            self._queued.pop(tournament, None)
+
     def abandon(self, tournament: int | None = None) -> None:
         """Ends running games void, of one tournament or all; their slots stay unplayed."""
         games = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
-from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
@@ -56,10 +56,16 @@ class WireCounts:
 class StreamClosed(Exception):
     """The referee ends the stream; `code` and `status` say why."""
 
-    def __init__(self, code: grpc.StatusCode, reason: str, message: str, **metadata: str) -> None:
+    def __init__(
+        self, code: grpc.StatusCode, reason: str, message: str, *, retry_seconds: float = 0.0, **metadata: str
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.status = _status(code, reason, message, metadata)
+        if retry_seconds:
+            retry = RetryInfo()
+            retry.retry_delay.FromMilliseconds(round(retry_seconds * 1000))
+            self.status.details.add().Pack(retry)
 
 
 @dataclass(slots=True, eq=False)
@@ -109,6 +115,7 @@ class RemoteWire:
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
+        self._shut = False
 
     @property
     def online(self) -> bool:
@@ -132,6 +139,16 @@ class RemoteWire:
         """Ends the bot's stream, if it has one, and says why."""
         if self._stream is not None:
             self._stream.close(closed)
+
+    def shut(self, closed: StreamClosed) -> None:
+        """The server stops: the stream ends, and neither grace nor limits run on. The wire is of no use afterwards."""
+        self._shut = True
+        self.close(closed)
+        self._limits.stop()
+        for timer in (self._grace, self._lingering):
+            if timer is not None:
+                timer.cancel()
+        self._grace = self._lingering = None
 
     def dismiss(self, termination: Termination = Termination.DISCONNECTED) -> None:
         """The bot will not come back: it loses its running games at once."""
@@ -201,7 +218,8 @@ class RemoteWire:
         if self._lingering is not None:
             self._lingering.cancel()
             self._lingering = None
-        self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
+        if not self._shut:
+            self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
         self.on_presence()
 
     # Up: the bot's answers.
@@ -427,6 +445,13 @@ class _Limits:
         if self._deadlines:
             for game in games:
                 self._deadlines.pop(game.handle, None)
+
+    def stop(self) -> None:
+        """Watches no longer."""
+        self._deadlines.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _watch(self) -> None:
         if not self._deadlines:

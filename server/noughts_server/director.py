@@ -14,6 +14,7 @@ import structlog
 from noughts_referee.records import Conditions, Unit
 from noughts_referee.referee import Referee
 from noughts_server.bus import Bus
+from noughts_server.errors import NoughtsError
 from noughts_server.recorder import Recorder
 from noughts_server.store.database import Store
 from noughts_server.store.tournaments import (
@@ -44,7 +45,6 @@ class Director:
         self._tasks: asyncio.TaskGroup | None = None
         self._playing: dict[int, asyncio.Task[None]] = {}
         self._progress = asyncio.Event()
-        self._draining = False
         referee.on_progress(self._progress.set)
 
     @asynccontextmanager
@@ -59,6 +59,7 @@ class Director:
             finally:
                 for task in self._playing.values():
                     task.cancel()
+                self.abandon()
 
     async def start(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may."""
@@ -87,10 +88,10 @@ class Director:
         )
         self._stop(tournament)
         self._referee.abandon(tournament.id)
+        self._referee.forget(tournament.id)
 
     async def drain(self) -> None:
         """Begins no new game anywhere and waits until those running are stored."""
-        self._draining = True
         self._referee.stop_starting()
         await self._until(lambda: self._referee.in_flight() == 0)
         await self._recorder.flush()
@@ -118,15 +119,23 @@ class Director:
         self._referee.withdraw(tournament.id)
 
     async def _supply(self, tournament: Tournament) -> None:
+        """Plays one tournament. What goes wrong with it must not end the others."""
+        try:
+            await self._play_units(tournament)
+        except NoughtsError as error:
+            logger.error("stopped", tournament=tournament.name, reason=error.reason, error=str(error))
+            self._referee.withdraw(tournament.id)
+
+    async def _play_units(self, tournament: Tournament) -> None:
         playing = await self._store.read(lambda connection: conditions(connection, tournament.id))
         units = await self._store.read(lambda connection: unfinished_units(connection, tournament.id))
         logger.info("playing", tournament=playing.name, units=len(units))
         queue = f"units.{tournament.id}"
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
         for number in units:
-            self._bus.put(queue, number)
             await self._until(lambda: self._referee.queued(tournament.id) < wanted)
             await self._recorder.room()
+            self._bus.put(queue, number)
             unit = await self._claim(playing, await self._bus.take(queue))
             if unit.slots:
                 self._referee.add(unit)
@@ -134,10 +143,11 @@ class Director:
             lambda: not self._referee.queued(tournament.id) and not self._referee.in_flight(tournament.id)
         )
         await self._recorder.flush()
+        self._referee.forget(tournament.id)
         logger.info("played", tournament=playing.name)
 
     async def _claim(self, playing: Conditions, number: int) -> Unit:
-        claim = await self._store.write(lambda connection: claim_unit(connection, playing.tournament, number))
+        claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
         return Unit(playing, number, claim.attempt, claim.slots)
 
     async def _until(self, condition: Callable[[], bool]) -> None:

@@ -9,7 +9,6 @@
     ├── RequestConflict        a request_id was used before with another body
     ├── WrongState             the thing exists, but is not in the state that the request needs
     ├── ProtocolUnsupported    the bot speaks another protocol
-    ├── SessionReplaced        a newer session of the same bot took over
     ├── ResourceExhausted      a limit of the server
     │   └── TooManyEntries     the tournament is full
     ├── Unavailable            try again later
@@ -20,6 +19,9 @@
         ├── BadDatabaseUrl     the address of the database cannot be read
         ├── DatabaseUnusable   it cannot be opened, or is damaged
         └── DatabaseTooNew     it was written by a newer version of Noughts
+
+What ends a bot's stream from the referee's side has reasons of its own (`noughts_referee.remote.StreamClosed`):
+SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, DRAINING.
 
 A new error needs a `reason` of its own and a row in `_CODES` (a test fails otherwise).
 """
@@ -40,6 +42,14 @@ INTERNAL_REASON = "INTERNAL"
 """The reason of whatever the caller may not learn more about."""
 
 
+# Details travel as metadata, of which gRPC takes 8 KiB: what a caller sent is told back in part only.
+_LONGEST_VALUE, _LONGEST_MESSAGE = 200, 1000
+
+
+def _cut(text: str, longest: int = _LONGEST_VALUE) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
+
+
 class NoughtsError(Exception):
     """The root of the tree. The text says what is wrong, the attributes say it to programs."""
 
@@ -53,9 +63,9 @@ class NoughtsError(Exception):
     """What to do next, as a sentence for people; empty where nothing fits."""
 
     def __init__(self, message: str, *, subject: str = "", got: str = "", expected: str = "", hint: str = "") -> None:
-        super().__init__(message)
-        self.subject = subject
-        self.got = got
+        super().__init__(_cut(message, _LONGEST_MESSAGE))
+        self.subject = _cut(subject)
+        self.got = _cut(got)
         self.expected = expected
         self.hint = hint
 
@@ -86,7 +96,7 @@ class InvalidArgument(NoughtsError):
     @classmethod
     def of(cls, field: str, got: object, expected: str, *, hint: str = "") -> "InvalidArgument":
         """The error of a single field."""
-        return cls(FieldViolation(field, str(got), expected), hint=hint)
+        return cls(FieldViolation(field, _cut(str(got)), expected), hint=hint)
 
 
 class Unauthenticated(NoughtsError):
@@ -166,19 +176,6 @@ class ProtocolUnsupported(NoughtsError):
         self.minimum = minimum
         self.maximum = maximum
         self.version = got
-
-
-class SessionReplaced(NoughtsError):
-    """A newer session of the bot `subject` took over: the older one must not dial in again by itself."""
-
-    reason = "SESSION_REPLACED"
-
-    def __init__(self, subject: str) -> None:
-        super().__init__(
-            f"a newer session of {subject} took over",
-            subject=subject,
-            hint="Run the bot once, or give the other one another name.",
-        )
 
 
 class ResourceExhausted(NoughtsError):
@@ -288,7 +285,6 @@ _CODES: Mapping[type[NoughtsError], int] = {
     RequestConflict: Code.ALREADY_EXISTS,
     WrongState: Code.FAILED_PRECONDITION,
     ProtocolUnsupported: Code.FAILED_PRECONDITION,
-    SessionReplaced: Code.ABORTED,
     ResourceExhausted: Code.RESOURCE_EXHAUSTED,
     TooManyEntries: Code.RESOURCE_EXHAUSTED,
     Unavailable: Code.UNAVAILABLE,
@@ -337,8 +333,10 @@ def _bad_request(error: InvalidArgument) -> Message:
     return BadRequest(field_violations=violations)
 
 
-def _precondition_failure(error: WrongState) -> Message:
-    violation = PreconditionFailure.Violation(type="STATE", subject=error.subject, description=str(error))
+def _precondition_failure(error: WrongState | ProtocolUnsupported) -> Message:
+    violation = PreconditionFailure.Violation(
+        type="STATE" if isinstance(error, WrongState) else "PROTOCOL", subject=error.subject, description=str(error)
+    )
     return PreconditionFailure(violations=[violation])
 
 
@@ -351,7 +349,7 @@ def _retry_info(error: Unavailable) -> Message:
 def _further_details(error: NoughtsError) -> list[Message]:
     if isinstance(error, InvalidArgument):
         return [_bad_request(error)]
-    if isinstance(error, WrongState):
+    if isinstance(error, WrongState | ProtocolUnsupported):
         return [_precondition_failure(error)]
     if isinstance(error, Unavailable):
         return [_retry_info(error)]

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE
+from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.bus import listening
+from noughts_server.errors import WrongState
 from noughts_server.server import COMMITTED, Server, ServerSettings, running_server
 from noughts_server.sessions import PRESENCE, Ticket
 from noughts_server.store.bots import log_in
@@ -50,6 +51,7 @@ _TICK_SECONDS = 0.2
 _START_SECONDS = 30.0
 _STOP_SECONDS = 2.0
 _KEPT_LINES = 40
+_LONGEST_VERSION = 63
 _ATTEMPTS = 3
 
 Returned = TypeVar("Returned")
@@ -170,6 +172,10 @@ class _Run:
             finally:
                 for process in processes:
                     process.cancel()
+                if self._stop.finishing.is_set() and self._plan.database is not None:
+                    # Nobody will go on with it: the next server on this database must not try.
+                    with suppress(WrongState):  # it has just finished
+                        await self._server.director.cancel(self._slug)
 
     async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
         """What is stored; `write` gets the games."""
@@ -212,8 +218,8 @@ class _Run:
             owner_id=owner,
             now_ms=now,
         )
-        for label in self._labels:
-            bot = log_in(connection, owner_id=owner, name=label, now_ms=now)
+        for label, spec in zip(self._labels, plan.specs, strict=True):
+            bot = log_in(connection, owner_id=owner, name=label, version=_version(spec), now_ms=now)
             self._versions[label] = bot.bot_version_id
             join_tournament(connection, self._slug, bot=label, label=label)
         return owner
@@ -223,7 +229,7 @@ class _Run:
     async def _keep_alive(self, owner: int, label: str, spec: BotSpec) -> None:
         """Runs the bot's process; one that dies loses its running games and is started again, a few times."""
         for _ in range(_ATTEMPTS):
-            ticket = self._server.sessions.issue_ticket(Ticket(owner, label))
+            ticket = self._server.sessions.issue_ticket(Ticket(owner, label, _version(spec)))
             async with _bot_process(spec, self._server.address, ticket, self._plan.concurrency) as (process, lines):
                 code = await process.wait()
             self._server.sessions.wire(self._versions[label]).dismiss()
@@ -256,7 +262,8 @@ class _Run:
         with listening(self._server.bus, COMMITTED, heard):
             while not over.is_set():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(over.wait(), _TICK_SECONDS)
+                    async with asyncio.timeout(_TICK_SECONDS):
+                        await over.wait()
                 tournament, table = await self._server.store.read(self._standings)
                 self._report(tournament, table)
                 if tournament.state is TournamentState.FINISHED:
@@ -290,6 +297,11 @@ class _Run:
         return done
 
 
+def _version(spec: BotSpec) -> str:
+    """What is played under a label is a version of the bot with that name: a label may mean another spec next time."""
+    return str(spec)[:_LONGEST_VERSION]
+
+
 @asynccontextmanager
 async def _bot_process(
     spec: BotSpec, address: str, ticket: str, max_games: int
@@ -305,7 +317,7 @@ async def _bot_process(
         stdout=DEVNULL,
         stderr=PIPE,
         env={
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE},
             SERVER_VARIABLE: address,
             TICKET_VARIABLE: ticket,
             PARENT_VARIABLE: str(os.getpid()),

@@ -5,16 +5,13 @@ from collections.abc import Callable
 from functools import partial
 
 from noughts_referee.records import FinishedGame
-from noughts_server.errors import DatabaseBusy, Draining
+from noughts_server.errors import Draining
 from noughts_server.store.database import Store
 from noughts_server.store.folding import FoldingState
 from noughts_server.store.results import CommitReport, commit_games
 
 COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
-
-_FIRST_RETRY_SECONDS = 0.1
-_LONGEST_RETRY_SECONDS = 5.0
 
 
 class Recorder:
@@ -123,15 +120,8 @@ class Recorder:
         self._publish(report)
 
     async def _store_games(self, games: list[FinishedGame]) -> CommitReport:
-        delay = _FIRST_RETRY_SECONDS
-        while True:
-            commit = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms())
-            try:
-                return await self._store.write(commit)
-            except DatabaseBusy:
-                # Nothing was changed. Another process holds the database, and will let go of it.
-                await asyncio.sleep(delay)
-                delay = min(2 * delay, _LONGEST_RETRY_SECONDS)
+        commit = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms())
+        return await self._store.write_patiently(commit)
 
     async def _next_step(self) -> None:
         if self._failure is not None:

@@ -131,7 +131,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
     tune_collector()
     bus = MemoryBus()
     async with AsyncExitStack() as stack:
-        store = await Store.open(settings.database or default_database_url())
+        store = await Store.open(settings.database or default_database_url(), alone=True)
         stack.push_async_callback(store.close)
         recorder = Recorder(store, lambda report: bus.publish(COMMITTED, report))
         recording = await stack.enter_async_context(asyncio.TaskGroup())

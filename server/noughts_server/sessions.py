@@ -60,9 +60,9 @@ class Sessions:
         return {bot for version, bot in self._bots.items() if self.online(version)}
 
     def close_all(self, closed: StreamClosed) -> None:
-        """Ends every stream, and says why."""
+        """Ends every stream, and says why; nobody's grace runs on afterwards."""
         for wire in self._wires.values():
-            wire.close(closed)
+            wire.shut(closed)
 
     def issue_ticket(self, ticket: Ticket) -> str:
         """A secret that logs the bot in once."""
@@ -77,4 +77,6 @@ class Sessions:
 
 def server_stopping() -> StreamClosed:
     """What bots are told when the server goes down; they come back by themselves."""
-    return StreamClosed(grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down: log in again later")
+    return StreamClosed(
+        grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down: log in again later", retry_seconds=5.0
+    )

@@ -135,7 +135,6 @@ class Hello(_message.Message):
     BOT_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     MAX_GAMES_FIELD_NUMBER: _builtins.int
-    VARIANTS_FIELD_NUMBER: _builtins.int
     AGENT_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The protocol the bot speaks; this file describes 1. Others are refused with reason PROTOCOL_UNSUPPORTED."""
@@ -149,10 +148,6 @@ class Hello(_message.Message):
     """How many games the bot takes at once. 0 means the default: 1 in timed games, 1,024 in untimed ones."""
     agent: _builtins.str
     """Name and version of the bot's software, for the log."""
-    @_builtins.property
-    def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The variants it plays (`tictactoe`, `mnk`, ...: the part before the colon is enough). Empty: every variant."""
-
     def __init__(
         self,
         *,
@@ -160,12 +155,11 @@ class Hello(_message.Message):
         bot: _builtins.str = ...,
         version: _builtins.str = ...,
         max_games: _builtins.int = ...,
-        variants: _abc.Iterable[_builtins.str] | None = ...,
         agent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "max_games", b"max_games", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "max_games", b"max_games", "protocol", b"protocol", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -242,6 +236,8 @@ class Starts(_message.Message):
     OPPONENTS_FIELD_NUMBER: _builtins.int
     MOVE_COUNT_FIELD_NUMBER: _builtins.int
     MOVES_FIELD_NUMBER: _builtins.int
+    OWN_CLOCK_US_FIELD_NUMBER: _builtins.int
+    OPPONENT_CLOCK_US_FIELD_NUMBER: _builtins.int
     tournament: _builtins.str
     """`tournaments/NAME`."""
     variant: _builtins.str
@@ -280,6 +276,12 @@ class Starts(_message.Message):
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The moves of all games of the batch, one game after the other."""
 
+    @_builtins.property
+    def own_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What is left on the clocks, in microseconds (in games with a limit per move: that limit); empty in untimed games."""
+
+    @_builtins.property
+    def opponent_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     def __init__(
         self,
         *,
@@ -294,10 +296,12 @@ class Starts(_message.Message):
         opponents: _abc.Iterable[_builtins.str] | None = ...,
         move_count: _abc.Iterable[_builtins.int] | None = ...,
         moves: _abc.Iterable[_builtins.int] | None = ...,
+        own_clock_us: _abc.Iterable[_builtins.int] | None = ...,
+        opponent_clock_us: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponents", b"opponents", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponent_clock_us", b"opponent_clock_us", "opponents", b"opponents", "own_clock_us", b"own_clock_us", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -11,6 +11,10 @@ _MARKS = "XO"
 class PositionError(ValueError):
     """A position's text that cannot be read: `got` is the text, `expected` what would have been right."""
 
+    own_clock_us: int
+    """What the side to move may think, in microseconds: its bank, or the limit of a move; 0 where there is no limit."""
+    opponent_clock_us: int
+
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"position {got!r}: expected {expected}")
         self.got = got
@@ -24,7 +28,7 @@ class Position:
     `copy()` to keep it longer or to try moves on it.
     """
 
-    __slots__ = ("moves", "opponent", "own", "seed", "side", "variant")
+    __slots__ = ("moves", "opponent", "opponent_clock_us", "own", "own_clock_us", "seed", "side", "variant")
 
     variant: Variant
     own: int
@@ -45,6 +49,7 @@ class Position:
         self.side = side
         self.moves = []
         self.seed = seed
+        self.own_clock_us = self.opponent_clock_us = 0
 
     @classmethod
     def after(cls, variant: Variant, moves: Iterable[int], *, seed: int = 0) -> "Position":
@@ -113,4 +118,5 @@ class Position:
         """The same position, independent of this one."""
         twin = Position(self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed)
         twin.moves = self.moves.copy()
+        twin.own_clock_us, twin.opponent_clock_us = self.own_clock_us, self.opponent_clock_us
         return twin

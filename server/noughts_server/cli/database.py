@@ -10,12 +10,12 @@ from noughts_server.store.database import Store, default_database_url
 Returned = TypeVar("Returned")
 
 
-def in_database(url: str | None, work: Callable[[Store], Awaitable[Returned]]) -> Returned:
-    """What `work` makes of the database at `url`, or of this user's default one."""
+def in_database(url: str | None, work: Callable[[Store], Awaitable[Returned]], *, alone: bool = False) -> Returned:
+    """What `work` makes of the database at `url`, or of this user's default one; with `alone`, not beside a server."""
     url = read_database(url) or default_database_url()
 
     async def opened() -> Returned:
-        store = await Store.open(url)
+        store = await Store.open(url, alone=alone)
         try:
             return await work(store)
         finally:

@@ -25,7 +25,9 @@ def rebuild(database: options.DatabaseOption = None, output_format: options.Form
     from noughts_server.store.rating_lists import rebuild_ratings
 
     with _showing_games() as show:
-        report = in_database(database, lambda store: store.write(lambda connection: rebuild_ratings(connection, show)))
+        report = in_database(
+            database, lambda store: store.write(lambda connection: rebuild_ratings(connection, show)), alone=True
+        )
     if output_format is Format.JSON:
         output.print_json(_document(report))
     else:

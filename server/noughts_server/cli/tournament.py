@@ -31,7 +31,7 @@ _AT_A_SERVER = "At a server"
 def create(
     name: NameArgument,
     variant: options.VariantOption = "tictactoe",
-    games: Annotated[int, typer.Option("--games", min=1, metavar="N", help="Games of each pair.")] = 2,
+    games: Annotated[int, typer.Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
     time: options.TimeOption = "none",
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
@@ -56,7 +56,7 @@ def create(
 
     wanted = pb.Tournament(
         name=tournament_name(name),
-        title=title,
+        title=title.encode(errors="replace").decode(),
         variant=read_variant.name,
         time=types_pb2.TimeControl(
             move_us=read_time.move_us, bank_us=read_time.bank_us, increment_us=read_time.increment_us

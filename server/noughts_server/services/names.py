@@ -1,6 +1,10 @@
 """Resource names: the paths by which callers name things."""
 
+import re
+
 from noughts_server.errors import InvalidArgument
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def tournament_id(field: str, name: str) -> str:
@@ -14,7 +18,7 @@ def tournament_id(field: str, name: str) -> str:
 def game_id(field: str, name: str) -> tuple[str, int]:
     """`ID` and `NUMBER` of `tournaments/ID/games/NUMBER`. Raises InvalidArgument."""
     parts = name.split("/")
-    if len(parts) != 4 or parts[0] != "tournaments" or parts[2] != "games" or not parts[3].isdecimal():
+    if len(parts) != 4 or parts[0] != "tournaments" or parts[2] != "games" or not _NUMBER.fullmatch(parts[3]):
         raise InvalidArgument.of(field, name, "tournaments/ID/games/NUMBER")
     return parts[1], int(parts[3])
 

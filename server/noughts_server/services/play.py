@@ -11,8 +11,8 @@ from noughts_server.errors import InvalidArgument, ProtocolUnsupported
 from noughts_server.services.access import bearer_token
 from noughts_server.sessions import Sessions
 from noughts_server.store.bots import LoggedIn, log_in
-from noughts_server.store.database import Store
-from noughts_server.store.tokens import authenticate
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.tokens import authenticate, touch_token
 from noughts_server.version import software_version
 
 _HELLO_SECONDS = 10.0
@@ -50,7 +50,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
         try:
-            first: object = await asyncio.wait_for(context.read(), _HELLO_SECONDS)
+            async with asyncio.timeout(_HELLO_SECONDS):
+                first: object = await context.read()
         except TimeoutError:
             raise InvalidArgument.of("hello", "nothing", f"a first frame within {_HELLO_SECONDS:.0f} s") from None
         if not isinstance(first, pb.PlayRequest) or not first.HasField("hello"):
@@ -72,6 +73,10 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             caller = await self._store.read(lambda connection: authenticate(connection, secret))
             owner, name, version = caller.owner_id, hello.bot, hello.version
         now = self._store.now_ms()
-        return await self._store.write(
-            lambda connection: log_in(connection, owner_id=owner, name=name, version=version, now_ms=now)
-        )
+
+        def enter(connection: Connection) -> LoggedIn:
+            if ticket is None:
+                touch_token(connection, caller.token_id, now_ms=now)
+            return log_in(connection, owner_id=owner, name=name, version=version, now_ms=now)
+
+        return await self._store.write(enter)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from platformdirs import user_data_path
 from sqlalchemy import URL, Engine
@@ -19,6 +19,10 @@ from noughts_server.store.migrate import upgrade
 Result = TypeVar("Result")
 
 READERS = 4
+
+_RETRIES = 40
+_FIRST_RETRY_SECONDS = 0.1
+_LONGEST_RETRY_SECONDS = 5.0
 
 
 def default_database_url() -> str:
@@ -46,6 +50,7 @@ class Store:
         self._engine = engine
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._lock: IO[str] | None = None
         self._closed = False
 
     @classmethod
@@ -56,10 +61,12 @@ class Store:
         readers: int = READERS,
         busy_seconds: float = 5.0,
         now_ms: Callable[[], int] = wall_clock_ms,
+        alone: bool = False,
     ) -> "Store":
         """Opens a database, makes it where there is none, and brings its schema up to date.
 
-        Transactions wait up to `busy_seconds` for another process that holds the database.
+        Transactions wait up to `busy_seconds` for another process that holds the database. With `alone` no other
+        store may be open that was opened so: two servers would play each other's tournaments.
         Raises BadDatabaseUrl, DatabaseUnusable (no right to write, damaged, not ours), DatabaseTooNew, DatabaseBusy.
         """
         parsed = dialect.parse_url(url)
@@ -67,6 +74,8 @@ class Store:
         store = cls(engine, now_ms, readers)
         try:
             await asyncio.get_running_loop().run_in_executor(store._writer, _prepare, engine, parsed)
+            if alone:
+                store._lock = _lock(parsed)
         except BaseException:
             await store.close()
             raise
@@ -79,6 +88,20 @@ class Store:
         database for too long, Draining after `close`.
         """
         return await self._run(self._writer, self._write, function)
+
+    async def write_patiently(self, function: Callable[[Connection], Result]) -> Result:
+        """As `write`, but tries again while another process holds the database, for a few minutes at most.
+
+        `function` must leave nothing behind when it is rolled back: it may run several times.
+        """
+        delay = _FIRST_RETRY_SECONDS
+        for _ in range(_RETRIES):
+            try:
+                return await self.write(function)
+            except DatabaseBusy:
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, _LONGEST_RETRY_SECONDS)
+        return await self.write(function)
 
     async def read(self, function: Callable[[Connection], Result]) -> Result:
         """Runs `function` in a reader thread; what it sees does not change meanwhile. Raises Draining after `close`."""
@@ -95,6 +118,9 @@ class Store:
         self._readers.shutdown(wait=True)
         self._writer.shutdown(wait=True)
         self._engine.dispose()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     async def _run(
         self,
@@ -123,6 +149,15 @@ class Store:
 
 def _named(error: DBAPIError) -> Exception:
     return DatabaseBusy() if dialect.is_busy(error) else error
+
+
+def _lock(url: URL) -> IO[str] | None:
+    try:
+        return dialect.lock_for_one(url)
+    except OSError as error:
+        raise DatabaseUnusable(
+            str(url.database), "another server uses it", hint="Stop that one, or choose another database with --db."
+        ) from error
 
 
 def _prepare(engine: Engine, url: URL) -> None:

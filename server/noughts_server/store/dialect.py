@@ -4,11 +4,12 @@ SQLite only, for now. Each function says what another database would have to do 
 """
 
 import sqlite3
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
@@ -47,6 +48,24 @@ def parse_url(url: str) -> URL:
 def prepare_place(url: URL) -> None:
     """Makes the folders of a database that is a file. Raises OSError."""
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+
+
+def lock_for_one(url: URL) -> IO[str] | None:
+    """Locks the database for one server until the returned file is closed, or its process ends.
+
+    Raises BlockingIOError when another one has it. None where there is no such lock (Windows).
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    file = open(f"{url.database}.lock", "a")  # noqa: SIM115  # closed with the store
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def make_engine(url: URL, connections: int, busy_seconds: float) -> Engine:

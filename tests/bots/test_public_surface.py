@@ -1,0 +1,95 @@
+"""What authors of bots may import, and that the page about it is true."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import noughts_bots
+from noughts_bots import Bot
+
+DOCUMENTED = (
+    "Bot",
+    "BotRefused",
+    "Draws",
+    "GameEnd",
+    "GameInfo",
+    "Position",
+    "Result",
+    "Termination",
+    "TimeLimits",
+    "Variant",
+    "parse_variant",
+    "run",
+    "run_async",
+)
+PAGE = Path(__file__).parents[2] / "docs" / "writing-a-bot.md"
+
+
+def public(thing: type[Any]) -> list[str]:
+    """The names of the methods and properties that a class itself offers."""
+    kinds = (property, classmethod, staticmethod)
+    return [
+        name
+        for name, value in vars(thing).items()
+        if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, kinds))
+    ]
+
+
+def test_the_public_names_are_exactly_the_documented_ones() -> None:
+    assert sorted(noughts_bots.__all__) == sorted(DOCUMENTED)
+    assert len(set(noughts_bots.__all__)) == len(noughts_bots.__all__)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_every_public_name_can_be_imported_and_explains_itself(name: str) -> None:
+    thing = getattr(importlib.import_module("noughts_bots"), name)
+    # Its own words: not those of a base class, nor the signature that a dataclass gets for want of any.
+    words = (vars(thing) if inspect.isclass(thing) else {"__doc__": thing.__doc__}).get("__doc__") or ""
+    assert words.strip()
+    assert not words.startswith(f"{name}(")
+
+
+def test_a_star_import_brings_the_public_names_and_nothing_else() -> None:
+    names: dict[str, object] = {}
+    exec("from noughts_bots import *", names)
+    assert set(names) - {"__builtins__"} == set(DOCUMENTED)
+
+
+@pytest.mark.parametrize("name", public(Bot))
+def test_every_method_that_a_bot_may_override_explains_itself(name: str) -> None:
+    assert (getattr(Bot, name).__doc__ or "").strip()
+
+
+def test_the_page_for_authors_imports_only_public_names() -> None:
+    lines = re.findall(r"from noughts_bots import (.+)", PAGE.read_text(encoding="utf-8"))
+    assert lines
+    assert {name.strip() for line in lines for name in line.split(",")} <= set(DOCUMENTED)
+
+
+def test_the_first_bot_of_the_page_plays_the_position_of_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    example = next(re.finditer(r"```python\n(.+?)```", text, re.DOTALL))[1]
+    names: dict[str, Any] = {}
+    exec(re.sub(r"(?m)^run\(.*$", "", example), names)
+    bots = [thing for thing in names.values() if inspect.isclass(thing) and issubclass(thing, Bot) and thing is not Bot]
+    tried = re.search(r"`(Position\.parse\(.+?\))`, then", text)
+    assert tried is not None
+    position = eval(tried[1], dict(vars(noughts_bots)))
+    assert [bot().choose(position) in position.free for bot in bots] == [True]
+
+
+def test_whatever_the_page_says_that_a_position_offers_is_there() -> None:
+    variant = noughts_bots.parse_variant("tictactoe")
+    position = noughts_bots.Position(variant)
+    table = re.findall(r"(?m)^\| (`position\..+?) \|", PAGE.read_text(encoding="utf-8"))
+    offered = {name for row in table for name in re.findall(r"position\.(\w+)", row)}
+    assert offered >= {"free", "own", "opponent", "side", "moves", "ply", "variant", "draws", "copy", "play"}
+    assert [name for name in offered if not hasattr(position, name)] == []
+    for name in ("name", "columns", "rows", "cells", "lines", "lines_through", "completes"):
+        assert hasattr(variant, name)
+    for name in ("below", "choice", "weighted"):
+        assert hasattr(position.draws(), name)
