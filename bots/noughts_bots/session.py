@@ -35,6 +35,9 @@ _LONG_THOUGHT_SECONDS = 0.020
 _FLUSH_SECONDS = 0.010
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _SHORT_SESSION_SECONDS = 2.0
+# What grpc.aio says of a stream that the server ended, with whatever status, while the bot was writing.
+_WRITTEN_TOO_LATE = "Internal error from Core"
+_END_SECONDS = 1.0
 # Coming back helps against these; anything else is an answer that will not change.
 _PASSING = {
     grpc.StatusCode.UNAVAILABLE,
@@ -90,7 +93,8 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
                 if error.code() not in _PASSING or not login.reconnect:
                     raise BotRefused(error.code(), error.details() or error.code().name) from error
                 # A server that ends every session at once must not be asked ten times a second.
-                if session.welcomed and time.monotonic() - began > _SHORT_SESSION_SECONDS:
+                lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
+                if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
                     wait = _FIRST_WAIT
                 on_event(f"connection lost ({error.details()}); trying again in {wait:.1f} s")
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
@@ -141,16 +145,23 @@ class _Session:
         call: PlayCall = stub.Play(metadata=((TOKEN_KEY, f"Bearer {self._login.token}"),))
         try:
             with _end_of_stream(call):
-                await self._greet(call)
-                if inspect.iscoroutinefunction(self._bot.choose):
-                    await self._serve_async(call)
-                elif self._thinker.started:
-                    await self._serve_in_thread(call)
-                else:
-                    await self._serve_quick(call)
+                async with asyncio.timeout(None) as limit:
+                    call.add_done_callback(lambda _: self._end_soon(limit))
+                    await self._greet(call)
+                    if inspect.iscoroutinefunction(self._bot.choose):
+                        await self._serve_async(call)
+                    elif self._thinker.started:
+                        await self._serve_in_thread(call)
+                    else:
+                        await self._serve_quick(call)
         finally:
             self._over = True
         _raise_if_failed(await call.code(), await call.details())
+
+    def _end_soon(self, limit: asyncio.Timeout) -> None:
+        """The call is over: a write that began at that moment may never return, so it is not waited for much longer."""
+        if not self._over:
+            limit.reschedule(asyncio.get_running_loop().time() + _END_SECONDS)
 
     async def _greet(self, call: PlayCall) -> None:
         bot = self._bot
@@ -485,7 +496,7 @@ async def _next_frame(call: PlayCall) -> pb.PlayResponse | None:
 @contextlib.contextmanager
 def _end_of_stream(call: PlayCall) -> Iterator[None]:
     """Lets pass what a stream that has ended makes of reading and writing; its status says what it was."""
-    ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
+    ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError, TimeoutError)
     try:
         yield
     except ended:

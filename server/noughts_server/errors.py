@@ -320,6 +320,8 @@ def _status(code: int, message: str, details: list[Message]) -> Status:
 
 def _metadata(error: NoughtsError) -> dict[str, str]:
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
+    if isinstance(error, ProtocolUnsupported):
+        named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
     return {name: text for name, text in named.items() if text}
 
 

@@ -106,6 +106,8 @@ def test_status_names_reason_subject_and_hint(error: NoughtsError) -> None:
     assert status.message == str(error)
     assert (info(status).reason, info(status).domain) == (error.reason, "noughts")
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
+    if isinstance(error, ProtocolUnsupported):
+        named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
     assert dict(info(status).metadata) == {name: text for name, text in named.items() if text}
 
 
