@@ -34,7 +34,7 @@ logger = logging.getLogger("noughts.bot")
 _LONG_THOUGHT_SECONDS = 0.020
 _FLUSH_SECONDS = 0.010
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
-_SHORT_SESSION_SECONDS = 2.0
+_SHORT_SESSION_SECONDS = 0.2
 # What grpc.aio says of a stream that the server ended, with whatever status, while the bot was writing.
 _WRITTEN_TOO_LATE = "Internal error from Core"
 _END_SECONDS = 1.0
