@@ -180,6 +180,9 @@ def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: s
         for name in ("one", "two"):
             noughts(f"tournament join long --bot {name}", env=env)
         noughts("tournament start long", env=env)
+        # Before the first game begins there is nothing to wait for.
+        while not json.loads(noughts("tournament show long --format json", env=env).stdout)["games"]:
+            pass
         bot.send_signal(signal.SIGSTOP)  # its games will not end by themselves
         try:
             server.send_signal(signal.SIGINT)
