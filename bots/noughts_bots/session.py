@@ -37,7 +37,6 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _SHORT_SESSION_SECONDS = 0.2
 # What grpc.aio says of a stream that the server ended, with whatever status, while the bot was writing.
 _WRITTEN_TOO_LATE = "Internal error from Core"
-_END_SECONDS = 1.0
 # Coming back helps against these; anything else is an answer that will not change.
 _PASSING = {
     grpc.StatusCode.UNAVAILABLE,
@@ -145,23 +144,16 @@ class _Session:
         call: PlayCall = stub.Play(metadata=((TOKEN_KEY, f"Bearer {self._login.token}"),))
         try:
             with _end_of_stream(call):
-                async with asyncio.timeout(None) as limit:
-                    call.add_done_callback(lambda _: self._end_soon(limit))
-                    await self._greet(call)
-                    if inspect.iscoroutinefunction(self._bot.choose):
-                        await self._serve_async(call)
-                    elif self._thinker.started:
-                        await self._serve_in_thread(call)
-                    else:
-                        await self._serve_quick(call)
+                await self._greet(call)
+                if inspect.iscoroutinefunction(self._bot.choose):
+                    await self._serve_async(call)
+                elif self._thinker.started:
+                    await self._serve_in_thread(call)
+                else:
+                    await self._serve_quick(call)
         finally:
             self._over = True
         _raise_if_failed(await call.code(), await call.details())
-
-    def _end_soon(self, limit: asyncio.Timeout) -> None:
-        """The call is over: a write that began at that moment may never return, so it is not waited for much longer."""
-        if not self._over:
-            limit.reschedule(asyncio.get_running_loop().time() + _END_SECONDS)
 
     async def _greet(self, call: PlayCall) -> None:
         bot = self._bot
@@ -496,7 +488,7 @@ async def _next_frame(call: PlayCall) -> pb.PlayResponse | None:
 @contextlib.contextmanager
 def _end_of_stream(call: PlayCall) -> Iterator[None]:
     """Lets pass what a stream that has ended makes of reading and writing; its status says what it was."""
-    ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError, TimeoutError)
+    ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
     try:
         yield
     except ended:

@@ -19,7 +19,8 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.bus import listening
 from noughts_server.errors import WrongState
-from noughts_server.server import COMMITTED, Server, ServerSettings, running_server
+from noughts_server.recorder import COMMITTED
+from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.sessions import PRESENCE, Ticket
 from noughts_server.store.bots import log_in
 from noughts_server.store.entries import CrosstableCell as PairScore

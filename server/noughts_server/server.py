@@ -29,7 +29,7 @@ from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
 from noughts_server.director import Director
 from noughts_server.errors import AddressUnusable
-from noughts_server.recorder import Recorder
+from noughts_server.recorder import COMMITTED, Recorder
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import ErrorInterceptor
@@ -40,9 +40,6 @@ from noughts_server.sessions import Sessions, server_stopping
 from noughts_server.store.database import Store, default_database_url
 
 logger = structlog.get_logger("noughts.server")
-
-COMMITTED = "games.committed"
-"""Subject on which the report of each commit is published."""
 
 _SERVICES = (
     play_pb2.DESCRIPTOR.services_by_name["PlayService"].full_name,
