@@ -56,9 +56,8 @@ def played_games(connection: Connection, tournament: Tournament, count: int) -> 
             games.append(
                 FinishedGame(
                     tournament.id,
-                    number,
-                    claim.attempt,
                     slot.ordinal,
+                    claim.attempt,
                     slot.first,
                     slot.second,
                     1 + draws.below(3),
@@ -101,7 +100,7 @@ def run_bare(path: Path, games: list[FinishedGame]) -> tuple[float, float]:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(
-        "CREATE TABLE games (tournament INTEGER, unit INTEGER, attempt INTEGER, ordinal INTEGER, first INTEGER,"
+        "CREATE TABLE games (tournament INTEGER, ordinal INTEGER, attempt INTEGER, first INTEGER,"
         " second INTEGER, result INTEGER, termination INTEGER, moves BLOB, times BLOB,"
         " PRIMARY KEY (tournament, ordinal)) WITHOUT ROWID"
     )
@@ -109,7 +108,7 @@ def run_bare(path: Path, games: list[FinishedGame]) -> tuple[float, float]:
     for batch in batches(games):
         begin = time.perf_counter()
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("INSERT INTO games VALUES (?,?,?,?,?,?,?,?,?,?)", batch)
+        connection.executemany("INSERT INTO games VALUES (?,?,?,?,?,?,?,?,?)", batch)
         connection.execute("COMMIT")
         elapsed += time.perf_counter() - begin
     connection.close()

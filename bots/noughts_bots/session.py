@@ -277,7 +277,8 @@ class _Session:
         positions = self._positions
         questions: list[_Question] = []
         turns = frame.turns
-        for handle, ply, cell in zip(turns.game, turns.ply, turns.cell, strict=True):
+        # Lists: taking the elements of a repeated field one by one costs more than all of them at once.
+        for handle, ply, cell in zip(list(turns.game), list(turns.ply), list(turns.cell), strict=True):
             position = positions.get(handle)
             if position is None:
                 continue  # it is over already: see above
@@ -316,12 +317,12 @@ class _Session:
         moves = list(starts.moves)
         taken = 0
         for handle, number, side, seed, opponent, count in zip(
-            starts.game,
-            starts.number,
-            starts.side,
-            starts.seed,
-            starts.opponent,
-            starts.move_count,
+            list(starts.game),
+            list(starts.number),
+            list(starts.side),
+            list(starts.seed),
+            list(starts.opponent),
+            list(starts.move_count),
             strict=True,
         ):
             if count:
@@ -339,9 +340,10 @@ class _Session:
     def _end_games(self, frame: pb.PlayResponse) -> None:
         ends = frame.ends
         if not self._hears_end:
-            for handle in ends.game:
-                self._positions.pop(handle, None)
-                self._infos.pop(handle, None)
+            for known in (self._positions, self._infos):
+                if known:
+                    for handle in list(ends.game):
+                        known.pop(handle, None)
             return
         for handle, result, termination, plies, cell in zip(
             ends.game, ends.result, ends.termination, ends.plies, ends.cell, strict=True
@@ -365,8 +367,8 @@ class _Session:
             # A thread may be appending: take what is there now, leave the rest.
             answers = self._answers[:]
             del self._answers[: len(answers)]
-            resigned = [row for row, (_, _, cell) in enumerate(answers) if cell is None]
             games, plies, cells = zip(*answers, strict=True)
+            resigned = [row for row, cell in enumerate(cells) if cell is None] if None in cells else []
             request.moves.game.extend(games)
             request.moves.ply.extend(plies)
             if resigned:

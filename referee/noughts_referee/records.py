@@ -47,7 +47,6 @@ class Unit(NamedTuple):
     """Some slots to play, claimed under an attempt: a later attempt makes the results of this one void."""
 
     conditions: Conditions
-    number: int
     attempt: int
     slots: Sequence[Slot]
 
@@ -56,9 +55,9 @@ class FinishedGame(NamedTuple):
     """One played slot, ready to be stored."""
 
     tournament: int
-    unit: int
-    attempt: int
     ordinal: int
+    attempt: int
+    """Of the unit that the slot belongs to."""
     first: int
     second: int
     result: int

@@ -5,10 +5,12 @@ arbiter and finished games to the organiser. All methods are plain calls on the 
 waits, and time comes from the wires.
 """
 
+from bisect import insort
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count, repeat
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
 from noughts_referee.records import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
@@ -45,13 +47,22 @@ class _Room:
 
     def __init__(self) -> None:
         self.taken = 0
-        # Two heaps of slots that wait for a seat here: a player may have seats for untimed games, but none for timed.
-        self.timed: list[_Waiting] = []
-        self.untimed: list[_Waiting] = []
+        # Slots that wait for a seat here, in order of arrival. Two lines: a player may have seats for untimed games,
+        # but none for timed.
+        self.timed: deque[_Waiting] = deque()
+        self.untimed: deque[_Waiting] = deque()
 
-    def line(self, timed: bool) -> list[_Waiting]:
+    def line(self, timed: bool) -> deque[_Waiting]:
         """Where slots wait."""
         return self.timed if timed else self.untimed
+
+    def wait(self, timed: bool, waiting: _Waiting) -> None:
+        """A slot joins its line; not always the last to arrive does so last."""
+        line = self.line(timed)
+        if not line or line[-1] < waiting:
+            line.append(waiting)
+        else:
+            insort(line, waiting)
 
 
 class Seated(Player):
@@ -70,6 +81,9 @@ class Seated(Player):
         if wire is None:
             return 0
         return wire.capacity_timed if timed else wire.capacity_untimed
+
+
+_Pair = tuple[Seated, Seated]
 
 
 class _Tournament(_Room):
@@ -119,7 +133,7 @@ class Referee:
         arrivals = count(self._arrivals + 1)
         self._arrivals += len(unit.slots)
         full = tournament.taken >= tournament.concurrency
-        # What is larger than all the rest may be appended to a heap, in ascending order.
+        # What is larger than all the rest may be appended, in ascending order, to a heap as well.
         line = tournament.line(tournament.is_timed) if full else self._queue
         line.extend(zip(arrivals, unit.slots, repeat(unit)))
         self._settle()
@@ -144,7 +158,7 @@ class Referee:
 
         self._queue = kept(self._queue)
         for room in (*self._tournaments.values(), *(player.room for player in self._players.values())):
-            room.timed, room.untimed = kept(room.timed), kept(room.untimed)
+            room.timed, room.untimed = deque(kept(room.timed)), deque(kept(room.untimed))
         self._queued.pop(tournament, None)
 
     def forget(self, tournament: int) -> None:
@@ -232,15 +246,14 @@ class Referee:
                     player.wire.wake()
 
     def _leave(self, ended: list[Game]) -> None:
-        queue, tournaments = self._queue, self._tournaments
-        for game in cast("list[Any]", ended):
-            first, second = game.players
-            for room in (tournaments[game.unit.conditions.tournament], first.room, second.room):
-                room.taken -= 1
-                if room.untimed:
-                    heappush(queue, heappop(room.untimed))
-                if room.timed:
-                    heappush(queue, heappop(room.timed))
+        queue = self._queue
+        leaving = Counter((game.unit.conditions.tournament, game.players) for game in ended)
+        for (tournament, players), left in leaving.items():
+            for room in (self._tournaments[tournament], *(player.room for player in cast("_Pair", players))):
+                room.taken -= left
+                for line in (room.untimed, room.timed):
+                    for _ in range(min(left, len(line))):
+                        heappush(queue, line.popleft())
 
     def _reconsider(self, room: _Room) -> None:
         for line in (room.timed, room.untimed):
@@ -264,15 +277,15 @@ class Referee:
             _, place, opposite = slot
             first, second = tournament.entries[place], tournament.entries[opposite]
             if tournament.taken >= tournament.concurrency:
-                heappush(tournament.line(timed), waiting)
+                tournament.wait(timed, waiting)
                 self._pass_on(first.room, first.seats(timed), timed)
                 self._pass_on(second.room, second.seats(timed), timed)
             elif first.room.taken >= first.seats(timed):
-                heappush(first.room.line(timed), waiting)
+                first.room.wait(timed, waiting)
                 self._pass_on(tournament, tournament.concurrency, timed)
                 self._pass_on(second.room, second.seats(timed), timed)
             elif second.room.taken >= second.seats(timed):
-                heappush(second.room.line(timed), waiting)
+                second.room.wait(timed, waiting)
                 self._pass_on(tournament, tournament.concurrency, timed)
                 self._pass_on(first.room, first.seats(timed), timed)
             else:
@@ -288,7 +301,7 @@ class Referee:
         """A slot makes no use of a seat here: the next in line may."""
         line = room.line(timed)
         if line and room.taken < seats:
-            heappush(self._queue, heappop(line))
+            heappush(self._queue, line.popleft())
 
 
 def _finished(game: Game) -> FinishedGame:
@@ -296,9 +309,8 @@ def _finished(game: Game) -> FinishedGame:
     ordinal, first, second = game.slot
     return FinishedGame(
         unit.conditions.tournament,
-        unit.number,
-        unit.attempt,
         ordinal,
+        unit.attempt,
         first,
         second,
         game.result,

@@ -1,7 +1,6 @@
 """The wire of a bot that dials in: one PlayService.Play stream at a time, frames as batches.
 
-A `RemoteWire` outlives its streams: it knows when each question was written, so that the clock runs on while a bot is
-away, and it watches the limits of timed games.
+A `RemoteWire` outlives its streams: the clocks of its questions run on while a bot is away.
 """
 
 import asyncio
@@ -16,8 +15,9 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Game, Outbox
+from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Outbox
 from noughts_referee.columns import ends_columns, starts_columns, turns_columns
+from noughts_referee.questions import Overdue, Questions, microseconds
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
 
@@ -107,11 +107,7 @@ class RemoteWire:
         self._settings = settings
         self._counts = counts
         self._stream: _Stream | None = None
-        self._asked: dict[int, int] = {}
-        """When the last question of each running game was written, in monotonic microseconds."""
-        self._resent: set[int] = set()
-        """Games in the outbox whose question was written to an earlier stream: its clock runs."""
-        self._limits = _Limits(self)
+        self._questions = Questions(player, referee.arbiter.margin_us, self._overdue)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -144,7 +140,7 @@ class RemoteWire:
         """The server stops: the stream ends, and neither grace nor limits run on. The wire is of no use afterwards."""
         self._shut = True
         self.close(closed)
-        self._limits.stop()
+        self._questions.stop()
         for timer in (self._grace, self._lingering):
             if timer is not None:
                 timer.cancel()
@@ -154,12 +150,6 @@ class RemoteWire:
         """The bot will not come back: it loses its running games at once."""
         self.capacity_timed = self.capacity_untimed = 0
         self._referee.forfeit(self.player, termination)
-
-    def expired(self, questions: list[tuple[int, int]]) -> None:
-        """The limits of these questions (game, ply) have passed."""
-        now = _microseconds()
-        asked = self._asked
-        self._referee.silent(self.player, [(game, ply, now - asked[game]) for game, ply in questions if game in asked])
 
     async def serve(self, context: PlayContext, welcome: pb.Welcome, max_games: int) -> None:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
@@ -201,13 +191,7 @@ class RemoteWire:
         if self._grace is not None:
             self._grace.cancel()
             self._grace = None
-        # Questions still in the outbox were never written, unless they wait there to be sent again: their clock has
-        # not begun. The others' runs on.
-        player = self.player
-        unasked = set(player.outbox.turn_game) - self._resent
-        self._asked = {game: at for game, at in self._asked.items() if game in player.games and game not in unasked}
-        self._referee.joined(player, self)
-        self._resent = {game for game in player.outbox.turn_game if game in self._asked}
+        self._questions.carry_over(lambda: self._referee.joined(self.player, self))
         self.on_presence()
 
     def _detach(self, stream: _Stream) -> None:
@@ -231,7 +215,7 @@ class RemoteWire:
                 return  # EOF: the bot has left
             if stream.closed is not None:
                 raise stream.closed
-            now = _microseconds()
+            now = microseconds()
             stream.last_read = now / 1e6
             self._counts.frames_up += 1
             if request.done_through > stream.done_through:
@@ -250,9 +234,7 @@ class RemoteWire:
                 f"moves: got {len(games)} games, {len(plies)} plies and {len(cells)} cells, "
                 "expected columns of equal length",
             )
-        asked = self._asked
-        times_us = [now - asked.get(game, now) for game in games]
-        self._limits.answered(games, plies)
+        times_us = self._questions.answered(games, plies, now)
         complaints = self._referee.answered(self.player, games, plies, cells, times_us, list(moves.resigned))
         if complaints:
             self._complain(stream, complaints)
@@ -324,26 +306,17 @@ class RemoteWire:
         player = self.player
         outbox = player.take_outbox()
         self._lingered = False
-        asked = self._asked
         if outbox.starts:
             frame.starts.extend(starts_columns(player, outbox.starts))
-        games = outbox.turn_game
-        if games:
-            now = _microseconds()
-            resent = self._resent
-            if resent:
-                asked.update((game, now) for game in games if game not in resent)
-                self._resent = set()
-            else:
-                asked.update(dict.fromkeys(games, now))
+        if outbox.turn_game:
             turns_columns(frame.turns, player, outbox)
-            if outbox.turns_timed:
-                self._limits.asked(outbox.turns_timed, asked, self._referee.arbiter.margin_us)
+            self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
         if outbox.ends:
             ends_columns(frame.ends, outbox.ends)
-            for ended in outbox.ends:
-                asked.pop(ended.handle, None)
-            self._limits.forget(outbox.ends)
+            self._questions.forget(outbox.ends)
+
+    def _overdue(self, questions: list[Overdue]) -> None:
+        self._referee.silent(self.player, questions)
 
     def _linger_over(self) -> None:
         self._lingering = None
@@ -412,72 +385,6 @@ async def _until_closed(stream: _Stream) -> None:
     await stream.closing.wait()
     assert stream.closed is not None
     raise stream.closed
-
-
-class _Limits:
-    """Watches the limits of one wire's timed questions with a single timer."""
-
-    __slots__ = ("_deadlines", "_timer", "_timer_us", "_wire")
-
-    def __init__(self, wire: RemoteWire) -> None:
-        self._wire = wire
-        self._deadlines: dict[int, tuple[int, int]] = {}
-        """Game -> (microseconds at which its question has failed, ply)."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_us = 0
-
-    def asked(self, games: list[Game], asked: dict[int, int], margin_us: int) -> None:
-        for game in games:
-            if game.handle in asked:
-                deadline = asked[game.handle] + game.limit_us() + margin_us + 1
-                self._deadlines[game.handle] = (deadline, game.ply)
-        self._watch()
-
-    def answered(self, games: list[int], plies: list[int]) -> None:
-        deadlines = self._deadlines
-        if deadlines:
-            for game, ply in zip(games, plies, strict=True):
-                if game in deadlines and deadlines[game][1] == ply:
-                    del deadlines[game]
-
-    def forget(self, games: list[Game]) -> None:
-        """These games are over."""
-        if self._deadlines:
-            for game in games:
-                self._deadlines.pop(game.handle, None)
-
-    def stop(self) -> None:
-        """Watches no longer."""
-        self._deadlines.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _watch(self) -> None:
-        if not self._deadlines:
-            return
-        earliest = min(deadline for deadline, _ in self._deadlines.values())
-        if self._timer is not None:
-            if self._timer_us <= earliest:
-                return
-            self._timer.cancel()
-        self._timer_us = earliest
-        delay = max(0, earliest - _microseconds()) / 1e6
-        self._timer = asyncio.get_running_loop().call_later(delay, self._over)
-
-    def _over(self) -> None:
-        self._timer = None
-        now = _microseconds()
-        over = sorted((deadline, game, ply) for game, (deadline, ply) in self._deadlines.items() if deadline <= now)
-        for _, game, _ in over:
-            del self._deadlines[game]
-        if over:
-            self._wire.expired([(game, ply) for _, game, ply in over])
-        self._watch()
-
-
-def _microseconds() -> int:
-    return time.monotonic_ns() // 1000
 
 
 def _session_replaced(bot: str) -> StreamClosed:

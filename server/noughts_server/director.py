@@ -148,7 +148,7 @@ class Director:
 
     async def _claim(self, playing: Conditions, number: int) -> Unit:
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
-        return Unit(playing, number, claim.attempt, claim.slots)
+        return Unit(playing, claim.attempt, claim.slots)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

@@ -18,6 +18,10 @@ _SETTLED_GAMES = 300
 _K_PROVISIONAL, _K, _K_SETTLED = 40.0, 20.0, 10.0
 
 _SCALE = 400.0
+
+# Members of an enumeration are looked up and compared slowly, and every game is rated.
+_FIRST_WINS, _DRAW, _SECOND_WINS = int(Result.FIRST_WINS), int(Result.DRAW), int(Result.SECOND_WINS)
+
 # Two-sided 95 % of the normal distribution.
 _NORMAL_95 = 1.959963984540054
 
@@ -44,15 +48,15 @@ class Rating:
 
 def rate_game(first: Rating, second: Rating, result: int) -> None:
     """Updates both sides of one game, each from the ratings before it. A void game changes nothing."""
-    if result == Result.FIRST_WINS:
+    if result == _FIRST_WINS:
         score = 1.0
         first.wins += 1
         second.losses += 1
-    elif result == Result.DRAW:
+    elif result == _DRAW:
         score = 0.5
         first.draws += 1
         second.draws += 1
-    elif result == Result.SECOND_WINS:
+    elif result == _SECOND_WINS:
         score = 0.0
         first.losses += 1
         second.wins += 1

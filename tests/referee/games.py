@@ -30,11 +30,11 @@ def conditions(
     )
 
 
-def unit(shared: Conditions, slots: int | Iterable[Slot] = 1, *, number: int = 1, attempt: int = 1) -> Unit:
+def unit(shared: Conditions, slots: int | Iterable[Slot] = 1, *, attempt: int = 1) -> Unit:
     """A unit of these slots, or of so many games between the first two entries, who take turns in moving first."""
     if isinstance(slots, int):
         slots = [Slot(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(1, slots + 1)]
-    return Unit(shared, number, attempt, list(slots))
+    return Unit(shared, attempt, list(slots))
 
 
 class Question(NamedTuple):

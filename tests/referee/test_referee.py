@@ -32,13 +32,13 @@ def test_a_finished_game_is_reported_with_all_that_is_to_be_stored(hall: Hall) -
     shared = conditions("mnk:4,4,3", tournament=7, players=(10, 20, 30))
     hall.join(20)
     hall.join(30)
-    hall.referee.add(unit(shared, [Slot(5, 2, 1)], number=3, attempt=2))
+    hall.referee.add(unit(shared, [Slot(5, 2, 1)], attempt=2))
     (game,) = hall.running(20)
     for key, cell, took in ((30, 0, 11), (20, 4, 12), (30, 1, 13), (20, 5, 14), (30, 2, 15)):
         player = hall.referee.player(key)
         assert hall.referee.answered(player, [game.handle], [game.ply], [cell], [took]) == []
     (finished,) = hall.finished
-    assert (finished.tournament, finished.unit, finished.attempt, finished.ordinal) == (7, 3, 2, 5)
+    assert (finished.tournament, finished.attempt, finished.ordinal) == (7, 2, 5)
     assert (finished.first, finished.second) == (2, 1)
     assert (finished.result, finished.termination) == (Result.FIRST_WINS, Termination.LINE)
     assert unpack_moves(finished.moves, 16) == [0, 4, 1, 5, 2]
@@ -104,13 +104,13 @@ def test_a_progress_callback_may_add_more(hall: Hall) -> None:
 
     def add_another() -> None:
         for number in numbers:
-            hall.referee.add(unit(conditions(), 1, number=number))
+            hall.referee.add(unit(conditions(), 1, attempt=number))
 
     hall.referee.on_progress(add_another)
     hall.referee.add(unit(conditions(), 1))
     while hall.running(1):
         hall.resign(hall.running(1))
-    assert Counter(game.unit for game in hall.finished) == {1: 1, 2: 1, 3: 1, 4: 1}
+    assert Counter(game.attempt for game in hall.finished) == {1: 1, 2: 1, 3: 1, 4: 1}
 
 
 def test_exactly_the_wires_that_have_something_to_send_are_woken(hall: Hall) -> None:
@@ -162,11 +162,11 @@ def test_a_player_that_joins_again_is_sent_its_running_games(hall: Hall) -> None
 def test_slots_are_played_in_the_order_in_which_they_came(hall: Hall) -> None:
     hall.join(1)
     hall.join(2)
-    hall.referee.add(unit(conditions(concurrency=1), 3, number=1))
-    hall.referee.add(unit(conditions(concurrency=1), 2, number=2))
+    hall.referee.add(unit(conditions(concurrency=1), 3, attempt=1))
+    hall.referee.add(unit(conditions(concurrency=1), 2, attempt=2))
     while hall.running(1):
         hall.resign(hall.running(1))
-    assert [(game.unit, game.ordinal) for game in hall.finished] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
+    assert [(game.attempt, game.ordinal) for game in hall.finished] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
 
 
 def test_a_player_takes_no_more_timed_games_than_it_said(hall: Hall) -> None:
@@ -227,7 +227,7 @@ def test_untimed_games_are_not_held_up_by_a_timed_one_that_finds_no_seat(hall: H
     hall.join(2, timed=1, untimed=3)
     hall.referee.add(unit(conditions(tournament=1), 3))
     hall.referee.add(unit(conditions(tournament=2, time="1/move"), 1))
-    hall.referee.add(unit(conditions(tournament=1), 9, number=2))
+    hall.referee.add(unit(conditions(tournament=1), 9, attempt=2))
     for _ in range(9):
         assert len(hall.running(1)) == 3
         hall.resign(hall.running(1)[:1])
@@ -277,7 +277,7 @@ def test_after_stop_starting_running_games_are_finished_and_no_other_begins(hall
     hall.referee.add(unit(conditions(concurrency=2), 4))
     hall.referee.stop_starting()
     hall.resign(hall.running(1))
-    hall.referee.add(unit(conditions(concurrency=2), 4, number=2))
+    hall.referee.add(unit(conditions(concurrency=2), 4, attempt=2))
     hall.join(1)
     assert hall.running(1) == []
     assert len(hall.finished) == 2
@@ -321,7 +321,7 @@ class Tournaments(RuleBasedStateMachine):
         self.shared: list[Conditions] = []
         self.units = 0
         self.waiting: set[tuple[int, int, int]] = set()
-        """Tournament, unit and ordinal of the slots that have not begun."""
+        """Tournament, attempt and ordinal of the slots that have not begun."""
         self.slots: dict[tuple[int, int, int], Slot] = {}
         self.begun: dict[int, Game] = {}
         self.expected: Counter[tuple[int, int, int]] = Counter()
@@ -341,7 +341,7 @@ class Tournaments(RuleBasedStateMachine):
         for slot in slots:
             self.slots[tournament, self.units, slot.ordinal] = slot
             self.waiting.add((tournament, self.units, slot.ordinal))
-        self.hall.referee.add(unit(self.shared[tournament], slots, number=self.units))
+        self.hall.referee.add(unit(self.shared[tournament], slots, attempt=self.units))
         self.look()
 
     @rule(key=st.sampled_from(KEYS), timed=st.integers(1, 3), untimed=st.integers(1, 6))
@@ -380,7 +380,7 @@ class Tournaments(RuleBasedStateMachine):
         self.look()
 
     def name(self, game: Game) -> tuple[int, int, int]:
-        return game.unit.conditions.tournament, game.unit.number, game.slot.ordinal
+        return game.unit.conditions.tournament, game.unit.attempt, game.slot.ordinal
 
     def look(self) -> None:
         """Takes note of the games that have begun since the last look, each for the first and only time."""
@@ -422,7 +422,7 @@ class Tournaments(RuleBasedStateMachine):
                 self.join(key, 2, 5)
             while self.hall.running(*KEYS):
                 self.finish(list(range(20)))
-            played = Counter((game.tournament, game.unit, game.ordinal) for game in self.hall.finished)
+            played = Counter((game.tournament, game.attempt, game.ordinal) for game in self.hall.finished)
             assert self.waiting == set()
             assert set(played.values()) <= {1}
             assert played == +self.expected

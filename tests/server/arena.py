@@ -91,7 +91,7 @@ async def open_arena(path: Path) -> AsyncIterator[Arena]:
         await store.close()
 
 
-def made_up(tournament: Tournament, unit: int, attempt: int, slot: Slot) -> FinishedGame:
+def made_up(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
     """A game of this slot: always the same one."""
     draws = Draws(tournament.seed, slot.ordinal)
     # Every ninth game or so is void.
@@ -99,9 +99,8 @@ def made_up(tournament: Tournament, unit: int, attempt: int, slot: Slot) -> Fini
     moves = bytes(draws.below(9) for _ in range(5 + draws.below(5)))
     return FinishedGame(
         tournament=tournament.id,
-        unit=unit,
-        attempt=attempt,
         ordinal=slot.ordinal,
+        attempt=attempt,
         first=slot.first,
         second=slot.second,
         result=result,
@@ -125,5 +124,5 @@ def _play(connection: Connection, tournament: Tournament, units: Sequence[int]) 
     games = []
     for number in units or unfinished_units(connection, tournament.id):
         claim = claim_unit(connection, tournament.id, number)
-        games += [made_up(tournament, number, claim.attempt, slot) for slot in claim.slots]
+        games += [made_up(tournament, claim.attempt, slot) for slot in claim.slots]
     return games

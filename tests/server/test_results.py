@@ -108,8 +108,8 @@ async def test_game_without_a_claim_or_a_slot_is_stale(arena: Arena) -> None:
     game = claimed[0]
     strangers = [
         game._replace(ordinal=64),
-        # The last unit's attempt does not help another unit's slot.
-        game._replace(ordinal=63, unit=0),
+        # One unit's attempt does not help another unit's slot.
+        game._replace(ordinal=63),
         game._replace(ordinal=0),
         game._replace(ordinal=65),
         game._replace(tournament=99),

@@ -11,10 +11,6 @@ _MARKS = "XO"
 class PositionError(ValueError):
     """A position's text that cannot be read: `got` is the text, `expected` what would have been right."""
 
-    own_clock_us: int
-    """What the side to move may think, in microseconds: its bank, or the limit of a move; 0 where there is no limit."""
-    opponent_clock_us: int
-
     def __init__(self, got: str, expected: str) -> None:
         super().__init__(f"position {got!r}: expected {expected}")
         self.got = got
@@ -41,6 +37,9 @@ class Position:
     """Cells in the order played; empty when the position was set up rather than played."""
     seed: int
     """The asked bot's seed in this game: its only source of chance, through `draws()`."""
+    own_clock_us: int
+    """What the side to move may think, in microseconds: its bank, or the limit of a move; 0 where there is no limit."""
+    opponent_clock_us: int
 
     def __init__(self, variant: Variant, *, own: int = 0, opponent: int = 0, side: int = 0, seed: int = 0) -> None:
         self.variant = variant

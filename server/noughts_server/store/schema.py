@@ -22,7 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -55,6 +55,9 @@ tokens = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
     Column("last_used_at", BigInteger),
+    # What it permits, words separated by spaces; see `tokens.Scopes`.
+    Column("scopes", String(400), nullable=False, server_default="play organise"),
+    Column("expires_at", BigInteger),
 )
 
 bots = Table(
@@ -64,6 +67,9 @@ bots = Table(
     Column("name", String(63), nullable=False, unique=True),
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    # A retired bot keeps its name and its past, and plays no more.
+    Column("retired_at", BigInteger),
+    Index(None, "owner_id"),
 )
 
 bot_versions = Table(
@@ -104,7 +110,18 @@ tournaments = Table(
     Column("unit_games", Integer, nullable=False),
     # Every slot up to this ordinal has its game; in rated tournaments those are the games that count already.
     Column("folded", BigInteger, nullable=False),
+    # 1: organised; 2: a challenge, which lists leave out unless asked.
+    Column("kind", SmallInteger, nullable=False, server_default="1"),
+    Column("entries_min", Integer, nullable=False, server_default="2"),
+    Column("entries_max", Integer, nullable=False, server_default="4096"),
+    # The join window, and the scheduled start; null: from the creation on, until the start, by hand.
+    Column("join_from", BigInteger),
+    Column("join_until", BigInteger),
+    Column("start_at", BigInteger),
+    # Why it was cancelled, where that was not its owner's wish.
+    Column("reason", String(200)),
     Index(None, "state"),
+    Index(None, "kind"),
 )
 
 # Before the start numbers only give the order of joining (gaps where somebody withdrew); from the start on they
@@ -117,6 +134,8 @@ entries = Table(
     Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
     Column("label", String(80), nullable=False),
     UniqueConstraint("tournament_id", "label"),
+    # From a bot to its tournaments.
+    Index(None, "bot_version_id"),
 )
 
 # The attempt under which a unit was claimed last; no row: never.
@@ -188,6 +207,21 @@ ratings = Table(
     Column("wins", BigInteger, nullable=False),
     Column("draws", BigInteger, nullable=False),
     Column("losses", BigInteger, nullable=False),
+    # A leaderboard is read in this order.
+    Index(None, "list_id", "rating", "bot_id"),
+    Index(None, "bot_id"),
+)
+
+# A bot's rating after some of its rated games: about 32 points for each doubling of their number (`ratings.History`).
+rating_history = Table(
+    "rating_history",
+    metadata,
+    Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
+    Column("bot_id", ForeignKey("bots.id"), primary_key=True),
+    Column("games", BigInteger, primary_key=True, autoincrement=False),
+    Column("rating", Float(53), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # The log of the ratings. One row: the slots first_ordinal .. first_ordinal + games - 1 were folded, in this order, as

@@ -1,0 +1,158 @@
+"""The open questions of one wire: when each was written, and until when it may be answered.
+
+A question is a ply of a game. Its clock runs from the frame written to the answer read, through a lost connection too.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from noughts_referee.arbiter import Game, Player
+
+Overdue = tuple[int, int, int]
+"""Game, ply, microseconds since it was asked."""
+
+
+def microseconds() -> int:
+    """The time now, on a clock that never jumps."""
+    return time.monotonic_ns() // 1000
+
+
+class Questions:
+    """When the questions to one player were written. Times are microseconds."""
+
+    def __init__(self, player: Player, margin_us: int, overdue: Callable[[list[Overdue]], None]) -> None:
+        """`overdue` is called with questions whose limit and margin have passed."""
+        self._player = player
+        self._margin_us = margin_us
+        self._overdue = overdue
+        # Most frames are answered as they were written, in one piece and in order. So a frame is one entry, until it
+        # turns out that its answers come otherwise: then its questions move to `_written`, one entry each.
+        self._frames: deque[tuple[int, list[int], list[int]]] = deque()
+        """Frames in the order written: when, games, plies."""
+        self._written: dict[int, int] = {}
+        """When the last question of a game was written."""
+        self._resent: set[int] = set()
+        """Games in the outbox whose question was written to an earlier stream: its clock runs."""
+        self._limits = _Limits(self._over)
+
+    def written(self, games: list[int], plies: list[int], timed: list[Game]) -> None:
+        """A frame with these questions is written now; `timed` are the games with clocks among them."""
+        now = microseconds()
+        if not timed and not self._resent:
+            self._frames.append((now, games, plies))
+            return
+        written = self._written
+        written.update((game, now) for game in games if game not in self._resent)
+        self._resent = set()
+        deadlines = [
+            (written[game.handle] + game.limit_us() + self._margin_us + 1, game.handle, game.ply)
+            for game in timed
+            if game.handle in written
+        ]
+        self._limits.set(deadlines)
+
+    def answered(self, games: list[int], plies: list[int], now: int) -> list[int]:
+        """The thinking time of each answer; 0 where nothing was asked."""
+        frames = self._frames
+        if frames and frames[0][1] == games and frames[0][2] == plies:
+            return [now - frames.popleft()[0]] * len(games)
+        self._spread()
+        self._limits.met(games, plies)
+        written = self._written
+        # What is wrong or late may be answered once more: the question stays until the game's next one.
+        return [now - written.get(game, now) for game in games]
+
+    def forget(self, games: Iterable[Game]) -> None:
+        """These games are over."""
+        if self._written:
+            for game in games:
+                self._written.pop(game.handle, None)
+                self._limits.drop(game.handle)
+
+    def carry_over(self, rejoin: Callable[[], None]) -> None:
+        """The player has a new stream; `rejoin` fills its outbox with what it must be told again.
+
+        Questions that had been written keep their time. Those that still waited in the outbox had not been.
+        """
+        self._spread()
+        waiting = set(self._player.outbox.turn_game) - self._resent
+        running = self._player.games
+        self._written = {game: at for game, at in self._written.items() if game in running and game not in waiting}
+        rejoin()
+        self._resent = {game for game in self._player.outbox.turn_game if game in self._written}
+
+    def stop(self) -> None:
+        """No limit is watched any longer."""
+        self._limits.stop()
+
+    def _spread(self) -> None:
+        running = self._player.games
+        while self._frames:
+            at, games, _ = self._frames.popleft()
+            self._written.update((game, at) for game in games if game in running)
+
+    def _over(self, questions: list[tuple[int, int]]) -> None:
+        now = microseconds()
+        written = self._written
+        self._overdue([(game, ply, now - written[game]) for game, ply in questions if game in written])
+
+
+class _Limits:
+    """Watches deadlines with a single timer."""
+
+    __slots__ = ("_deadlines", "_over", "_timer", "_timer_us")
+
+    def __init__(self, over: Callable[[list[tuple[int, int]]], None]) -> None:
+        self._over = over
+        self._deadlines: dict[int, tuple[int, int]] = {}
+        """Game -> (when its question has failed, ply)."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_us = 0
+
+    def set(self, deadlines: list[tuple[int, int, int]]) -> None:
+        """Watches these: when, game, ply."""
+        self._deadlines.update((game, (at, ply)) for at, game, ply in deadlines)
+        self._watch()
+
+    def met(self, games: list[int], plies: list[int]) -> None:
+        """These have been answered."""
+        deadlines = self._deadlines
+        if deadlines:
+            for game, ply in zip(games, plies, strict=True):
+                if game in deadlines and deadlines[game][1] == ply:
+                    del deadlines[game]
+
+    def drop(self, game: int) -> None:
+        """The game is over."""
+        self._deadlines.pop(game, None)
+
+    def stop(self) -> None:
+        """Watches no longer."""
+        self._deadlines.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _watch(self) -> None:
+        if not self._deadlines:
+            return
+        earliest = min(deadline for deadline, _ in self._deadlines.values())
+        if self._timer is not None:
+            if self._timer_us <= earliest:
+                return
+            self._timer.cancel()
+        self._timer_us = earliest
+        delay = max(0, earliest - microseconds()) / 1e6
+        self._timer = asyncio.get_running_loop().call_later(delay, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        now = microseconds()
+        passed = sorted((deadline, game, ply) for game, (deadline, ply) in self._deadlines.items() if deadline <= now)
+        for _, game, _ in passed:
+            del self._deadlines[game]
+        if passed:
+            self._over([(game, ply) for _, game, ply in passed])
+        self._watch()
