@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import secrets
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -17,23 +16,13 @@ from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE,
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.bus import listening
 from noughts_server.errors import WrongState
-from noughts_server.recorder import COMMITTED
+from noughts_server.private import PrivatePlan, PrivateTournament
 from noughts_server.server import Server, ServerSettings, running_server
-from noughts_server.sessions import PRESENCE, Ticket
-from noughts_server.store.bots import log_in
 from noughts_server.store.entries import CrosstableCell as PairScore
-from noughts_server.store.entries import Standing, crosstable, join_tournament, standings
+from noughts_server.store.entries import Standing, crosstable
 from noughts_server.store.games import ExportedGame, export, terminations
-from noughts_server.store.tokens import create_owner
-from noughts_server.store.tournaments import (
-    NewTournament,
-    Tournament,
-    TournamentState,
-    create_tournament,
-    get_tournament,
-)
+from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
 
 __all__ = [
     "ExportedGame",
@@ -47,8 +36,6 @@ __all__ = [
     "play_locally",
 ]
 
-_OWNER = "local"
-_TICK_SECONDS = 0.2
 _START_SECONDS = 30.0
 _STOP_SECONDS = 2.0
 _KEPT_LINES = 40
@@ -152,22 +139,27 @@ class _Run:
         self._server = server
         self._on_progress = on_progress
         self._stop = stop
-        self._labels = unique_labels(plan.specs)
-        self._slug = f"local-{secrets.token_hex(4)}"
-        self._versions: dict[str, int] = {}
+        self._specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
+        # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
+        versions = {label: str(spec)[:_LONGEST_VERSION] for label, spec in self._specs.items()}
+        self._tournament = PrivateTournament(
+            server,
+            PrivatePlan(
+                versions, plan.variant, plan.time, plan.games_per_pair, plan.concurrency, plan.seed, plan.title
+            ),
+        )
 
     async def play(self) -> None:
-        owner = await self._server.store.write(self._prepare)
+        await self._tournament.create()
         async with AsyncExitStack() as stack:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = [
-                tasks.create_task(self._keep_alive(owner, label, spec), name=label)
-                for label, spec in zip(self._labels, self._plan.specs, strict=True)
+                tasks.create_task(self._keep_alive(label, spec), name=label) for label, spec in self._specs.items()
             ]
             try:
                 if await self._unless(self._stop.finishing, self._all_online()):
-                    await self._server.director.start(self._slug)
-                    if not await self._unless(self._stop.finishing, self._finished()):
+                    playing = self._tournament.play(self._report)
+                    if not await self._unless(self._stop.finishing, playing):
                         await self._unless(self._stop.aborting, self._server.drain())
                         self._server.director.abandon()
             finally:
@@ -176,7 +168,7 @@ class _Run:
                 if self._stop.finishing.is_set() and self._plan.database is not None:
                     # Nobody will go on with it: the next server on this database must not try.
                     with suppress(WrongState):  # it has just finished
-                        await self._server.director.cancel(self._slug)
+                        await self._server.director.cancel(self._tournament.slug)
 
     async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
         """What is stored; `write` gets the games."""
@@ -184,7 +176,7 @@ class _Run:
         await self._server.recorder.flush()
 
         def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
-            tournament = get_tournament(connection, self._slug)
+            tournament = get_tournament(connection, self._tournament.slug)
             table = crosstable(connection, tournament)
             if write is not None:
                 write(export(connection, tournament.id))
@@ -201,84 +193,32 @@ class _Run:
             terminations=ends,
         )
 
-    def _prepare(self, connection: Any) -> int:
-        """Enters the bots into a new tournament; returns the key of their owner."""
-        plan, now = self._plan, self._server.store.now_ms()
-        owner = create_owner(connection, _OWNER)
-        create_tournament(
-            connection,
-            NewTournament(
-                slug=self._slug,
-                title=plan.title,
-                variant=plan.variant.name,
-                time=plan.time,
-                games_per_pair=plan.games_per_pair,
-                concurrency=plan.concurrency,
-                seed=plan.seed,
-            ),
-            owner_id=owner,
-            now_ms=now,
-        )
-        for label, spec in zip(self._labels, plan.specs, strict=True):
-            bot = log_in(connection, owner_id=owner, name=label, version=_version(spec), now_ms=now)
-            self._versions[label] = bot.bot_version_id
-            join_tournament(connection, self._slug, bot=label, label=label)
-        return owner
-
     # The bots' processes.
 
-    async def _keep_alive(self, owner: int, label: str, spec: BotSpec) -> None:
+    async def _keep_alive(self, label: str, spec: BotSpec) -> None:
         """Runs the bot's process; one that dies loses its running games and is started again, a few times."""
         for _ in range(_ATTEMPTS):
-            ticket = self._server.sessions.issue_ticket(Ticket(owner, label, _version(spec)))
+            ticket = self._tournament.ticket(label)
             async with _bot_process(spec, self._server.address, ticket, self._plan.concurrency) as (process, lines):
                 code = await process.wait()
-            self._server.sessions.wire(self._versions[label]).dismiss()
+            self._tournament.dismiss(label)
         what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
         raise LocalError("\n".join([what, *lines]))
 
     async def _all_online(self) -> None:
-        sessions, changed = self._server.sessions, asyncio.Event()
-        missing = self._labels
-        with listening(self._server.bus, PRESENCE, lambda _: changed.set()):
-            try:
-                async with asyncio.timeout(_START_SECONDS):
-                    while missing := [label for label in self._labels if not sessions.online(self._versions[label])]:
-                        self._report(None, (), online=len(self._labels) - len(missing))
-                        await changed.wait()
-                        changed.clear()
-            except TimeoutError:
-                names = ", ".join(missing)
-                raise LocalError(f"{names}: not online after {_START_SECONDS:.0f} s") from None
+        tournament = self._tournament
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await tournament.all_online(lambda: self._report(None, (), missing=len(tournament.missing())))
+        except TimeoutError:
+            names = ", ".join(tournament.missing())
+            raise LocalError(f"{names}: not online after {_START_SECONDS:.0f} s") from None
 
-    # Waiting.
-
-    async def _finished(self) -> None:
-        over = asyncio.Event()
-
-        def heard(report: Any) -> None:
-            if any(progress.finished for progress in report.progress):
-                over.set()
-
-        with listening(self._server.bus, COMMITTED, heard):
-            while not over.is_set():
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_TICK_SECONDS):
-                        await over.wait()
-                tournament, table = await self._server.store.read(self._standings)
-                self._report(tournament, table)
-                if tournament.state is TournamentState.FINISHED:
-                    return
-
-    def _standings(self, connection: Any) -> tuple[Tournament, tuple[Standing, ...]]:
-        tournament = get_tournament(connection, self._slug)
-        return tournament, tuple(standings(connection, tournament))
-
-    def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, online: int | None = None) -> None:
+    def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, missing: int = 0) -> None:
         self._on_progress(
             LocalProgress(
-                bots_online=len(self._labels) if online is None else online,
-                bots_expected=len(self._labels),
+                bots_online=len(self._specs) - missing,
+                bots_expected=len(self._specs),
                 games_done=tournament.games_done if tournament else 0,
                 games_total=tournament.games_total if tournament else 0,
                 plies=self._server.referee.plies,
@@ -296,11 +236,6 @@ class _Run:
             working.cancel()
             waiting.cancel()
         return done
-
-
-def _version(spec: BotSpec) -> str:
-    """What is played under a label is a version of the bot with that name: a label may mean another spec next time."""
-    return str(spec)[:_LONGEST_VERSION]
 
 
 @asynccontextmanager
