@@ -25,8 +25,13 @@ def run(
 
     `server` (HOST:PORT) and `token` default to the environment's NOUGHTS_SERVER and NOUGHTS_TOKEN, `name` to the
     class's name in lower case. A lost connection is tried again. Raises BotRefused when the server does not want the
-    bot, with the reason.
+    bot, with the reason. What happens is logged as `noughts.bot`, to stderr unless the program has set logging up.
     """
+    if not logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter(f"{name or type(bot).__name__.lower()}: %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
     run_loop(run_async(bot, server=server, token=token, name=name, version=version, tls=tls))
 
 

@@ -6,7 +6,9 @@ games that are over (in `Arbiter.ended`). Whatever wire a player is on, the same
 The columns of a frame are handled in one straight loop (`Arbiter.answered`): it is the hot path of the whole server.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from noughts_referee.records import Slot, Unit
 from noughts_referee.rules import Position, Result, Termination, game_seed, result_against
@@ -39,6 +41,28 @@ class Outbox:
 
     def __bool__(self) -> bool:
         return bool(self.turn_game or self.ends or self.starts)
+
+    def split(self, most_moves: int) -> "Outbox":
+        """Keeps starts that carry at most so many moves together (one start at least); returns the rest.
+
+        Whatever concerns a game goes where its start goes.
+        """
+        carried = list(accumulate(game.ply for game in self.starts))
+        kept = max(1, bisect_right(carried, most_moves))
+        rest = Outbox()
+        self.starts, rest.starts = self.starts[:kept], self.starts[kept:]
+        later = {game.handle for game in rest.starts}
+        rows = list(zip(self.turn_game, self.turn_ply, self.turn_cell, strict=True))
+        for outbox, is_later in ((self, False), (rest, True)):
+            mine = [row for row in rows if (row[0] in later) is is_later]
+            outbox.turn_game, outbox.turn_ply, outbox.turn_cell = ([row[column] for row in mine] for column in range(3))
+        self.turns_timed, rest.turns_timed = _parted(self.turns_timed, later)
+        self.ends, rest.ends = _parted(self.ends, later)
+        return rest
+
+
+def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["Game"]]:
+    return [game for game in games if game.handle not in later], [game for game in games if game.handle in later]
 
 
 class Player:

@@ -45,7 +45,7 @@ class Questions:
             return
         written = self._written
         written.update((game, now) for game in games if game not in self._resent)
-        self._resent = set()
+        self._resent.difference_update(games)
         deadlines = [
             (written[game.handle] + game.limit_us() + self._margin_us + 1, game.handle, game.ply)
             for game in timed
@@ -66,8 +66,9 @@ class Questions:
 
     def forget(self, games: Iterable[Game]) -> None:
         """These games are over."""
-        if self._written:
+        if self._written or self._resent:
             for game in games:
+                self._resent.discard(game.handle)
                 self._written.pop(game.handle, None)
                 self._limits.drop(game.handle)
 

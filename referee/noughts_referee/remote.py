@@ -30,6 +30,9 @@ MOST_GAMES = 65_536
 
 _HEARTBEATS_MISSED = 3
 _SECOND_FRAME_QUESTIONS = 64
+# What starts carry in one frame at most, in moves: two bytes each, and a frame may have eight million.
+_MOST_MOVES = 1_000_000
+_FEW_STARTS = 1_024
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
 
@@ -305,6 +308,9 @@ class RemoteWire:
         """Moves the outbox into the frame, which is written next: the questions' clocks begin."""
         player = self.player
         outbox = player.take_outbox()
+        if len(outbox.starts) > _FEW_STARTS:
+            # A bot that comes back to thousands of long games: they fill several frames.
+            player.outbox = outbox.split(_MOST_MOVES)
         self._lingered = False
         if outbox.starts:
             frame.starts.extend(starts_columns(player, outbox.starts))
@@ -314,6 +320,8 @@ class RemoteWire:
         if outbox.ends:
             ends_columns(frame.ends, outbox.ends)
             self._questions.forget(outbox.ends)
+        if player.outbox:
+            self.wake()
 
     def _overdue(self, questions: list[Overdue]) -> None:
         self._referee.silent(self.player, questions)

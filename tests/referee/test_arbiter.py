@@ -426,6 +426,33 @@ def test_a_player_that_lost_everything_gets_its_running_games_and_open_questions
     assert table.arbiter.touched == {player}
 
 
+def test_what_is_split_off_an_outbox_keeps_together_what_concerns_a_game(table: Table) -> None:
+    timed = conditions("mnk:5,5,5", "1/move")
+    games = [table.start(timed) for _ in range(5)]
+    for game in games:
+        table.play(game, [7, 8])
+    player = table.player(1)
+    table.arbiter.resend(player)
+    table.answer(games[4], 9, resigns=True)
+    outbox = player.take_outbox()
+    rest = outbox.split(5)
+    assert ([game.handle for game in outbox.starts], [game.handle for game in rest.starts]) == ([1, 2], [3, 4, 5])
+    assert (outbox.turn_game, outbox.turn_ply, outbox.turn_cell) == ([1, 2], [2, 2], [8, 8])
+    assert (rest.turn_game, rest.turn_ply, rest.turn_cell) == ([3, 4, 5], [2, 2, 2], [8, 8, 8])
+    assert (outbox.turns_timed, rest.turns_timed) == (games[:2], games[2:])
+    assert (outbox.ends, rest.ends) == ([], [games[4]])
+
+
+def test_a_single_start_too_large_for_a_frame_is_sent_all_the_same(table: Table) -> None:
+    game = table.start(conditions("mnk:5,5,5"))
+    table.play(game, [7, 8])
+    player = table.player(1)
+    table.arbiter.resend(player)
+    outbox = player.take_outbox()
+    assert not outbox.split(1)
+    assert outbox.starts == [game]
+
+
 def test_a_player_without_games_has_nothing_to_be_sent_again(table: Table) -> None:
     table.arbiter.resend(table.player(1))
     assert not table.player(1).outbox

@@ -8,6 +8,7 @@ import grpc
 import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee import remote
 from noughts_referee.records import Slot, unpack_times
 from noughts_referee.remote import StreamClosed
 from noughts_referee.rules import Termination
@@ -72,6 +73,38 @@ async def test_running_games_are_sent_again_with_all_moves_and_the_open_question
         assert turns(frame) == [Question(1, 2, 8)]
         await first.send((1, 2, 24), done=1)
         assert await second.asked() == [Question(1, 3, 24)]
+
+
+async def test_games_too_many_for_one_frame_are_sent_again_in_several(
+    server: Loopback, second: RawBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_FEW_STARTS", 3)
+    monkeypatch.setattr(remote, "_MOST_MOVES", 5)
+    server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(number, 0, 1) for number in range(1, 11)]))
+    async with raw_bot(server, 1) as first:
+        asked = await first.asked()
+        assert len(asked) == 10
+        await first.send(*((question.game, 0, 7) for question in asked))
+        theirs = await second.asked()
+        while len(theirs) < 10:
+            theirs += await second.asked()
+        # Six games wait for the bot that leaves, four for the other one.
+        await second.send(*((question.game, 1, 8) for question in theirs[:6]))
+        assert len(await first.asked()) == 6
+    await gone(server, 1)
+    seen: list[int] = []
+    questions: list[Question] = []
+    async with raw_bot(server, 1) as first:
+        while len(seen) < 10:
+            frame = await first.taken()
+            assert sum(len(starts.moves) for starts in frame.starts) <= 5
+            seen += [game for starts in frame.starts for game in starts.game]
+            questions += turns(frame)
+            assert {question.game for question in questions} <= set(seen)
+        assert seen == list(range(1, 11))
+        assert sorted(questions) == [Question(game, 2, 8) for game in range(1, 7)]
+        await first.send((6, 2, 24), done=frame.frame)
+        assert await second.asked() == [Question(6, 3, 24)]
 
 
 async def test_a_move_made_while_the_bot_was_away_is_in_its_start(server: Loopback, second: RawBot) -> None:
