@@ -1,0 +1,131 @@
+"""The way of a newcomer: the three terminals of the README, each line as it is written there."""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PORT = 7450
+INSTALL_SECONDS, STEP_SECONDS = 240, 60
+
+pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS)
+
+
+def terminals() -> list[str]:
+    """What the README's section says for each of the three."""
+    text = (ROOT / "README.md").read_text()
+    section = text.split("## Ten minutes")[1].split("\n## ")[0]
+    blocks = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
+    assert len(blocks) == 3
+    return blocks
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A fresh copy of what a clone holds."""
+    copy = tmp_path / "noughts"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    return copy
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Somebody with an empty home and no settings; how pip reaches its packages is the machine's business."""
+    home = tmp_path / "home"
+    home.mkdir()
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("NOUGHTS_", "XDG_", "PYTHON"))}
+    for name in ("VIRTUAL_ENV", "GRPC_VERBOSITY"):
+        ours.pop(name, None)
+    # `python3` is the interpreter that runs the tests, outside its own environment.
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "python3").symlink_to(Path(getattr(sys, "_base_executable", sys.executable)))
+    path = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    return {**ours, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "PATH": path}
+
+
+class Terminal:
+    """A shell that runs a block, and what has been shown so far."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.shown = ""
+        self._news = asyncio.Event()
+
+    async def read(self) -> None:
+        """Until it ends."""
+        assert self.process.stdout is not None
+        while data := await self.process.stdout.read(4096):
+            self.shown += data.decode(errors="replace")
+            self._news.set()
+
+    async def shows(self, *texts: str, within: float) -> None:
+        """Returns when all these have been shown."""
+        deadline = time.monotonic() + within
+        while not all(text in self.shown for text in texts):
+            assert self.process.returncode is None, f"it ended; it showed:\n{self.shown}"
+            assert time.monotonic() < deadline, f"expected {texts} within {within} s; it showed:\n{self.shown}"
+            self._news.clear()
+            try:
+                async with asyncio.timeout(1):
+                    await self._news.wait()
+            except TimeoutError:
+                continue
+
+
+@asynccontextmanager
+async def terminal(block: str, folder: Path, environment: dict[str, str]) -> AsyncIterator[Terminal]:
+    """Closed at the end of the block, as one closes a window."""
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-e", "-c", block, cwd=folder, env=environment, stdout=PIPE, stderr=STDOUT, start_new_session=True
+    )
+    shell = Terminal(process)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(shell.read())
+        try:
+            yield shell
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            async with asyncio.timeout(STEP_SECONDS):
+                await process.wait()
+
+
+async def test_the_newcomers_path_in_the_readme_works_as_written(folder: Path, environment: dict[str, str]) -> None:
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", PORT)), f"something listens on port {PORT}; this test needs it"
+    began = time.monotonic()
+    serving, playing, organising = terminals()
+    async with terminal(serving, folder, environment) as first:
+        await first.shows("127.0.0.1:7450", within=INSTALL_SECONDS)
+        async with terminal(playing, folder, environment) as second:
+            await second.shows("bots/rival", "bots/centre", within=STEP_SECONDS)
+            async with terminal(organising, folder, environment) as third:
+                async with asyncio.timeout(STEP_SECONDS):
+                    code = await third.process.wait()
+            assert code == 0, third.shown
+    shown = third.shown
+    assert "2,000" in shown or "2000" in shown
+    assert shown.count("rival") > 3
+    assert "provisional" not in shown.lower()
+    assert (folder / "ada.token").read_text().startswith("nou_")
+    assert time.monotonic() - began < 600
