@@ -2,7 +2,8 @@
 
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -27,11 +28,8 @@ class GamesFile:
         if not self._direct:
             self._path = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.tmp")
         # Opened now: whoever cannot write here learns it before an hour of games, not after it.
-        try:
+        with _naming(target):
             self._file = open(self._path, "w", encoding="ascii", newline="\n")  # noqa: SIM115  # closed in __exit__
-        except OSError as error:
-            error.filename = str(target)
-            raise
         self._complete = False
 
     def __enter__(self) -> Self:
@@ -40,7 +38,9 @@ class GamesFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        # After a failed write, closing tries it again and fails again: the first failure is the one to tell.
+        with suppress(OSError) if kind else _naming(self._target):
+            self._file.close()
         if self._direct:
             return
         if self._complete and kind is None:
@@ -51,11 +51,23 @@ class GamesFile:
     def write(self, games: "Iterable[ExportedGame]") -> None:
         """Writes all games and makes sure that they are on the disk."""
         for game in games:
-            self._file.write(compact_json(_line(game, times=self._times)) + "\n")
-        self._file.flush()
-        if not self._direct:
-            os.fsync(self._file.fileno())
+            with _naming(self._target):
+                self._file.write(compact_json(_line(game, times=self._times)) + "\n")
+        with _naming(self._target):
+            self._file.flush()
+            if not self._direct:
+                os.fsync(self._file.fileno())
         self._complete = True
+
+
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Errors of the file name it as the user did."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(target)
+        raise
 
 
 def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
