@@ -1,9 +1,13 @@
 """What a caller learns who has nothing but the address: by reflection, without stubs."""
 
 import asyncio
+import json
+import re
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +34,8 @@ SERVICES = {
     "grpc.health.v1.Health",
     "grpc.reflection.v1alpha.ServerReflection",
 }
+
+PROTOCOL_PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
 
 Returned = TypeVar("Returned")
 
@@ -139,6 +145,30 @@ async def test_an_unknown_symbol_is_an_answer_and_the_stream_goes_on(stranger: S
         assert (await call.read()).file_descriptor_response.file_descriptor_proto
         await call.done_writing()
         assert await call.code() is grpc.StatusCode.OK
+
+
+async def test_commands_of_the_protocols_page_do_what_they_say(stranger: Stranger) -> None:
+    """Read as grpcurl reads them; its place is taken by the stranger."""
+    secret = stranger.token
+    commands = re.findall(r"^grpcurl (.*)$", PROTOCOL_PAGE.read_text(), re.MULTILINE)
+    assert len(commands) == 7
+    for command in commands:
+        words = shlex.split(command.replace("$NOUGHTS_TOKEN", secret))
+        assert "-plaintext" in words, command
+        address = words.index("127.0.0.1:7450")
+        options = dict(pairwise(words[:address]))
+        stranger.token = options.get("-H", "").removeprefix("authorization: Bearer ")
+        match words[address + 1 :]:
+            case ["list"]:
+                assert await stranger.services() == SERVICES
+            case ["list", service]:
+                assert service in SERVICES
+            case ["describe", message]:
+                assert (await stranger.message(message)).full_name == message
+            case [method]:
+                assert await stranger.call(method, json.loads(options.get("-d", "{}"))), command
+            case other:
+                pytest.fail(f"what does grpcurl make of {other}?")
 
 
 async def test_without_reflection_the_server_tells_nothing_and_serves_as_before(tmp_path: Path) -> None:

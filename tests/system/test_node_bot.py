@@ -179,6 +179,13 @@ async def test_without_a_token_it_says_where_one_comes_from(bot: Path, ground: G
     assert "noughts token create" in node.said
 
 
+async def test_option_it_does_not_know_gets_the_usage(bot: Path, ground: Ground) -> None:
+    async with node_bot(bot, ground.address, ground.token, "--sever", "x") as node:
+        assert await node.exit_code() == 2
+    assert "'--sever'" in node.said
+    assert "usage: " in node.said
+
+
 async def test_older_of_two_bots_of_one_name_stops_instead_of_fighting(bot: Path, ground: Ground) -> None:
     async with playing(bot, ground) as older, playing(bot, ground) as newer:
         assert await older.exit_code() == 1

@@ -46,12 +46,13 @@ class Games {
   /** Takes a frame in hand; returns the columns of `Moves` that answer it. */
   answer(frame) {
     frame.starts.forEach((starts) => this.start(starts));
-    const moves = { game: [], ply: [], cell: [] };
+    const moves = { game: [], ply: [], cell: [], resigned: [] };
     frame.turns?.game.forEach((handle, row) => {
       const game = this.running.get(handle);
       const ply = frame.turns.ply[row];
       catchUp(game.moves, ply, frame.turns.cell[row]);
-      const cell = choose(game.variant, game.moves, game.seed);
+      if (!game.variant) moves.resigned.push(moves.game.length); // rather than let the clock run out
+      const cell = game.variant ? choose(game.variant, game.moves, game.seed) : 0;
       game.moves.push(cell);
       moves.game.push(handle);
       moves.ply.push(ply);
@@ -132,18 +133,28 @@ async function run(PlayService, server, token, hello) {
   }
 }
 
-const { values } = parseArgs({
-  options: {
-    server: { type: 'string', default: '127.0.0.1:7450' },
-    name: { type: 'string', default: 'node' },
-    version: { type: 'string', default: '1' },
-    proto: { type: 'string', default: folder('../../../proto') }, // the folder that holds noughts_proto/
-  },
-});
-const token = process.env.NOUGHTS_TOKEN;
-if (!token) {
-  console.error('no token: set NOUGHTS_TOKEN; at the server `noughts token create --owner NAME` makes one');
-  process.exit(2);
+const USAGE = `usage: NOUGHTS_TOKEN=... node bot.js [--server HOST:PORT] [--name NAME] [--version V] [--proto FOLDER]
+FOLDER holds noughts_proto/; at the server \`noughts token create --owner NAME\` makes a token`;
+
+/** The command line's options; a problem with them ends the program with 2. */
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        server: { type: 'string', default: '127.0.0.1:7450' },
+        name: { type: 'string', default: 'node' },
+        version: { type: 'string', default: '1' },
+        proto: { type: 'string', default: folder('../../../proto') },
+      },
+    });
+    if (!process.env.NOUGHTS_TOKEN) throw new Error('no token: set NOUGHTS_TOKEN');
+    return { ...values, token: process.env.NOUGHTS_TOKEN, service: loadService(values.proto) };
+  } catch (error) {
+    console.error(`${error.message}\n${USAGE}`);
+    process.exit(2);
+  }
 }
-const hello = { protocol: PROTOCOL, bot: values.name, version: values.version, agent: 'noughts-node-bot/1.0.0' };
-process.exitCode = await run(loadService(values.proto), values.server, token, hello);
+
+const { service, server, token, name, version } = readOptions();
+const hello = { protocol: PROTOCOL, bot: name, version, agent: 'noughts-node-bot/1.0.0' };
+process.exitCode = await run(service, server, token, hello);

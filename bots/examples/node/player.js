@@ -13,10 +13,10 @@ export function draw(seed, ply, bound) {
   return Number((bits * BigInt(bound)) >> 64n);
 }
 
-/** The board of a variant: how many cells, and the lines that lead through each of them (arrays of cells). */
+/** The board of a variant: how many cells, and the lines that lead through each (arrays of cells); null if unknown. */
 export function parseVariant(name) {
   const match = /^mnk:(\d+),(\d+),(\d+)$/.exec(name === 'tictactoe' ? 'mnk:3,3,3' : name);
-  if (!match) throw new Error(`variant ${name}: this bot plays tictactoe and mnk:M,N,K`);
+  if (!match) return null;
   const [columns, rows, length] = match.slice(1).map(Number);
   const linesThrough = Array.from({ length: columns * rows }, () => []);
   for (let cell = 0; cell < columns * rows; cell++) {
