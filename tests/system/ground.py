@@ -20,7 +20,7 @@ from noughts_proto.v1 import (
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
-from noughts_server.server import ServerSettings, running_server
+from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.tokens import create_token
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ PATIENCE = 30.0
 class Ground:
     """A running server as its users see it."""
 
-    def __init__(self, address: str, token: str, channel: grpc.aio.Channel) -> None:
-        self.address = address
+    def __init__(self, server: Server, token: str, channel: grpc.aio.Channel) -> None:
+        self.address = server.address
+        self._server = server
         self.token = token
         """A token of ada's."""
         self._bearing = ((TOKEN_KEY, f"Bearer {token}"),)
@@ -77,6 +78,12 @@ class Ground:
         answer = await self._games.ListGames(games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=1000))
         return list(answer.games)
 
+    async def until_frames_up(self, count: int) -> None:
+        """Returns as soon as bots have sent that many frames, hellos not counted."""
+        async with asyncio.timeout(PATIENCE):
+            while self._server.sessions.counts.frames_up < count:  # noqa: ASYNC110  # nobody tells of a frame
+                await asyncio.sleep(0.01)
+
     async def until_online(self, bot: str) -> None:
         """Returns as soon as the bot is logged in."""
         request = bots_pb2.ListBotsRequest(online_only=True)
@@ -100,11 +107,14 @@ class Ground:
 
 
 @asynccontextmanager
-async def ground_at(folder: Path, *, listen: str = "127.0.0.1:0", token: str = "") -> AsyncIterator[Ground]:
+async def ground_at(
+    folder: Path, *, listen: str = "127.0.0.1:0", token: str = "", heartbeat: float = 5.0
+) -> AsyncIterator[Ground]:
     """A server on the database in this folder; `token` is one that an earlier server on it has given out."""
-    settings = ServerSettings(listen=listen, database=f"sqlite:///{folder / 'noughts.sqlite'}")
+    database = f"sqlite:///{folder / 'noughts.sqlite'}"
+    settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat)
     async with running_server(settings) as server:
         make = partial(create_token, owner="ada", now_ms=server.store.now_ms())
         token = token or (await server.store.write(make)).secret
         async with grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel:
-            yield Ground(server.address, token, channel)
+            yield Ground(server, token, channel)

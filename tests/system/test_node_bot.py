@@ -166,6 +166,15 @@ async def test_bot_comes_back_when_the_server_is_back(bot: Path, tmp_path: Path)
     assert {game.termination for game in games} <= BLAMELESS
 
 
+async def test_idle_bot_echoes_heartbeats_and_is_not_taken_for_gone(bot: Path, tmp_path: Path) -> None:
+    async with ground_at(tmp_path, heartbeat=0.1) as ground, playing(bot, ground) as node:
+        await ground.until_frames_up(10)
+        node.process.kill()
+        await node.exit_code()
+    assert node.said.count("playing as") == 1
+    assert "connection lost" not in node.said
+
+
 async def test_wrong_token_ends_it_with_the_servers_words(bot: Path, ground: Ground) -> None:
     async with node_bot(bot, ground.address, "nou_wrong") as node:
         assert await node.exit_code() == 1
