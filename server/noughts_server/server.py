@@ -9,6 +9,7 @@ import grpc
 import grpc.aio
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
 
 from noughts_bots.host import tune_collector
 from noughts_proto.transport import SERVER_OPTIONS
@@ -64,6 +65,8 @@ class ServerSettings:
     heartbeat: float = 5.0
     drain_timeout: float = 3600.0
     """How long `drain` waits for running games before it abandons them."""
+    reflection: bool = True
+    """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""
 
 
 class Server:
@@ -160,6 +163,8 @@ async def _listening(server: Server) -> AsyncIterator[None]:
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
+    if server.settings.reflection:
+        reflection.enable_server_reflection((*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
     host = server.settings.listen.rpartition(":")[0]
     try:
         bound = grpc_server.add_insecure_port(server.settings.listen)

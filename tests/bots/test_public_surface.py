@@ -70,18 +70,6 @@ def test_the_page_for_authors_imports_only_public_names() -> None:
     assert {name.strip() for line in lines for name in line.split(",")} <= set(DOCUMENTED)
 
 
-def test_the_first_bot_of_the_page_plays_the_position_of_the_page() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    example = next(re.finditer(r"```python\n(.+?)```", text, re.DOTALL))[1]
-    names: dict[str, Any] = {}
-    exec(re.sub(r"(?m)^run\(.*$", "", example), names)
-    bots = [thing for thing in names.values() if inspect.isclass(thing) and issubclass(thing, Bot) and thing is not Bot]
-    tried = re.search(r"`(Position\.parse\(.+?\))`, then", text)
-    assert tried is not None
-    position = eval(tried[1], dict(vars(noughts_bots)))
-    assert [bot().choose(position) in position.free for bot in bots] == [True]
-
-
 def test_whatever_the_page_says_that_a_position_offers_is_there() -> None:
     variant = noughts_bots.parse_variant("tictactoe")
     position = noughts_bots.Position(variant)

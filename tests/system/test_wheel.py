@@ -92,10 +92,10 @@ def environment(scripts: Path, tmp_path: Path) -> dict[str, str]:
 
 def test_wheel_holds_every_file_of_the_four_packages_and_nothing_else(contents: frozenset[str]) -> None:
     expected = {
-        path.relative_to(root).as_posix()
+        path.relative_to(Path(package).parent).as_posix()
         for path in files_of_the_tree()
-        for root in (Path(package).parent for package in PACKAGES)
-        if path.is_relative_to(root)
+        for package in PACKAGES
+        if path.is_relative_to(package)
     }
     assert {path for path in contents if ".dist-info/" not in path} == expected
 

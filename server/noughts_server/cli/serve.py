@@ -24,6 +24,12 @@ PlaintextOption = Annotated[
         "--allow-plaintext", help="Listen beyond this machine without encryption: tokens can be read on the way."
     ),
 ]
+ReflectionOption = Annotated[
+    bool,
+    typer.Option(
+        "--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."
+    ),
+]
 
 
 def serve(
@@ -32,6 +38,7 @@ def serve(
     margin: options.MarginOption = "50ms",
     grace: GraceOption = 30.0,
     allow_plaintext: PlaintextOption = False,
+    reflection: ReflectionOption = True,
     log_level: Annotated[
         options.LogLevel, typer.Option("--log-level", help="What to log on stderr.")
     ] = options.LogLevel.INFO,
@@ -52,7 +59,13 @@ def serve(
     from noughts_server.server import ServerSettings
 
     configure_logs(log_level, log_format)
-    settings = ServerSettings(listen=listen, database=options.read_database(database), margin_us=margin_us, grace=grace)
+    settings = ServerSettings(
+        listen=listen,
+        database=options.read_database(database),
+        margin_us=margin_us,
+        grace=grace,
+        reflection=reflection,
+    )
     if not run_loop(serve_until_stopped(settings, output_format)):
         raise typer.Exit(INTERRUPTED)
 

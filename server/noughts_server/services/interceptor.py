@@ -1,5 +1,6 @@
 """Errors become statuses here and nowhere else."""
 
+import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
@@ -36,7 +37,8 @@ class ErrorInterceptor(grpc.aio.ServerInterceptor):
                 request_deserializer=handler.request_deserializer,
                 response_serializer=handler.response_serializer,
             )
-        if handler.stream_stream is not None:
+        # Ours are coroutines; reflection's is a generator, and puts its errors in its answers.
+        if handler.stream_stream is not None and not inspect.isasyncgenfunction(handler.stream_stream):
             return grpc.stream_stream_rpc_method_handler(
                 _guarded(handler.stream_stream, method),
                 request_deserializer=handler.request_deserializer,

@@ -1,0 +1,120 @@
+"""A server in this process, an owner's token, and what it takes to have bots play there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc.aio
+
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
+from noughts_proto.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    games_pb2,
+    games_pb2_grpc,
+    tournaments_pb2,
+    tournaments_pb2_grpc,
+)
+from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.store.tokens import create_token
+
+if TYPE_CHECKING:
+    from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
+    from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
+    from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
+
+PATIENCE = 30.0
+"""Seconds after which a test that waits for something has failed."""
+
+
+class Ground:
+    """A running server as its users see it."""
+
+    def __init__(self, server: Server, token: str, channel: grpc.aio.Channel) -> None:
+        self.address = server.address
+        self._server = server
+        self.token = token
+        """A token of ada's."""
+        self._bearing = ((TOKEN_KEY, f"Bearer {token}"),)
+        self._bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(channel)
+        self._tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(channel)
+        self._games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(channel)
+
+    async def start(self, slug: str, *bots: str, **fields: Any) -> None:
+        """Starts a tournament of bots that have logged in before."""
+        name = f"tournaments/{slug}"
+        tournament = tournaments_pb2.Tournament(name=name, **fields)
+        await self._tournaments.CreateTournament(
+            tournaments_pb2.CreateTournamentRequest(tournament=tournament), metadata=self._bearing
+        )
+        for bot in bots:
+            await self._tournaments.JoinTournament(
+                tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}"), metadata=self._bearing
+            )
+        await self._tournaments.StartTournament(
+            tournaments_pb2.StartTournamentRequest(name=name), metadata=self._bearing
+        )
+
+    async def until(
+        self, slug: str, condition: Callable[[tournaments_pb2.Tournament], bool]
+    ) -> tournaments_pb2.Tournament:
+        """The tournament as soon as the condition holds."""
+        request = tournaments_pb2.GetTournamentRequest(name=f"tournaments/{slug}")
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                tournament = (await self._tournaments.GetTournament(request)).tournament
+                if condition(tournament):
+                    return tournament
+                await asyncio.sleep(0.01)
+
+    async def games(self, slug: str) -> list[games_pb2.Game]:
+        """All games of the tournament, which has at most 1,000, in slot order, once it is finished."""
+        await self.until(slug, lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+        answer = await self._games.ListGames(games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=1000))
+        return list(answer.games)
+
+    async def until_frames_up(self, count: int) -> None:
+        """Returns as soon as bots have sent that many frames, hellos not counted."""
+        async with asyncio.timeout(PATIENCE):
+            while self._server.sessions.counts.frames_up < count:  # noqa: ASYNC110  # nobody tells of a frame
+                await asyncio.sleep(0.01)
+
+    async def until_online(self, bot: str) -> None:
+        """Returns as soon as the bot is logged in."""
+        request = bots_pb2.ListBotsRequest(online_only=True)
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                online = (await self._bots.ListBots(request)).bots
+                if f"bots/{bot}" in [each.name for each in online]:
+                    return
+                await asyncio.sleep(0.01)
+
+    @asynccontextmanager
+    async def opponent(self, spec: str) -> AsyncIterator[str]:
+        """A reference bot that plays while the block runs; its name is its spec."""
+        async with asyncio.TaskGroup() as tasks:
+            playing = tasks.create_task(play(make_bot(parse_spec(spec)), Login(self.address, self.token, spec)))
+            try:
+                await self.until_online(spec)
+                yield spec
+            finally:
+                playing.cancel()
+
+
+@asynccontextmanager
+async def ground_at(
+    folder: Path, *, listen: str = "127.0.0.1:0", token: str = "", heartbeat: float = 5.0
+) -> AsyncIterator[Ground]:
+    """A server on the database in this folder; `token` is one that an earlier server on it has given out."""
+    database = f"sqlite:///{folder / 'noughts.sqlite'}"
+    settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat)
+    async with running_server(settings) as server:
+        make = partial(create_token, owner="ada", now_ms=server.store.now_ms())
+        token = token or (await server.store.write(make)).secret
+        async with grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel:
+            yield Ground(server, token, channel)

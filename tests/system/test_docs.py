@@ -1,0 +1,148 @@
+"""What README.md and docs/writing-a-bot.md show is what happens: their programs run, the session is a session."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grpc.aio
+import pytest
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import play_pb2_grpc
+from noughts_server.version import software_version
+
+from .ground import PATIENCE, Ground, ground_at
+
+if TYPE_CHECKING:
+    from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+PAGES = ((ROOT / "README.md").read_text(), GUIDE)
+DEFAULT_ADDRESS = "127.0.0.1:7450"
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced blocks of this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+PROGRAMS = {block.partition("\n")[0].removeprefix("# "): block for page in PAGES for block in blocks(page, "python")}
+"""The Python programs of the pages by the file names that their first lines state."""
+
+
+@pytest.fixture
+async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
+    async with ground_at(tmp_path) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def running(folder: Path, name: str, ground: Ground) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A program of the pages as a process, in a folder that holds all of them."""
+    for each, source in PROGRAMS.items():
+        (folder / each).write_text(source.replace(DEFAULT_ADDRESS, ground.address))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *(("-m", "pytest", "-q", "-p", "no:cacheprovider") if name.startswith("test_") else ()),
+        name,
+        cwd=folder,
+        env={**os.environ, "NOUGHTS_SERVER": ground.address, "NOUGHTS_TOKEN": ground.token},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
+
+
+def test_every_program_of_the_pages_says_what_its_file_is_called() -> None:
+    assert set(PROGRAMS) == {"corner.py", "try_corner.py", "test_corner.py"}
+
+
+@pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" in source])
+async def test_bot_of_the_pages_plays_a_tournament(tmp_path: Path, ground: Ground, name: str) -> None:
+    async with running(tmp_path, name, ground), ground.opponent("random"):
+        bot = name.removesuffix(".py")
+        await ground.until_online(bot)
+        await ground.start("cup", bot, "random", games_per_pair=20, seed=5)
+        games = await ground.games("cup")
+    assert len(games) == 20
+    assert {len(game.moves) >= 5 for game in games} == {True}
+
+
+@pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" not in source])
+async def test_program_of_the_pages_prints_what_its_comments_say(tmp_path: Path, ground: Ground, name: str) -> None:
+    async with running(tmp_path, name, ground) as process, asyncio.timeout(PATIENCE):
+        said, _ = await process.communicate()
+    assert process.returncode == 0, said.decode()
+    if name.startswith("test_"):
+        assert "1 passed" in said.decode()
+        return
+    promised = re.findall(r"^print\(.*\)  # (.+)$", PROGRAMS[name], re.MULTILINE)
+    assert promised
+    assert said.decode().splitlines() == promised
+
+
+async def session_of_a_game(ground: Ground) -> list[str]:
+    """What goes up and down when a bot that takes the lowest free cell plays a game against `random`."""
+    lines: list[str] = []
+
+    def note(way: str, frame: Message) -> None:
+        lines.append(f"{way:<4} {json.dumps(MessageToDict(frame, preserving_proto_field_name=True))}")
+
+    async with (
+        ground.opponent("random"),
+        grpc.aio.insecure_channel(ground.address, options=CLIENT_OPTIONS) as channel,
+        asyncio.timeout(PATIENCE),
+    ):
+        stub: PlayServiceAsyncStub = play_pb2_grpc.PlayServiceStub(channel)
+        call = stub.Play(metadata=((TOKEN_KEY, f"Bearer {ground.token}"),))
+
+        async def up(frame: pb.PlayRequest) -> None:
+            note("up", frame)
+            await call.write(frame)
+
+        async def down() -> pb.PlayResponse:
+            frame: object = await call.read()
+            assert isinstance(frame, pb.PlayResponse)
+            note("down", frame)
+            return frame
+
+        await up(pb.PlayRequest(hello=pb.Hello(protocol=1, bot="ada", agent="my-bot/1.0")))
+        await down()
+        await ground.start("spring-cup", "ada", "random", games_per_pair=1, seed=1)
+        moves: list[int] = []
+        while not (frame := await down()).ends.game:
+            (handle,), (ply,), (cell,) = frame.turns.game, frame.turns.ply, frame.turns.cell
+            if len(moves) < ply:
+                moves.append(cell)
+            moves.append(min(set(range(9)) - set(moves)))
+            await up(
+                pb.PlayRequest(done_through=frame.frame, moves=pb.Moves(game=[handle], ply=[ply], cell=moves[-1:]))
+            )
+        await up(pb.PlayRequest(done_through=frame.frame))
+        await call.done_writing()
+        assert await call.code() is grpc.StatusCode.OK
+    return lines
+
+
+async def test_session_of_the_guide_is_what_goes_over_the_wire(ground: Ground) -> None:
+    shown = "".join(blocks(GUIDE, "text"))
+    happened = "".join(f"{line}\n" for line in await session_of_a_game(ground))
+    # The guide's version is that of the day it was written.
+    assert shown == happened.replace(f'"server": "{software_version()}"', '"server": "0.1.0"')

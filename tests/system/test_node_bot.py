@@ -1,0 +1,224 @@
+"""A bot in another language, written from docs/protocol.md and docs/writing-a-bot.md, plays at a real server."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_proto.v1 import games_pb2, types_pb2
+from noughts_referee.rules import Draws, parse_variant
+
+from .ground import Ground, ground_at
+from .node import NODE, NodeBot, installed_bot, node_bot
+
+BLAMELESS = {types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL}
+
+
+@pytest.fixture(scope="module")
+def bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example as its author has it after `npm ci`."""
+    return installed_bot(tmp_path_factory.mktemp("node"))
+
+
+@pytest.fixture
+async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
+    async with ground_at(tmp_path) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def playing(bot: Path, ground: Ground, address: str = "") -> AsyncIterator[NodeBot]:
+    """The bot, logged in."""
+    async with node_bot(bot, address or ground.address, ground.token) as running:
+        await running.until("playing as bots/node/versions/1")
+        yield running
+
+
+class Relay:
+    """A port that leads to the server, until it is cut."""
+
+    def __init__(self, server: str) -> None:
+        self.address = ""
+        self._server = server
+        self._open: set[asyncio.StreamWriter] = set()
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, there and back, until either end closes it."""
+        host, _, port = self._server.rpartition(":")
+        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        ends = {writer, far_writer}
+        self._open |= ends
+        try:
+            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        finally:
+            self._open -= ends
+            for end in ends:
+                end.close()
+
+    def cut(self) -> None:
+        """Breaks every connection without a word, as a network does; new ones are carried."""
+        for writer in self._open:
+            writer.transport.abort()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@asynccontextmanager
+async def relay_to(server: str) -> AsyncIterator[Relay]:
+    relay = Relay(server)
+    listening = await asyncio.start_server(relay.carry, "127.0.0.1", 0)
+    host, port = listening.sockets[0].getsockname()
+    relay.address = f"{host}:{port}"
+    try:
+        yield relay
+    finally:
+        relay.cut()
+        listening.close()
+        await listening.wait_closed()
+
+
+def points(games: list[games_pb2.Game]) -> float:
+    """What the bot has scored, of one point a game."""
+    worth = {types_pb2.RESULT_FIRST_WINS: 1.0, types_pb2.RESULT_DRAW: 0.5, types_pb2.RESULT_SECOND_WINS: 0.0}
+    return sum(worth[game.result] if game.first == "node" else 1 - worth[game.result] for game in games)
+
+
+@pytest.mark.parametrize(
+    "variant, opponent, least",
+    [
+        ("tictactoe", "random", 45),
+        ("tictactoe", "minimax", 0),
+        ("mnk:5,5,4", "random", 45),
+        ("mnk:5,5,4", "nextstep:depth=2", 0),
+    ],
+)
+async def test_bot_plays_every_game_without_a_fault(
+    bot: Path, ground: Ground, variant: str, opponent: str, least: float
+) -> None:
+    async with ground.opponent(opponent), playing(bot, ground):
+        await ground.start("cup", "node", opponent, variant=variant, games_per_pair=60, seed=3)
+        games = await ground.games("cup")
+    assert len(games) == 60
+    assert {game.termination for game in games} <= BLAMELESS
+    assert points(games) >= least
+
+
+@pytest.mark.parametrize("variant", ["tictactoe", "mnk:5,5,4"])
+async def test_bot_keeps_its_time_at_half_a_second_a_move(bot: Path, ground: Ground, variant: str) -> None:
+    limit = types_pb2.TimeControl(move_us=500_000)
+    async with ground.opponent("random"), playing(bot, ground):
+        await ground.start("cup", "node", "random", variant=variant, time=limit, games_per_pair=20, seed=3)
+        games = await ground.games("cup")
+    assert len(games) == 20
+    assert {game.termination for game in games} <= BLAMELESS
+
+
+async def test_games_go_on_where_they_were_after_the_connection_is_cut(bot: Path, ground: Ground) -> None:
+    conditions: dict[str, Any] = {"variant": "mnk:5,5,4", "games_per_pair": 800, "concurrency": 32, "seed": 7}
+    async with (
+        ground.opponent("random"),
+        relay_to(ground.address) as relay,
+        playing(bot, ground, relay.address) as node,
+    ):
+        await ground.start("cut", "node", "random", **conditions)
+        await ground.until("cut", lambda each: each.games_done > 0)
+        relay.cut()
+        await node.until("connection lost, dialling again")
+        done = (await ground.until("cut", lambda each: True)).games_done
+        assert done < 800, "the tournament ended before the cut: play more games"
+        await node.until("playing as")
+        cut = await ground.games("cut")
+        await ground.start("whole", "node", "random", **conditions)
+        whole = await ground.games("whole")
+    assert len(cut) == 800
+    assert {game.termination for game in cut} <= BLAMELESS
+    # The same chance at the same ply, asked once or twice: the same games.
+    assert [list(game.moves) for game in cut] == [list(game.moves) for game in whole]
+
+
+async def test_bot_comes_back_when_the_server_is_back(bot: Path, tmp_path: Path) -> None:
+    async with AsyncExitStack() as bots:
+        async with ground_at(tmp_path) as first:
+            node = await bots.enter_async_context(playing(bot, first))
+            async with first.opponent("random"):
+                await first.start(
+                    "cup", "node", "random", variant="mnk:5,5,4", games_per_pair=800, concurrency=32, seed=7
+                )
+                done = (await first.until("cup", lambda each: each.games_done > 0)).games_done
+                assert done < 800, "the tournament ended before the server: play more games"
+        await node.until("UNAVAILABLE: the server is shutting down")
+        async with ground_at(tmp_path, listen=first.address, token=first.token) as second:
+            await node.until("playing as")
+            async with second.opponent("random"):
+                games = await second.games("cup")
+    assert len(games) == 800
+    assert {game.termination for game in games} <= BLAMELESS
+
+
+async def test_idle_bot_echoes_heartbeats_and_is_not_taken_for_gone(bot: Path, tmp_path: Path) -> None:
+    async with ground_at(tmp_path, heartbeat=0.1) as ground, playing(bot, ground) as node:
+        await ground.until_frames_up(10)
+        node.process.kill()
+        await node.exit_code()
+    assert node.said.count("playing as") == 1
+    assert "connection lost" not in node.said
+
+
+async def test_wrong_token_ends_it_with_the_servers_words(bot: Path, ground: Ground) -> None:
+    async with node_bot(bot, ground.address, "nou_wrong") as node:
+        assert await node.exit_code() == 1
+    assert "the server refused the bot: UNAUTHENTICATED" in node.said
+    assert "playing as" not in node.said
+
+
+async def test_without_a_token_it_says_where_one_comes_from(bot: Path, ground: Ground) -> None:
+    async with node_bot(bot, ground.address, "") as node:
+        assert await node.exit_code() == 2
+    assert "noughts token create" in node.said
+
+
+async def test_option_it_does_not_know_gets_the_usage(bot: Path, ground: Ground) -> None:
+    async with node_bot(bot, ground.address, ground.token, "--sever", "x") as node:
+        assert await node.exit_code() == 2
+    assert "'--sever'" in node.said
+    assert "usage: " in node.said
+
+
+async def test_older_of_two_bots_of_one_name_stops_instead_of_fighting(bot: Path, ground: Ground) -> None:
+    async with playing(bot, ground) as older, playing(bot, ground) as newer:
+        assert await older.exit_code() == 1
+        assert newer.process.returncode is None
+    assert "ABORTED: bots/node logged in again elsewhere" in older.said
+
+
+def test_its_board_and_its_chance_are_those_of_the_server(bot: Path) -> None:
+    variants = ["tictactoe", "mnk:5,5,4", "mnk:7,6,4", "mnk:6,3,3", "mnk:2,5,1", "mnk:30,30,5"]
+    draws = [(seed, ply, bound) for seed in (0, 7, 2**63, 2**64 - 1) for ply in (0, 1, 8, 899) for bound in (1, 9, 900)]
+    program = f"""
+        import {{ draw, parseVariant }} from {json.dumps(str(bot / "player.js"))};
+        const lines = (name) => parseVariant(name).linesThrough;
+        const drawn = ([seed, ply, bound]) => draw(BigInt(seed), ply, bound);
+        const draws = {json.dumps([(str(seed), ply, bound) for seed, ply, bound in draws])};
+        console.log(JSON.stringify([{json.dumps(variants)}.map(lines), draws.map(drawn)]));
+    """
+    done = subprocess.run(
+        [NODE, "--input-type=module", "--eval", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    boards, drawn = json.loads(done.stdout)
+    for name, through in zip(variants, boards, strict=True):
+        variant = parse_variant(name)
+        found = [{sum(1 << cell for cell in line) for line in lines} for lines in through]
+        assert found == [set(lines) for lines in variant.lines_through], name
+    assert drawn == [Draws(seed, ply).below(bound) for seed, ply, bound in draws]
