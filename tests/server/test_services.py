@@ -51,6 +51,8 @@ SERVICES = (
     "noughts.v1.TournamentService",
     "noughts.v1.GameService",
     "noughts.v1.LeaderboardService",
+    "noughts.v1.TokenService",
+    "noughts.v1.ChallengeService",
 )
 DETAILS = "grpc-status-details-bin"
 
@@ -356,7 +358,7 @@ async def test_a_revoked_token_is_worth_nothing_from_then_on(client: Client) -> 
     )
     for call in calls:
         refusal = await refused(call)
-        assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
         assert made.secret not in refusal.trailing
     assert await client.slugs() == ["before"]
 
