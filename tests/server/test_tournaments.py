@@ -237,7 +237,7 @@ async def test_start_fixes_the_slots(arena: Arena) -> None:
 
 @pytest.mark.parametrize("bots", [(), ("ada",)])
 async def test_tournament_without_opponents_does_not_start(arena: Arena, bots: tuple[str, ...]) -> None:
-    with pytest.raises(WrongState, match="two or more"):
+    with pytest.raises(WrongState, match="at least 2"):
         await arena.tournament(bots=bots)
 
 
