@@ -6,7 +6,7 @@ from contextlib import suppress
 import structlog
 
 from noughts_server.director import Director
-from noughts_server.errors import DatabaseBusy, WrongState
+from noughts_server.errors import NoughtsError, WrongState
 from noughts_server.sessions import Sessions
 from noughts_server.store.challenges import open_challenges
 from noughts_server.store.database import Store
@@ -30,8 +30,8 @@ class ChallengeWatch:
             await asyncio.sleep(max(1.0, self._sessions.settings.grace))
             try:
                 await self._look()
-            except DatabaseBusy:
-                logger.warning("the database is held by another process: challenges are looked at later")
+            except NoughtsError as error:
+                logger.warning("challenges are looked at later", reason=error.reason, error=str(error))
 
     async def _look(self) -> None:
         """Cancels those that have waited since the last look, which is as long as a bot may be away."""

@@ -6,7 +6,7 @@ import grpc
 import structlog
 
 from noughts_referee.remote import StreamClosed
-from noughts_server.errors import DatabaseBusy, Unauthenticated
+from noughts_server.errors import NoughtsError, Unauthenticated
 from noughts_server.sessions import Sessions
 from noughts_server.store.database import Store
 from noughts_server.store.tokens import ended_tokens
@@ -29,8 +29,8 @@ class TokenWatch:
             await asyncio.sleep(_PERIOD_SECONDS)
             try:
                 await self.look()
-            except DatabaseBusy:
-                logger.warning("the database is held by another process: sessions of revoked tokens stay open")
+            except NoughtsError as error:
+                logger.warning("sessions of revoked tokens stay open", reason=error.reason, error=str(error))
 
     async def look(self) -> None:
         """Closes the sessions of tokens that are worthless by now. Their bots lose their running games at once.

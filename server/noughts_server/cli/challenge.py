@@ -1,9 +1,6 @@
 """`noughts challenge`: a few unrated games against a bot that is online at a server."""
 
-import asyncio
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,16 +12,11 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.problems import Problem, UsageProblem
 
 if TYPE_CHECKING:
-    from noughts_bots.specs import BotSpec
     from noughts_proto.v1 import challenges_pb2 as pb
     from noughts_proto.v1 import tournaments_pb2
     from noughts_server.cli.client import Client
 
 _MOST_GAMES = 100
-_LOOK_SECONDS = 0.2
-_LONGEST_NAME = 63
-
-Returned = TypeVar("Returned")
 
 
 def challenge(
@@ -76,6 +68,7 @@ def challenge(
     from noughts_bots.specs import parse_spec
     from noughts_proto.v1 import challenges_pb2 as pb
     from noughts_proto.v1 import types_pb2
+    from noughts_server.cli.challenge_run import free_name, play_challenge, play_challenge_with
     from noughts_server.cli.client import connected
     from noughts_server.cli.logs import configure_logs
 
@@ -93,90 +86,13 @@ def challenge(
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
         if own is not None:
             request.challenger = bot_name(own)
-            played = run_loop(_play(client, request))
+            played = run_loop(play_challenge(client, request))
         else:
             parsed = parse_spec(spec or "random")
             check_options(parsed)
-            request.challenger = f"bots/{name or _free_name(client, parsed)}"
-            played = run_loop(_play_with(client, request, parsed, secret))
+            request.challenger = f"bots/{name or free_name(client, parsed)}"
+            played = run_loop(play_challenge_with(client, request, parsed, secret))
         _show(client, request, played, output_format)
-
-
-def _free_name(client: "Client", spec: "BotSpec") -> str:
-    """OWNER-SPEC, numbered where a bot of that name is online: two sessions of one bot would drive each other out."""
-    from grpc import StatusCode
-
-    from noughts_bots.specs import unique_labels
-    from noughts_proto.v1 import bots_pb2, tokens_pb2
-    from noughts_server.cli.client import CallFailed
-
-    owner = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
-    wanted, number = f"{owner}-{unique_labels((spec,))[0]}"[:_LONGEST_NAME], 1
-    while True:
-        suffix = "" if number == 1 else f"#{number}"
-        name = f"{wanted[: _LONGEST_NAME - len(suffix)]}{suffix}"
-        try:
-            if not client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=f"bots/{name}")).bot.online:
-                return name
-        except CallFailed as failed:
-            if failed.code is StatusCode.NOT_FOUND:
-                return name
-            raise
-        number += 1
-
-
-async def _play_with(
-    client: "Client", request: "pb.CreateChallengeRequest", spec: "BotSpec", secret: str
-) -> "tournaments_pb2.Tournament":
-    """Plays with a reference bot that is online from here as long as it takes."""
-    from noughts_bots.session import Login, play
-    from noughts_bots.specs import make_bot
-
-    bot = make_bot(spec)
-    bot.accepts_challenges = False
-    login = Login(client.address, secret, name=request.challenger.partition("/")[2])
-    online = asyncio.Event()
-
-    async def keep_playing() -> None:
-        await play(bot, login, lambda _: online.set())
-        raise Problem("the server ended the bot's session before the games were over")
-
-    # What goes wrong with either ends both; `problems` finds it in the group.
-    async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(keep_playing())
-        await online.wait()
-        played = await _play(client, request)
-        playing.cancel()
-    return played
-
-
-async def _play(client: "Client", request: "pb.CreateChallengeRequest") -> "tournaments_pb2.Tournament":
-    """Begins the challenge and waits for its end; gives it up when interrupted."""
-    from noughts_proto.v1 import tournaments_pb2
-
-    made = await _aside(lambda: client.call(client.challenges.CreateChallenge, request).tournament)
-    output.note(f"{made.name}: {request.challenger} against {request.opponent}, {output.count(request.games, 'game')}.")
-    get = tournaments_pb2.GetTournamentRequest(name=made.name)
-    over = (
-        tournaments_pb2.TOURNAMENT_STATE_FINISHED,
-        tournaments_pb2.TOURNAMENT_STATE_CANCELLED,
-    )
-    try:
-        while True:
-            shown = await _aside(lambda: client.call(client.tournaments.GetTournament, get).tournament)
-            if shown.state in over:
-                return shown
-            await asyncio.sleep(_LOOK_SECONDS)
-    except asyncio.CancelledError:
-        # If this fails, too, the server ends the challenge when the bot has been away for a while.
-        with suppress(Problem):
-            client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=made.name))
-        raise
-
-
-async def _aside(call: Callable[[], Returned]) -> Returned:
-    """A call that blocks, in a thread: the bot thinks on the event loop meanwhile."""
-    return await asyncio.to_thread(call)
 
 
 def _show(

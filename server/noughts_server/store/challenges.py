@@ -45,7 +45,7 @@ def create_challenge(connection: Connection, new: NewChallenge, *, owner_id: int
     """
     check_number("games", new.games, 1, MOST_GAMES)
     _check_bounds(connection, new, owner_id)
-    slug = f"challenge-{secrets.token_hex(8)}"
+    slug = f"challenge-{secrets.token_hex(5)}"
     bots = (new.challenger, new.opponent)
     tournament = NewTournament(
         slug=slug,

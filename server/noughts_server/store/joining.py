@@ -58,9 +58,9 @@ class Joining:
         Whoever reads that a tournament can be joined until then, or begins then, must be able to rely on it.
         """
         if self.start_at is not None and now_ms < self.start_at:
-            return f"its start at {utc(self.start_at)}, which comes by itself"
+            return f"to wait for its start at {utc(self.start_at)}, which comes by itself"
         if self.join_until is not None and now_ms < self.join_until:
-            return f"the end of its join window at {utc(self.join_until)}"
+            return f"to wait for the end of its join window at {utc(self.join_until)}"
         return ""
 
     def __str__(self) -> str:
