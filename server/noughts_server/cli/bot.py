@@ -56,7 +56,7 @@ def run(
     from noughts_bots.specs import parse_spec, unique_labels
 
     parsed = parse_spec(spec)
-    check_options(parsed)
+    _check_options(parsed)
     address, secret = options.read_server(server), options.require_token(token, token_file)
     from noughts_bots.loop import run_loop
     from noughts_bots.session import Login, play
@@ -70,7 +70,7 @@ def run(
     run_loop(play(bot, login, _printing(output_format)))
 
 
-def check_options(spec: "BotSpec") -> None:
+def _check_options(spec: "BotSpec") -> None:
     """Raises BotSpecError for options that are wrong: now, and not when the first game begins."""
     from noughts_bots.errors import VariantRefused
     from noughts_bots.specs import make_bot

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noughts_server.cli import options, output
-from noughts_server.cli.bot import check_options
 from noughts_server.cli.match_result import MatchResult
 from noughts_server.cli.names import bot_name
 from noughts_server.cli.output import Format
@@ -65,7 +64,7 @@ def challenge(
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
     read_variant, read_time, read_seed = options.read_variant(variant), options.read_time(time), options.read_seed(seed)
     from noughts_bots.loop import run_loop
-    from noughts_bots.specs import parse_spec
+    from noughts_bots.specs import make_bot, parse_spec
     from noughts_proto.v1 import challenges_pb2 as pb
     from noughts_proto.v1 import types_pb2
     from noughts_server.cli.challenge_run import free_name, play_challenge, play_challenge_with
@@ -89,7 +88,8 @@ def challenge(
             played = run_loop(play_challenge(client, request))
         else:
             parsed = parse_spec(spec or "random")
-            check_options(parsed)
+            # A wrong option, or a variant that it does not play: now, and not in each game.
+            make_bot(parsed, read_variant)
             request.challenger = f"bots/{name or free_name(client, parsed)}"
             played = run_loop(play_challenge_with(client, request, parsed, secret))
         _show(client, request, played, output_format)
