@@ -177,6 +177,9 @@ async def test_an_owner_with_many_open_challenges_begins_no_more(
         made = await challenge(client, token)
         refusal = await refused(challenge(client, token))
         assert refusal.info.metadata["subject"] == "open challenges of yours"
+        # Nor by putting one aside for a while.
+        refusal = await refused(client.pause(token, made.name.removeprefix("tournaments/")))
+        assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "a challenge")
         await client.cancel(token, made.name.removeprefix("tournaments/"))
 
 

@@ -242,9 +242,13 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
 def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None) -> Tournament:
     """No unit can be claimed any more; games that are being played are still stored. Again does no harm.
 
-    Raises NotFound, PermissionDenied, WrongState.
+    Raises NotFound, PermissionDenied, WrongState (also of a challenge).
     """
     tournament = _owned(connection, slug, owner_id)
+    if tournament.kind is Kind.CHALLENGE:
+        # Resumed later, challenges would get round the bounds on how many may be open.
+        hint = "A challenge can only be cancelled."
+        raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=hint)
     if tournament.state is TournamentState.PAUSED:
         return tournament
     require_state(tournament, TournamentState.RUNNING)
