@@ -55,6 +55,9 @@ class Bot:
     max_games: int = 0
     """Games it takes at once; 0 leaves it to the referee (1 in timed games, 1,024 in untimed ones)."""
 
+    accepts_challenges: bool = True
+    """Whether others may challenge it to a few unrated games while it is online."""
+
     variants: tuple[str, ...] = ()
     """Variants it plays, e.g. `("tictactoe", "mnk")`; empty means every variant. For people and for its own checks:
     a bot that is entered in another variant's tournament is asked all the same."""

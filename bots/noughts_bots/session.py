@@ -163,6 +163,7 @@ class _Session:
             version=self._login.version,
             max_games=bot.max_games,
             agent=f"noughts-python/{_software()} {type(bot).__name__}",
+            declines_challenges=not bot.accepts_challenges,
         )
         await call.write(pb.PlayRequest(hello=hello))
         first = await _next_frame(call)
@@ -171,6 +172,9 @@ class _Session:
             raise BotRefused(grpc.StatusCode.UNKNOWN, "the server ended the session without a welcome")
         self.welcomed = True
         self._on_event(f"online as {first.welcome.version}")
+        if first.welcome.waits_for:
+            names = ", ".join(first.welcome.waits_for)
+            self._on_event(f"another version of this bot is entered in {names}: this one waits until that is over")
 
     # Three ways to think.
 

@@ -2,23 +2,27 @@
 
 A running tournament has one task. It puts the tournament's units on the bus, takes them from there when the referee
 has room, claims each in the store and hands its missing slots to the referee; finished games go to the recorder.
-Restarted in the middle, it claims again and exactly the missing games are played.
+Restarted in the middle, it claims again and exactly the missing games are played. One more task starts tournaments
+whose moment has come.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import structlog
 
 from noughts_referee.records import Conditions, Unit
 from noughts_referee.referee import Referee
 from noughts_server.bus import Bus
-from noughts_server.errors import NoughtsError
+from noughts_server.errors import NoughtsError, Unavailable
 from noughts_server.recorder import Recorder
 from noughts_server.store.database import Store
+from noughts_server.store.scheduling import due_tournaments, next_start, start_or_cancel
 from noughts_server.store.tournaments import (
     Tournament,
+    TournamentState,
     cancel_tournament,
     conditions,
     get_tournament,
@@ -32,6 +36,11 @@ logger = structlog.get_logger("noughts.director")
 
 # So many slots wait in the referee at least, so that a frame never finds it without the next game.
 _FEWEST_QUEUED = 64
+# A call that resumes a tournament waits so long for the games that were running when it was paused.
+_FINISHING_SECONDS = 5.0
+# The scheduler looks at the clock now and then, which may have been set meanwhile.
+_LONGEST_WAIT_SECONDS = 60.0
+_AFTER_FAILURE_SECONDS = 1.0
 
 
 class Director:
@@ -45,6 +54,7 @@ class Director:
         self._tasks: asyncio.TaskGroup | None = None
         self._playing: dict[int, asyncio.Task[None]] = {}
         self._progress = asyncio.Event()
+        self._rescheduled = asyncio.Event()
         referee.on_progress(self._progress.set)
 
     @asynccontextmanager
@@ -52,39 +62,58 @@ class Director:
         """Plays what is running in the store until the block is left; running games are then abandoned."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
+            scheduler = tasks.create_task(self._start_on_time(), name="scheduled starts")
             for tournament in await self._store.read(running_tournaments):
                 self._play(tournament)
             try:
                 yield
             finally:
-                for task in self._playing.values():
+                for task in (scheduler, *self._playing.values()):
                     task.cancel()
                 self.abandon()
 
     async def start(self, slug: str, *, owner_id: int | None = None) -> None:
-        """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may."""
+        """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may.
+
+        Raises Unavailable when games of the time before a pause are still being finished after a few seconds, and
+        what the store raises.
+        """
         before = await self._store.read(lambda connection: get_tournament(connection, slug))
         # Games of an earlier start are still being finished: no slot may be played twice at the same time.
-        await self._until(lambda: before.id in self._playing or not self._referee.in_flight(before.id))
+        try:
+            async with asyncio.timeout(_FINISHING_SECONDS):
+                await self._until(lambda: before.id in self._playing or not self._referee.in_flight(before.id))
+        except TimeoutError:
+            running = self._referee.in_flight(before.id)
+            text = f"{before.name}: {running} games begun before the pause are still being finished"
+            raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=before.name) from None
         await self._recorder.flush()
         now = self._store.now_ms()
         tournament = await self._store.write(
             lambda connection: start_tournament(connection, slug, now_ms=now, owner_id=owner_id)
         )
-        if tournament.id not in self._playing:
+        self.play_on(tournament)
+
+    def play_on(self, tournament: Tournament) -> None:
+        """Plays a tournament that the store has set running; one that is being played already, no second time."""
+        if tournament.state is TournamentState.RUNNING and tournament.id not in self._playing:
             self._play(tournament)
+
+    def reschedule(self) -> None:
+        """A tournament that starts by itself has been created."""
+        self._rescheduled.set()
 
     async def pause(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins no new game; those running are finished and kept."""
         tournament = await self._store.write(lambda connection: pause_tournament(connection, slug, owner_id=owner_id))
         self._stop(tournament)
 
-    async def cancel(self, slug: str, *, owner_id: int | None = None) -> None:
+    async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Ends the tournament for good; games that are running are ended void."""
         await self._recorder.flush()
         now = self._store.now_ms()
         tournament = await self._store.write(
-            lambda connection: cancel_tournament(connection, slug, now_ms=now, owner_id=owner_id)
+            lambda connection: cancel_tournament(connection, slug, now_ms=now, owner_id=owner_id, reason=reason)
         )
         self._stop(tournament)
         self._referee.abandon(tournament.id)
@@ -117,6 +146,39 @@ class Director:
         if task is not None:
             task.cancel()
         self._referee.withdraw(tournament.id)
+
+    async def _start_on_time(self) -> None:
+        """Starts tournaments whose moment has come, also those whose moment passed while the server was away."""
+        while True:
+            self._rescheduled.clear()
+            delay = _LONGEST_WAIT_SECONDS
+            try:
+                moment = await self._start_due()
+                if moment is not None:
+                    delay = min(delay, max(0, moment - self._store.now_ms()) / 1000)
+            except NoughtsError as error:
+                logger.error("scheduled start failed", reason=error.reason, error=str(error))
+                delay = _AFTER_FAILURE_SECONDS
+            with suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await self._rescheduled.wait()
+
+    async def _start_due(self) -> int | None:
+        """Starts what is due; returns the moment of the next start."""
+        now = self._store.now_ms()
+        failed: NoughtsError | None = None
+        for slug in await self._store.read(lambda connection: due_tournaments(connection, now_ms=now)):
+            try:
+                start = partial(start_or_cancel, slug=slug, now_ms=now)
+                tournament = await self._store.write_patiently(start)
+            except NoughtsError as error:
+                failed = error  # the others start all the same
+                continue
+            logger.info("its moment has come", tournament=slug, state=str(tournament.state), reason=tournament.reason)
+            self.play_on(tournament)
+        if failed is not None:
+            raise failed
+        return await self._store.read(next_start)
 
     async def _supply(self, tournament: Tournament) -> None:
         """Plays one tournament. What goes wrong with it must not end the others."""

@@ -2,8 +2,11 @@
 
     NoughtsError
     ├── InvalidArgument        a field of the request is wrong: it always will be
-    ├── Unauthenticated        no token, an unknown or a revoked one
+    ├── Unauthenticated        no token, or an unknown one
+    │   ├── TokenRevoked       it was good once
+    │   └── TokenExpired       it was good until a moment that has passed
     ├── PermissionDenied       the token is good, but the thing belongs to somebody else
+    │   └── ScopeMissing       the token is its owner's, but does not permit this
     ├── NotFound               there is no such thing
     ├── AlreadyExists          the name is taken
     ├── RequestConflict        a request_id was used before with another body
@@ -108,6 +111,24 @@ class Unauthenticated(NoughtsError):
         super().__init__(message, subject="token", hint="Make a token with `noughts token create`.")
 
 
+class TokenRevoked(Unauthenticated):
+    """The token was revoked."""
+
+    reason = "TOKEN_REVOKED"
+
+    def __init__(self) -> None:
+        super().__init__("the token was revoked")
+
+
+class TokenExpired(Unauthenticated):
+    """The token's time is over."""
+
+    reason = "TOKEN_EXPIRED"
+
+    def __init__(self) -> None:
+        super().__init__("the token has expired")
+
+
 class PermissionDenied(NoughtsError):
     """The caller is known, but may not do this to `subject`."""
 
@@ -116,6 +137,22 @@ class PermissionDenied(NoughtsError):
     def __init__(self, subject: str, *, got: str = "", expected: str = "", hint: str = "") -> None:
         text = f"{subject} belongs to {expected}" if expected else f"{subject} is not yours"
         super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
+
+
+class ScopeMissing(PermissionDenied):
+    """The caller's token has none of the scopes that this needs."""
+
+    reason = "SCOPE_MISSING"
+
+    def __init__(self, *, got: str, expected: str, hint: str = "") -> None:
+        NoughtsError.__init__(
+            self,
+            f"the token lacks the scope {expected}; it has {got}",
+            subject="token",
+            got=got,
+            expected=expected,
+            hint=hint,
+        )
 
 
 class NotFound(NoughtsError):
@@ -279,7 +316,10 @@ class DatabaseTooNew(OperatorError):
 _CODES: Mapping[type[NoughtsError], int] = {
     InvalidArgument: Code.INVALID_ARGUMENT,
     Unauthenticated: Code.UNAUTHENTICATED,
+    TokenRevoked: Code.UNAUTHENTICATED,
+    TokenExpired: Code.UNAUTHENTICATED,
     PermissionDenied: Code.PERMISSION_DENIED,
+    ScopeMissing: Code.PERMISSION_DENIED,
     NotFound: Code.NOT_FOUND,
     AlreadyExists: Code.ALREADY_EXISTS,
     RequestConflict: Code.ALREADY_EXISTS,

@@ -16,29 +16,37 @@ from noughts_proto.transport import SERVER_OPTIONS
 from noughts_proto.v1 import (
     bots_pb2,
     bots_pb2_grpc,
+    challenges_pb2,
+    challenges_pb2_grpc,
     games_pb2,
     games_pb2_grpc,
     leaderboards_pb2,
     leaderboards_pb2_grpc,
     play_pb2,
     play_pb2_grpc,
+    tokens_pb2,
+    tokens_pb2_grpc,
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
 from noughts_referee.referee import Referee
 from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
+from noughts_server.challenge_watch import ChallengeWatch
 from noughts_server.director import Director
 from noughts_server.errors import AddressUnusable
 from noughts_server.recorder import COMMITTED, Recorder
 from noughts_server.services.bots import BotServicer
+from noughts_server.services.challenges import ChallengeServicer
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import ErrorInterceptor
 from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.play import PlayServicer
+from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.sessions import Sessions, server_stopping
 from noughts_server.store.database import Store, default_database_url
+from noughts_server.token_watch import TokenWatch
 
 logger = structlog.get_logger("noughts.server")
 
@@ -48,6 +56,8 @@ _SERVICES = (
     tournaments_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name,
     games_pb2.DESCRIPTOR.services_by_name["GameService"].full_name,
     leaderboards_pb2.DESCRIPTOR.services_by_name["LeaderboardService"].full_name,
+    tokens_pb2.DESCRIPTOR.services_by_name["TokenService"].full_name,
+    challenges_pb2.DESCRIPTOR.services_by_name["ChallengeService"].full_name,
 )
 
 
@@ -89,6 +99,8 @@ class Server:
         self.recorder = recorder
         self.bus = bus
         self.referee = referee
+        self.token_watch = TokenWatch(store, sessions)
+        self.challenge_watch = ChallengeWatch(store, sessions, director)
         self.health = health.aio.HealthServicer()
         self.address = ""
         """HOST:PORT where it listens."""
@@ -143,11 +155,26 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         server = Server(settings, store, sessions, director, recorder, bus, referee)
         await stack.enter_async_context(_listening(server))
         await stack.enter_async_context(director.directing())
+        await stack.enter_async_context(_watching(server))
         for service in ("", *_SERVICES):
             await server.health.set(service, health_pb2.HealthCheckResponse.SERVING)
         logger.info("serving", grpc=server.address, database=settings.database or default_database_url())
         yield server
         referee.stop_starting()
+
+
+@asynccontextmanager
+async def _watching(server: Server) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as tasks:
+        watches = [
+            tasks.create_task(server.token_watch.run(), name="tokens"),
+            tasks.create_task(server.challenge_watch.run(), name="challenges"),
+        ]
+        try:
+            yield
+        finally:
+            for watch in watches:
+                watch.cancel()
 
 
 @asynccontextmanager
@@ -162,6 +189,10 @@ async def _listening(server: Server) -> AsyncIterator[None]:
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
+    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, server.token_watch), grpc_server)
+    challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
+        ChallengeServicer(store, sessions, director), grpc_server
+    )
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     if server.settings.reflection:
         reflection.enable_server_reflection((*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)

@@ -23,6 +23,16 @@ class Ticket:
     version: str = "1"
 
 
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What is known of a bot version since it logged in last."""
+
+    bot: int
+    token: int | None
+    """None: by a ticket."""
+    declines_challenges: bool
+
+
 class Sessions:
     """The wires of this server, by key of the bot version."""
 
@@ -32,8 +42,8 @@ class Sessions:
         self._referee = referee
         self._bus = bus
         self._wires: dict[int, RemoteWire] = {}
-        self._bots: dict[int, int] = {}
-        """The bot of each version that ever logged in."""
+        self._logins: dict[int, Login] = {}
+        """Of each version that ever logged in."""
         self._tickets: dict[str, Ticket] = {}
 
     def wire(self, version: int) -> RemoteWire:
@@ -50,14 +60,30 @@ class Sessions:
         wire = self._wires.get(version)
         return wire is not None and wire.online
 
-    def logged_in(self, version: int, bot: int) -> RemoteWire:
+    def logged_in(self, version: int, login: Login) -> RemoteWire:
         """The wire of a bot version that has just logged in."""
-        self._bots[version] = bot
+        self._logins[version] = login
         return self.wire(version)
 
     def bots_online(self) -> set[int]:
         """The bots that have a stream now, in whatever version."""
-        return {bot for version, bot in self._bots.items() if self.online(version)}
+        return {login.bot for login in self.logins_online().values()}
+
+    def logins_online(self) -> dict[int, Login]:
+        """The bot versions that have a stream now, and how they logged in."""
+        return {version: login for version, login in self._logins.items() if self.online(version)}
+
+    def tokens(self) -> set[int]:
+        """The tokens by which bots that are online logged in."""
+        return {login.token for login in self.logins_online().values() if login.token is not None}
+
+    def expel(self, token: int, closed: StreamClosed) -> None:
+        """Ends every stream that was opened with the token, and says why. Its bots lose their running games."""
+        for version, login in self.logins_online().items():
+            if login.token == token:
+                wire = self._wires[version]
+                wire.close(closed)
+                wire.dismiss()
 
     def close_all(self, closed: StreamClosed) -> None:
         """Ends every stream, and says why; nobody's grace runs on afterwards."""

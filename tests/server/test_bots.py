@@ -22,7 +22,7 @@ async def test_bot_is_registered_when_seen_first(arena: Arena) -> None:
     assert (first.bot, first.version) == ("bots/ada", "bots/ada/versions/1")
     assert await enter(arena, "ada") == first
     bot = await arena.store.read(partial(get_bot, name="ada"))
-    assert bot == Bot(first.bot_id, "ada", bot.owner_id, "alice", "1", NOW)
+    assert bot == Bot(first.bot_id, "ada", bot.owner_id, "alice", "1", NOW, None)
 
 
 async def test_new_version_belongs_to_the_same_bot_and_is_the_newest(arena: Arena) -> None:

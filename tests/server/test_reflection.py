@@ -25,17 +25,14 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 from noughts_server.server import ServerSettings, running_server
 from noughts_server.store.tokens import create_token
 
+ROOT = Path(__file__).resolve().parents[2]
 SERVICES = {
-    "noughts.v1.PlayService",
-    "noughts.v1.BotService",
-    "noughts.v1.TournamentService",
-    "noughts.v1.GameService",
-    "noughts.v1.LeaderboardService",
-    "grpc.health.v1.Health",
-    "grpc.reflection.v1alpha.ServerReflection",
-}
+    f"noughts.v1.{name}"
+    for file in (ROOT / "proto" / "noughts_proto" / "v1").glob("*.proto")
+    for name in re.findall(r"^service (\w+)", file.read_text(), re.MULTILINE)
+} | {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
 
-PROTOCOL_PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
+PROTOCOL_PAGE = ROOT / "docs" / "protocol.md"
 
 Returned = TypeVar("Returned")
 

@@ -37,7 +37,7 @@ async def test_secret_is_random_and_only_its_hash_is_stored(arena: Arena) -> Non
 async def test_token_tells_who_is_calling(arena: Arena) -> None:
     await make(arena, "bob")
     made = await make(arena)
-    caller = await arena.store.read(partial(authenticate, secret=made.secret))
+    caller = await arena.store.read(partial(authenticate, secret=made.secret, now_ms=NOW))
     assert (caller.token_id, caller.owner) == (made.token.id, "alice")
     assert caller.owner_id == await arena.store.write(partial(create_owner, name="alice"))
 
@@ -46,7 +46,7 @@ async def test_token_tells_who_is_calling(arena: Arena) -> None:
 async def test_unknown_secret_is_nobody(arena: Arena, secret: str) -> None:
     await make(arena)
     with pytest.raises(Unauthenticated):
-        await arena.store.read(partial(authenticate, secret=secret))
+        await arena.store.read(partial(authenticate, secret=secret, now_ms=NOW))
 
 
 async def test_revoked_token_is_worthless_from_then_on(arena: Arena) -> None:
@@ -54,7 +54,7 @@ async def test_revoked_token_is_worthless_from_then_on(arena: Arena) -> None:
     revoked = await arena.store.write(partial(revoke_token, token_id=token.id, now_ms=NOW + 1))
     assert revoked.revoked_at == NOW + 1
     with pytest.raises(Unauthenticated, match="revoked"):
-        await arena.store.read(partial(authenticate, secret=secret))
+        await arena.store.read(partial(authenticate, secret=secret, now_ms=NOW))
     again = await arena.store.write(partial(revoke_token, token_id=token.id, now_ms=NOW + 2))
     assert again.revoked_at == NOW + 1
 

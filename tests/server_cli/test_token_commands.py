@@ -9,7 +9,7 @@ from typing import Any
 
 def test_token_is_made_listed_and_revoked(noughts: Any, database: str) -> None:
     made = json.loads(noughts(f"token create --owner alice --label laptop --db {database} --format json").stdout)
-    assert list(made) == ["id", "owner", "token"]
+    assert list(made) == ["id", "owner", "token", "scopes", "expires"]
     listed = json.loads(noughts(f"token list --db {database} --format json").stdout)["tokens"]
     assert len(listed) == 1
     assert (listed[0]["id"], listed[0]["owner"], listed[0]["label"]) == (made["id"], "alice", "laptop")

@@ -30,6 +30,7 @@ class Bot(_message.Message):
     LATEST_VERSION_FIELD_NUMBER: _builtins.int
     ONLINE_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    RETIRE_TIME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
@@ -42,6 +43,10 @@ class Bot(_message.Message):
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """Output only."""
 
+    @_builtins.property
+    def retire_time(self) -> _timestamp_pb2.Timestamp:
+        """Output only. Since when it is retired; unset for a bot in service."""
+
     def __init__(
         self,
         *,
@@ -50,10 +55,11 @@ class Bot(_message.Message):
         latest_version: _builtins.str = ...,
         online: _builtins.bool = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        retire_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "latest_version", b"latest_version", "name", b"name", "online", b"online", "owner", b"owner"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "latest_version", b"latest_version", "name", b"name", "online", b"online", "owner", b"owner", "retire_time", b"retire_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -106,22 +112,26 @@ class ListBotsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     ONLINE_ONLY_FIELD_NUMBER: _builtins.int
+    SHOW_RETIRED_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
     """From the previous answer; opaque."""
     online_only: _builtins.bool
     """Only bots that have a session now."""
+    show_retired: _builtins.bool
+    """Retired bots, too."""
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         online_only: _builtins.bool = ...,
+        show_retired: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "page_size", b"page_size", "page_token", b"page_token", "show_retired", b"show_retired"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -150,3 +160,91 @@ class ListBotsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListBotsResponse: _TypeAlias = ListBotsResponse  # noqa: Y015
+
+@_typing.final
+class UpdateBotRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    NEW_NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`bots/NAME`, yours."""
+    new_name: _builtins.str
+    """The new NAME, without `bots/`."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        new_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "new_name", b"new_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateBotRequest: _TypeAlias = UpdateBotRequest  # noqa: Y015
+
+@_typing.final
+class UpdateBotResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def bot(self) -> Global___Bot: ...
+    def __init__(
+        self,
+        *,
+        bot: Global___Bot | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateBotResponse: _TypeAlias = UpdateBotResponse  # noqa: Y015
+
+@_typing.final
+class RetireBotRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    UNDO_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`bots/NAME`, yours."""
+    undo: _builtins.bool
+    """Back into service."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        undo: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "undo", b"undo"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetireBotRequest: _TypeAlias = RetireBotRequest  # noqa: Y015
+
+@_typing.final
+class RetireBotResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def bot(self) -> Global___Bot: ...
+    def __init__(
+        self,
+        *,
+        bot: Global___Bot | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetireBotResponse: _TypeAlias = RetireBotResponse  # noqa: Y015

@@ -45,6 +45,16 @@ class BotServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_bots__pb2.ListBotsRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_bots__pb2.ListBotsResponse.FromString,
                 _registered_method=True)
+        self.UpdateBot = channel.unary_unary(
+                '/noughts.v1.BotService/UpdateBot',
+                request_serializer=noughts__proto_dot_v1_dot_bots__pb2.UpdateBotRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_bots__pb2.UpdateBotResponse.FromString,
+                _registered_method=True)
+        self.RetireBot = channel.unary_unary(
+                '/noughts.v1.BotService/RetireBot',
+                request_serializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotResponse.FromString,
+                _registered_method=True)
 
 
 class BotServiceServicer(object):
@@ -65,6 +75,21 @@ class BotServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UpdateBot(self, request, context):
+        """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetireBot(self, request, context):
+        """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
+        in nor be entered, and its entries in tournaments that have not started are withdrawn.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_BotServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -77,6 +102,16 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.ListBots,
                     request_deserializer=noughts__proto_dot_v1_dot_bots__pb2.ListBotsRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_bots__pb2.ListBotsResponse.SerializeToString,
+            ),
+            'UpdateBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateBot,
+                    request_deserializer=noughts__proto_dot_v1_dot_bots__pb2.UpdateBotRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_bots__pb2.UpdateBotResponse.SerializeToString,
+            ),
+            'RetireBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetireBot,
+                    request_deserializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -134,6 +169,60 @@ class BotService(object):
             '/noughts.v1.BotService/ListBots',
             noughts__proto_dot_v1_dot_bots__pb2.ListBotsRequest.SerializeToString,
             noughts__proto_dot_v1_dot_bots__pb2.ListBotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.BotService/UpdateBot',
+            noughts__proto_dot_v1_dot_bots__pb2.UpdateBotRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_bots__pb2.UpdateBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetireBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.BotService/RetireBot',
+            noughts__proto_dot_v1_dot_bots__pb2.RetireBotRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_bots__pb2.RetireBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -37,6 +37,12 @@ class BotServiceStub:
     """One bot."""
     ListBots: _grpc.UnaryUnaryMultiCallable[_bots_pb2.ListBotsRequest, _bots_pb2.ListBotsResponse]
     """All bots, by name."""
+    UpdateBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]
+    """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on."""
+    RetireBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]
+    """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
+    in nor be entered, and its entries in tournaments that have not started are withdrawn.
+    """
 
 @_typing.type_check_only
 class BotServiceAsyncStub(BotServiceStub):
@@ -47,6 +53,12 @@ class BotServiceAsyncStub(BotServiceStub):
     """One bot."""
     ListBots: _aio.UnaryUnaryMultiCallable[_bots_pb2.ListBotsRequest, _bots_pb2.ListBotsResponse]  # type: ignore[assignment]
     """All bots, by name."""
+    UpdateBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.UpdateBotRequest, _bots_pb2.UpdateBotResponse]  # type: ignore[assignment]
+    """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on."""
+    RetireBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]  # type: ignore[assignment]
+    """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
+    in nor be entered, and its entries in tournaments that have not started are withdrawn.
+    """
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
     """The bots registered at this server. A bot is registered by its first session on PlayService.Play."""
@@ -66,5 +78,23 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.ListBotsResponse, _abc.Awaitable[_bots_pb2.ListBotsResponse]]:
         """All bots, by name."""
+
+    @_abc_1.abstractmethod
+    def UpdateBot(
+        self,
+        request: _bots_pb2.UpdateBotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_bots_pb2.UpdateBotResponse, _abc.Awaitable[_bots_pb2.UpdateBotResponse]]:
+        """Renames a bot. The old name becomes free, entries keep their labels, and an open session goes on."""
+
+    @_abc_1.abstractmethod
+    def RetireBot(
+        self,
+        request: _bots_pb2.RetireBotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_bots_pb2.RetireBotResponse, _abc.Awaitable[_bots_pb2.RetireBotResponse]]:
+        """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
+        in nor be entered, and its entries in tournaments that have not started are withdrawn.
+        """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -136,6 +136,7 @@ class Hello(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     MAX_GAMES_FIELD_NUMBER: _builtins.int
     AGENT_FIELD_NUMBER: _builtins.int
+    DECLINES_CHALLENGES_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The protocol the bot speaks; this file describes 1. Others are refused with reason PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
@@ -148,6 +149,8 @@ class Hello(_message.Message):
     """How many games the bot takes at once. 0 means the default: 1 in timed games, 1,024 in untimed ones."""
     agent: _builtins.str
     """Name and version of the bot's software, for the log."""
+    declines_challenges: _builtins.bool
+    """Whether others may not challenge it to unrated games while it is online (see ChallengeService)."""
     def __init__(
         self,
         *,
@@ -156,10 +159,11 @@ class Hello(_message.Message):
         version: _builtins.str = ...,
         max_games: _builtins.int = ...,
         agent: _builtins.str = ...,
+        declines_challenges: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "max_games", b"max_games", "protocol", b"protocol", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "protocol", b"protocol", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -180,6 +184,7 @@ class Welcome(_message.Message):
     GRACE_MS_FIELD_NUMBER: _builtins.int
     MARGIN_US_FIELD_NUMBER: _builtins.int
     MAX_GAMES_FIELD_NUMBER: _builtins.int
+    WAITS_FOR_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The bot as the server knows it: `bots/NAME`."""
     version: _builtins.str
@@ -198,6 +203,12 @@ class Welcome(_message.Message):
     """What a move may overstep its limit for transport, in microseconds."""
     max_games: _builtins.int
     """How many games at once the referee will send."""
+    @_builtins.property
+    def waits_for(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Tournaments not over yet, `tournaments/ID`, whose entry of this bot is pinned to another version: this one gets
+        no game of theirs. Newest first, at most 20.
+        """
+
     def __init__(
         self,
         *,
@@ -210,10 +221,11 @@ class Welcome(_message.Message):
         grace_ms: _builtins.int = ...,
         margin_us: _builtins.int = ...,
         max_games: _builtins.int = ...,
+        waits_for: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "margin_us", b"margin_us", "max_games", b"max_games", "protocol", b"protocol", "server", b"server", "session", b"session", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "margin_us", b"margin_us", "max_games", b"max_games", "protocol", b"protocol", "server", b"server", "session", b"session", "version", b"version", "waits_for", b"waits_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -87,6 +87,13 @@ class Tournament(_message.Message):
     START_TIME_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
     RATING_LIST_FIELD_NUMBER: _builtins.int
+    ENTRIES_MIN_FIELD_NUMBER: _builtins.int
+    ENTRIES_MAX_FIELD_NUMBER: _builtins.int
+    JOIN_FROM_FIELD_NUMBER: _builtins.int
+    JOIN_UNTIL_FIELD_NUMBER: _builtins.int
+    START_AT_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CHALLENGE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters of a-z, 0-9 and `-`."""
     title: _builtins.str
@@ -110,6 +117,13 @@ class Tournament(_message.Message):
     games_done: _builtins.int
     rating_list: _builtins.str
     """Output only. The rating list its games count for: variant and time class, e.g. `tictactoe/untimed`."""
+    entries_min: _builtins.int
+    """It starts with so many entries at least (0 means 2) and takes no more than so many (0 means 4,096)."""
+    entries_max: _builtins.int
+    reason: _builtins.str
+    """Output only. Why it was cancelled, where that was not a caller's wish."""
+    challenge: _builtins.bool
+    """Output only. Made by ChallengeService."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl: ...
     @_builtins.property
@@ -128,6 +142,16 @@ class Tournament(_message.Message):
     def start_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def join_from(self) -> _timestamp_pb2.Timestamp:
+        """The join window; unset means from the creation, and until the start."""
+
+    @_builtins.property
+    def join_until(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def start_at(self) -> _timestamp_pb2.Timestamp:
+        """When it starts by itself, or is cancelled for want of entries; unset means that its owner starts it."""
+
     def __init__(
         self,
         *,
@@ -149,10 +173,17 @@ class Tournament(_message.Message):
         start_time: _timestamp_pb2.Timestamp | None = ...,
         end_time: _timestamp_pb2.Timestamp | None = ...,
         rating_list: _builtins.str = ...,
+        entries_min: _builtins.int = ...,
+        entries_max: _builtins.int = ...,
+        join_from: _timestamp_pb2.Timestamp | None = ...,
+        join_until: _timestamp_pb2.Timestamp | None = ...,
+        start_at: _timestamp_pb2.Timestamp | None = ...,
+        reason: _builtins.str = ...,
+        challenge: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "create_time", b"create_time", "end_time", b"end_time", "rated", b"rated", "seed", b"seed", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "concurrency", b"concurrency", "create_time", b"create_time", "end_time", b"end_time", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "name", b"name", "offline", b"offline", "rated", b"rated", "rating_list", b"rating_list", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_time", b"start_time", "state", b"state", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -302,19 +333,23 @@ class ListTournamentsRequest(_message.Message):
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    CHALLENGES_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
     """From the previous answer; opaque."""
+    challenges: _builtins.bool
+    """Challenges instead of tournaments."""
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        challenges: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["challenges", b"challenges", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -115,14 +115,15 @@ class TournamentServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WithdrawTournament(self, request, context):
-        """Takes an entry out before the start.
+        """Takes an entry out before the start, also when the join window has closed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StartTournament(self, request, context):
-        """Starts a tournament that is open, or resumes one that is paused.
+        """Starts a tournament that is open, or resumes one that is paused. UNAVAILABLE while games of the time before the
+        pause are still being finished.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

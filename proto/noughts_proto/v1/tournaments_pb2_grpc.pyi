@@ -42,9 +42,11 @@ class TournamentServiceStub:
     JoinTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]
     """Enters a bot, pinned at its newest version. Idempotent by (token, request_id)."""
     WithdrawTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]
-    """Takes an entry out before the start."""
+    """Takes an entry out before the start, also when the join window has closed."""
     StartTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.StartTournamentRequest, _tournaments_pb2.StartTournamentResponse]
-    """Starts a tournament that is open, or resumes one that is paused."""
+    """Starts a tournament that is open, or resumes one that is paused. UNAVAILABLE while games of the time before the
+    pause are still being finished.
+    """
     PauseTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.PauseTournamentRequest, _tournaments_pb2.PauseTournamentResponse]
     """Begins no new game; those running are finished."""
     CancelTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.CancelTournamentRequest, _tournaments_pb2.CancelTournamentResponse]
@@ -66,9 +68,11 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     JoinTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]  # type: ignore[assignment]
     """Enters a bot, pinned at its newest version. Idempotent by (token, request_id)."""
     WithdrawTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]  # type: ignore[assignment]
-    """Takes an entry out before the start."""
+    """Takes an entry out before the start, also when the join window has closed."""
     StartTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.StartTournamentRequest, _tournaments_pb2.StartTournamentResponse]  # type: ignore[assignment]
-    """Starts a tournament that is open, or resumes one that is paused."""
+    """Starts a tournament that is open, or resumes one that is paused. UNAVAILABLE while games of the time before the
+    pause are still being finished.
+    """
     PauseTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.PauseTournamentRequest, _tournaments_pb2.PauseTournamentResponse]  # type: ignore[assignment]
     """Begins no new game; those running are finished."""
     CancelTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.CancelTournamentRequest, _tournaments_pb2.CancelTournamentResponse]  # type: ignore[assignment]
@@ -117,7 +121,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournaments_pb2.WithdrawTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.WithdrawTournamentResponse, _abc.Awaitable[_tournaments_pb2.WithdrawTournamentResponse]]:
-        """Takes an entry out before the start."""
+        """Takes an entry out before the start, also when the join window has closed."""
 
     @_abc_1.abstractmethod
     def StartTournament(
@@ -125,7 +129,9 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournaments_pb2.StartTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.StartTournamentResponse, _abc.Awaitable[_tournaments_pb2.StartTournamentResponse]]:
-        """Starts a tournament that is open, or resumes one that is paused."""
+        """Starts a tournament that is open, or resumes one that is paused. UNAVAILABLE while games of the time before the
+        pause are still being finished.
+        """
 
     @_abc_1.abstractmethod
     def PauseTournament(

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from noughts_server.cli.bot import bot
+from noughts_server.cli.challenge import challenge
 from noughts_server.cli.commands import command, help_text
 from noughts_server.cli.game import game
 from noughts_server.cli.leaderboard import leaderboard
@@ -58,6 +59,13 @@ command(
 )(serve)
 app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
 command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
+command(
+    app,
+    "challenge",
+    "noughts challenge bot:mybot --with nextstep:depth=3 --games 10",
+    "noughts challenge bot:theirbot@2 --as mybot",
+    panel=_AT_A_SERVER,
+)(challenge)
 app.add_typer(game, name="game", rich_help_panel=_AT_A_SERVER)
 app.add_typer(bot, name="bot", rich_help_panel="Bots")
 app.add_typer(token, name="token", rich_help_panel="Server")

@@ -9,9 +9,10 @@ import typer
 
 from noughts_server.cli import options, output
 from noughts_server.cli.commands import command, group
-from noughts_server.cli.names import short
+from noughts_server.cli.moments import iso, milliseconds
+from noughts_server.cli.names import bot_name, short
 from noughts_server.cli.output import Format
-from noughts_server.cli.problems import Problem, UsageProblem
+from noughts_server.cli.problems import Problem
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
@@ -41,6 +42,9 @@ def run(
             "--max-games", min=0, max=65_536, metavar="N", help="Games at once; 0: 1 in timed games, 1,024 in untimed."
         ),
     ] = 0,
+    challenges: Annotated[
+        bool, typer.Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
+    ] = True,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
@@ -53,12 +57,7 @@ def run(
 
     parsed = parse_spec(spec)
     _check_options(parsed)
-    address, secret = options.read_server(server), options.read_token(token, token_file)
-    if not secret:
-        raise UsageProblem(
-            f"token: got none, expected one in {options.TOKEN_VARIABLE}, --token-file or --token",
-            "The server's operator makes it: noughts token create --owner NAME",
-        )
+    address, secret = options.read_server(server), options.require_token(token, token_file)
     from noughts_bots.loop import run_loop
     from noughts_bots.session import Login, play
     from noughts_bots.specs import make_bot
@@ -67,7 +66,7 @@ def run(
     configure_logs(options.LogLevel.WARNING)
     login = Login(address, secret, name=name or unique_labels((parsed,))[0], version=version)
     bot = make_bot(parsed)
-    bot.max_games = max_games
+    bot.max_games, bot.accepts_challenges = max_games, challenges
     run_loop(play(bot, login, _printing(output_format)))
 
 
@@ -145,6 +144,7 @@ def _answer_row(position: str, move: int, candidates: list[int], scores: dict[st
 def list_bots(
     server: options.ServerOption = None,
     online: Annotated[bool, typer.Option("--online", help="With --server: only those that are online.")] = False,
+    retired: Annotated[bool, typer.Option("--retired", help="With --server: also those that are retired.")] = False,
     limit: options.LimitOption = 1_000,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -153,26 +153,79 @@ def list_bots(
     """The reference bots and their options; with --server the bots registered there.
 
     JSON: {"bots": [...]}: here {"name", "syntax", "description", "variants"}, of a server {"name", "owner",
-    "latest_version", "online", "created"}.
+    "latest_version", "online", "created", "retired"}.
     """
-    if server is None and not online:
+    if server is None and not online and not retired:
         _list_reference_bots(output_format)
         return
     from noughts_proto.v1 import bots_pb2 as pb
     from noughts_server.cli.client import connected
 
     with connected(server, token, token_file) as client:
-        request = pb.ListBotsRequest(online_only=online)
+        request = pb.ListBotsRequest(online_only=online, show_retired=retired)
         found = client.pages(client.bots.ListBots, request, lambda page: page.bots, limit)
     if output_format is Format.JSON:
         output.print_json({"bots": [_bot_document(row) for row in found]})
         return
     columns = ("bot", "owner", "version", "online")
-    rows = [
-        (short(row.name), row.owner, row.latest_version.rpartition("/")[2], "yes" if row.online else "no")
-        for row in found
-    ]
+    rows = [(short(row.name), row.owner, row.latest_version.rpartition("/")[2], _presence(row)) for row in found]
     output.stdout().print(output.table(columns, rows) if rows else "No bots.")
+
+
+@command(bot, "rename", "noughts bot rename mybot betterbot")
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Your bot.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Gives your bot another name. Entries keep their labels; from now on start the bot under the new name.
+
+    JSON: as an element of list.
+    """
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.UpdateBotRequest(name=bot_name(old), new_name=short(bot_name(new)))
+    with connected(server, token, token_file) as client:
+        renamed = client.call(client.bots.UpdateBot, request).bot
+    if output_format is Format.JSON:
+        output.print_json(_bot_document(renamed))
+    else:
+        output.stdout().print(f"{short(request.name)} is called {short(renamed.name)} now.")
+        if renamed.online:
+            output.note(f"It is online and goes on; start it as {short(renamed.name)} next time.")
+
+
+@command(bot, "retire", "noughts bot retire mybot", "noughts bot retire mybot --undo")
+def retire(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Your bot.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Takes it back into service.")] = False,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Takes your bot out of service: it cannot log in or enter tournaments any more. Its games and ratings stay.
+
+    JSON: as an element of list.
+    """
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.RetireBotRequest(name=bot_name(name), undo=undo)
+    with connected(server, token, token_file) as client:
+        retired = client.call(client.bots.RetireBot, request).bot
+    if output_format is Format.JSON:
+        output.print_json(_bot_document(retired))
+    else:
+        output.stdout().print(f"{short(retired.name)} is {'back in service' if undo else 'retired'}.")
+
+
+def _presence(row: "pb.Bot") -> str:
+    return "retired" if row.HasField("retire_time") else "yes" if row.online else "no"
 
 
 def _bot_document(row: "pb.Bot") -> dict[str, Any]:
@@ -184,6 +237,7 @@ def _bot_document(row: "pb.Bot") -> dict[str, Any]:
         "latest_version": row.latest_version,
         "online": row.online,
         "created": row.create_time.ToDatetime(UTC).isoformat() if row.HasField("create_time") else None,
+        "retired": iso(milliseconds(row, "retire_time")),
     }
 
 

@@ -6,7 +6,8 @@ import typer
 
 from noughts_server.cli import options, output
 from noughts_server.cli.commands import command
-from noughts_server.cli.crosstable import CROSSTABLE_HEADING, Crosstable, Score
+from noughts_server.cli.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.match_result import MatchResult, terminations_line
 from noughts_server.cli.output import Format
 from noughts_server.cli.problems import UsageProblem
 from noughts_server.cli.standings import standings_document, standings_table
@@ -118,11 +119,8 @@ def match(
     )
     outcome = play(plan, output=games_file, times=times)
     first, second = unique_labels(plan.specs)
-    document = _match_document(plan, outcome, first, second)
-    if output_format is Format.JSON:
-        output.print_json(document)
-    else:
-        _print_match(document, first, second)
+    result = MatchResult(plan.variant.name, plan.seed, first, second, outcome.pairs, outcome.terminations)
+    result.show(output_format)
     leave_if_interrupted(outcome)
 
 
@@ -256,57 +254,6 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     output.heading(console, "Leaderboard")
     console.print(standings_table(outcome.standings))
     console.print()
-    console.print(_terminations_line(outcome.games, outcome.terminations))
+    console.print(terminations_line(outcome.games, outcome.terminations))
     if hint:
         console.print(hint)
-
-
-def _match_document(plan: "LocalPlan", outcome: "LocalOutcome", first: str, second: str) -> dict[str, Any]:
-    from noughts_server.ratings import elo_estimate
-
-    scores = Crosstable((first, second), outcome.pairs)
-    total = scores.total(first, second)
-    value, error95, los = elo_estimate(total.wins, total.draws, total.losses)
-    return {
-        "games": outcome.games,
-        "variant": plan.variant.name,
-        "seed": plan.seed,
-        "a": total.document(),
-        "b": total.mirrored.document(),
-        "a_first": scores.first(first, second).document(),
-        "a_second": scores.second(first, second).document(),
-        "terminations": outcome.terminations,
-        "elo": {"value": value, "error95": error95, "los": los},
-    }
-
-
-def _print_match(document: dict[str, Any], first: str, second: str) -> None:
-    console = output.stdout()
-    output.heading(console, f"{first} - {second}: {document['variant']}, seed {document['seed']}")
-    rows = [
-        _match_row(name, Score(**document[key]))
-        for name, key in ((first, "a"), ("  moving first", "a_first"), ("  moving second", "a_second"), (second, "b"))
-    ]
-    columns = ("bot", ">points", ">wins", ">draws", ">losses")
-    console.print(output.table(columns, rows))
-    console.print()
-    console.print(_terminations_line(document["games"], document["terminations"]))
-    console.print(_elo_line(output.printable(first), **document["elo"]), soft_wrap=True)
-
-
-def _match_row(name: str, score: Score) -> tuple[object, ...]:
-    return name, output.points(score.points), score.wins, score.draws, score.losses
-
-
-def _terminations_line(games: int, terminations: dict[str, int]) -> str:
-    endings = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in terminations.items())
-    return f"{output.count(games, 'game')}: {endings}" if endings else "No games."
-
-
-def _elo_line(first: str, value: float | None, error95: float | None, los: float | None) -> str:
-    parts = ["no estimate from this score" if value is None else f"{value:+.0f}"]
-    if error95 is not None:
-        parts.append(f"± {error95:.0f} (95 %)")
-    if los is not None:
-        parts.append(f"with a likelihood of {los:.1%} that {first} is stronger")
-    return f"Elo difference: {' '.join(parts)}"

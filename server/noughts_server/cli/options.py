@@ -204,6 +204,17 @@ def read_token(token: str | None, token_file: Path | None) -> str:
     return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
 
 
+def require_token(token: str | None, token_file: Path | None) -> str:
+    """The token to play with, which must be given."""
+    secret = read_token(token, token_file)
+    if not secret:
+        raise UsageProblem(
+            f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
+            "The server's operator makes it: noughts token create --owner NAME",
+        )
+    return secret
+
+
 def _first_line(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8").partition("\n")[0]

@@ -87,9 +87,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Table":
     return grid
 
 
-def count(number: int, noun: str) -> str:
-    """`1 game`, `12,000 games`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 game`, `12,000 games`; `plural` for nouns that do not just take an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
 def points(value: float) -> str:

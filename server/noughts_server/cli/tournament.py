@@ -1,19 +1,23 @@
 """`noughts tournament`: organising tournaments at a server."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from noughts_server.cli import options, output
 from noughts_server.cli.commands import command, group
-from noughts_server.cli.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.moments import read_moment
 from noughts_server.cli.names import bot_name, short, tournament_name
 from noughts_server.cli.output import Format
-from noughts_server.cli.standings import standings_document, standings_table
+from noughts_server.cli.tournament_view import (
+    conditions_document,
+    show_tournament,
+    state_wording,
+    time_wording,
+)
 
 if TYPE_CHECKING:
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import Client
+    from google.protobuf.timestamp_pb2 import Timestamp
 
 tournament = group("Tournaments: run one here, or organise one at a server.")
 
@@ -26,6 +30,7 @@ _AT_A_SERVER = "At a server"
     "create",
     "noughts tournament create spring --games 10 --seed 1",
     "noughts tournament create fives --variant mnk:15,15,5 --time 60+0.5 --title 'Five in a row'",
+    "noughts tournament create tonight --start-at +10m --min-entries 4 --max-entries 16",
     panel=_AT_A_SERVER,
 )
 def create(
@@ -39,6 +44,26 @@ def create(
     seed: options.SeedOption = None,
     title: Annotated[str, typer.Option("--title", help="For people.")] = "",
     unrated: Annotated[bool, typer.Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
+    join_from: Annotated[
+        str | None,
+        typer.Option("--join-from", metavar="WHEN", help="When bots may join; else at once.", show_default=False),
+    ] = None,
+    join_until: Annotated[
+        str | None,
+        typer.Option("--join-until", metavar="WHEN", help="Until when; else until the start.", show_default=False),
+    ] = None,
+    start_at: Annotated[
+        str | None,
+        typer.Option(
+            "--start-at", metavar="WHEN", help="When it starts by itself; else with `start`.", show_default=False
+        ),
+    ] = None,
+    entries_min: Annotated[
+        int, typer.Option("--min-entries", min=2, max=4_096, metavar="N", help="With fewer it does not start.")
+    ] = 2,
+    entries_max: Annotated[
+        int, typer.Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
+    ] = 4_096,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -46,8 +71,12 @@ def create(
 ) -> None:
     """Creates a tournament that bots can join.
 
+    WHEN is a moment such as `2026-03-01T18:00` (by this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now.
+    A tournament that starts by itself is cancelled if it has too few entries by then.
+
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "games_per_pair",
-    "concurrency", "seed", "rated", "games", "games_total", "standings", "crosstable", "offline"}.
+    "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
+    "start_at", "reason", "challenge", "standings", "crosstable", "offline"}.
     """
     read_variant, read_time = options.read_variant(variant), options.read_time(time)
     from noughts_proto.v1 import tournaments_pb2 as pb
@@ -65,13 +94,28 @@ def create(
         concurrency=concurrency,
         seed=options.read_seed(seed),
         rated=not unrated,
+        entries_min=entries_min,
+        entries_max=entries_max,
+        join_from=_moment(join_from, "--join-from"),
+        join_until=_moment(join_until, "--join-until"),
+        start_at=_moment(start_at, "--start-at"),
     )
     with connected(server, token, token_file) as client:
         request = pb.CreateTournamentRequest(tournament=wanted)
         created = client.call(client.tournaments.CreateTournament, request).tournament
-        _show(client, created, output_format)
+        show_tournament(client, created, output_format)
     if output_format is Format.TEXT:
         output.note(f"Next: noughts tournament join {short(created.name)} --bot BOT")
+
+
+def _moment(text: str | None, option: str) -> "Timestamp | None":
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+    if text is None:
+        return None
+    moment = Timestamp()
+    moment.FromDatetime(read_moment(text, option))
+    return moment
 
 
 @command(tournament, "join", "noughts tournament join spring --bot mybot", panel=_AT_A_SERVER)
@@ -142,7 +186,7 @@ def start(
 
     request = pb.StartTournamentRequest(name=tournament_name(name))
     with connected(server, token, token_file) as client:
-        _show(client, client.call(client.tournaments.StartTournament, request).tournament, output_format)
+        show_tournament(client, client.call(client.tournaments.StartTournament, request).tournament, output_format)
 
 
 @command(tournament, "pause", "noughts tournament pause spring", panel=_AT_A_SERVER)
@@ -159,7 +203,7 @@ def pause(
 
     request = pb.PauseTournamentRequest(name=tournament_name(name))
     with connected(server, token, token_file) as client:
-        _show(client, client.call(client.tournaments.PauseTournament, request).tournament, output_format)
+        show_tournament(client, client.call(client.tournaments.PauseTournament, request).tournament, output_format)
 
 
 @command(tournament, "cancel", "noughts tournament cancel spring", panel=_AT_A_SERVER)
@@ -176,7 +220,7 @@ def cancel(
 
     request = pb.CancelTournamentRequest(name=tournament_name(name))
     with connected(server, token, token_file) as client:
-        _show(client, client.call(client.tournaments.CancelTournament, request).tournament, output_format)
+        show_tournament(client, client.call(client.tournaments.CancelTournament, request).tournament, output_format)
 
 
 @command(tournament, "show", "noughts tournament show spring --format json", panel=_AT_A_SERVER)
@@ -193,11 +237,20 @@ def show(
 
     request = pb.GetTournamentRequest(name=tournament_name(name))
     with connected(server, token, token_file) as client:
-        _show(client, client.call(client.tournaments.GetTournament, request).tournament, output_format)
+        show_tournament(client, client.call(client.tournaments.GetTournament, request).tournament, output_format)
 
 
-@command(tournament, "list", "noughts tournament list --limit 20", panel=_AT_A_SERVER)
+@command(
+    tournament,
+    "list",
+    "noughts tournament list --limit 20",
+    "noughts tournament list --challenges",
+    panel=_AT_A_SERVER,
+)
 def list_tournaments(
+    challenges: Annotated[
+        bool, typer.Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
+    ] = False,
     limit: options.LimitOption = 50,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -214,102 +267,25 @@ def list_tournaments(
     with connected(server, token, token_file) as client:
         found = client.pages(
             client.tournaments.ListTournaments,
-            pb.ListTournamentsRequest(),
+            pb.ListTournamentsRequest(challenges=challenges),
             lambda page: page.tournaments,
             limit,
         )
     if output_format is Format.JSON:
-        output.print_json({"tournaments": [_conditions(row) for row in found]})
+        output.print_json({"tournaments": [conditions_document(row) for row in found]})
         return
     columns = ("name", "state", "variant", "time", ">games", "title")
     rows = [
-        (short(row.name), _state(row), row.variant, _time(row), f"{row.games_done:,}/{row.games_total:,}", row.title)
+        (
+            short(row.name),
+            state_wording(row),
+            row.variant,
+            time_wording(row),
+            f"{row.games_done:,}/{row.games_total:,}",
+            row.title,
+        )
         for row in found
     ]
-    output.stdout().print(output.table(columns, rows) if rows else "No tournaments yet.")
-
-
-def _show(client: "Client", shown: "pb.Tournament", output_format: Format) -> None:
-    standings = [_Standing(row) for row in shown.standings]
-    crosstable = _crosstable(client, shown)
-    if output_format is Format.JSON:
-        document = _conditions(shown)
-        document["standings"] = standings_document(standings)
-        document["crosstable"] = crosstable.document() if crosstable else None
-        document["offline"] = list(shown.offline)
-        output.print_json(document)
-    else:
-        _print(shown, standings, crosstable)
-
-
-def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable | None:
-    """None where the server finds it too large."""
-    from grpc import StatusCode
-
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import CallFailed
-
-    try:
-        table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=shown.name))
-    except CallFailed as failed:
-        if failed.code is not StatusCode.RESOURCE_EXHAUSTED:
-            raise
-        return None
-    return Crosstable((row.label for row in table.standings), table.cells)
-
-
-class _Standing:
-    """A line of the protocol's standings, in which a missing rating is None."""
-
-    def __init__(self, row: "pb.Standing") -> None:
-        self.label = row.label
-        self.wins, self.draws, self.losses = row.wins, row.draws, row.losses
-        self.points = row.points
-        self.rating = row.rating if row.HasField("rating") else None
-
-
-def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable | None) -> None:
-    console = output.stdout()
-    output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
-    console.print(
-        f"{_state(shown)}, {shown.games_done:,} of {shown.games_total:,} games played\n"
-        f"{shown.variant}, time {_time(shown)}, {output.count(shown.games_per_pair, 'game')} a pair,"
-        f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
+    output.stdout().print(
+        output.table(columns, rows) if rows else f"No {'challenges' if challenges else 'tournaments'} yet."
     )
-    if shown.offline:
-        console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
-    if standings:
-        console.print()
-        console.print(standings_table(standings))
-    if shown.games_done and crosstable:
-        console.print()
-        output.heading(console, CROSSTABLE_HEADING)
-        console.print(crosstable.table(console))
-
-
-def _conditions(shown: "pb.Tournament") -> dict[str, Any]:
-    return {
-        "tournament": shown.name,
-        "title": shown.title,
-        "state": _state(shown),
-        "variant": shown.variant,
-        "time": _time(shown),
-        "games_per_pair": shown.games_per_pair,
-        "concurrency": shown.concurrency,
-        "seed": shown.seed if shown.HasField("seed") else None,
-        "rated": shown.rated,
-        "games": shown.games_done,
-        "games_total": shown.games_total,
-    }
-
-
-def _state(shown: "pb.Tournament") -> str:
-    from noughts_proto.v1 import tournaments_pb2 as pb
-
-    return pb.TournamentState.Name(shown.state).removeprefix("TOURNAMENT_STATE_").lower()
-
-
-def _time(shown: "pb.Tournament") -> str:
-    from noughts_referee.clock import TimeControl
-
-    return str(TimeControl(shown.time.move_us, shown.time.bank_us, shown.time.increment_us))

@@ -6,17 +6,19 @@ import grpc
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
+from noughts_server.services.access import caller, require
 from noughts_server.services.messages import timestamp
 from noughts_server.services.names import bot_id
 from noughts_server.sessions import Sessions
-from noughts_server.store.bots import Bot, get_bot, list_bots, version_name
+from noughts_server.store.bots import Bot, get_bot, list_bots, rename_bot, retire_bot, version_name
 from noughts_server.store.database import Store
+from noughts_server.store.scopes import play_as
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
-    """Reads bots."""
+    """Reads bots; their owners rename and retire them."""
 
     def __init__(self, store: Store, sessions: Sessions) -> None:
         self._store = store
@@ -31,12 +33,34 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         online = self._sessions.bots_online() if request.online_only else None
         page = await self._store.read(
             lambda connection: list_bots(
-                connection, size=request.page_size, page_token=request.page_token, bot_ids=online
+                connection,
+                size=request.page_size,
+                page_token=request.page_token,
+                bot_ids=online,
+                retired=request.show_retired,
             )
         )
         return pb.ListBotsResponse(
             bots=[self._message(bot) for bot in page.items], next_page_token=page.next_page_token
         )
+
+    async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:
+        name, new_name = bot_id("name", request.name), request.new_name
+        who = await caller(context, self._store, scope=play_as(name))
+        # Otherwise a token for one bot would soon be one for any.
+        require(who, play_as(new_name))
+        bot = await self._store.write(
+            lambda connection: rename_bot(connection, name, new_name, owner_id=who.only_owner)
+        )
+        return pb.UpdateBotResponse(bot=self._message(bot))
+
+    async def RetireBot(self, request: pb.RetireBotRequest, context: Context) -> pb.RetireBotResponse:
+        name = bot_id("name", request.name)
+        who, now = await caller(context, self._store, scope=play_as(name)), self._store.now_ms()
+        bot = await self._store.write(
+            lambda connection: retire_bot(connection, name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
+        )
+        return pb.RetireBotResponse(bot=self._message(bot))
 
     def _message(self, bot: Bot) -> pb.Bot:
         return pb.Bot(
@@ -45,4 +69,5 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             latest_version=version_name(bot.name, bot.latest_version),
             online=bot.id in self._sessions.bots_online(),
             create_time=timestamp(bot.created_at),
+            retire_time=timestamp(bot.retired_at),
         )

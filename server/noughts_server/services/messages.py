@@ -1,9 +1,13 @@
 """Between the store's values and the protocol's messages."""
 
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from noughts_proto.v1 import types_pb2
+from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
+from noughts_server.errors import InvalidArgument
+from noughts_server.store.tournaments import Kind, Tournament
 
 
 def timestamp(milliseconds: int | None) -> Timestamp | None:
@@ -15,6 +19,21 @@ def timestamp(milliseconds: int | None) -> Timestamp | None:
     return moment
 
 
+def milliseconds(field: str, message: Message) -> int | None:
+    """A moment or a duration in milliseconds; None where `field`, the last part of its path, is unset.
+
+    Raises InvalidArgument for one that cannot be.
+    """
+    name = field.rpartition(".")[2]
+    if not message.HasField(name):
+        return None
+    value: Timestamp | Duration = getattr(message, name)
+    try:
+        return value.ToMilliseconds()
+    except ValueError as error:
+        raise InvalidArgument.of(field, f"{value.seconds} s and {value.nanos} ns", "0 to 999,999,999 ns") from error
+
+
 def time_control_message(time: TimeControl) -> types_pb2.TimeControl:
     """A time control for the wire."""
     return types_pb2.TimeControl(move_us=time.move_us, bank_us=time.bank_us, increment_us=time.increment_us)
@@ -23,3 +42,33 @@ def time_control_message(time: TimeControl) -> types_pb2.TimeControl:
 def time_control(message: types_pb2.TimeControl) -> TimeControl:
     """A time control from the wire; its bounds are checked where it is stored."""
     return TimeControl(move_us=message.move_us, bank_us=message.bank_us, increment_us=message.increment_us)
+
+
+def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
+    """A tournament without its standings."""
+    joining = tournament.joining
+    return tournaments_pb2.Tournament(
+        name=tournament.name,
+        title=tournament.title,
+        state=tournament.state,  # type: ignore[arg-type]  # equal values
+        variant=tournament.variant,
+        time=time_control_message(tournament.time),
+        schedule=tournament.schedule,  # type: ignore[arg-type]  # equal values
+        games_per_pair=tournament.games_per_pair,
+        concurrency=tournament.concurrency,
+        seed=tournament.seed,
+        rated=tournament.rated,
+        games_total=tournament.games_total,
+        games_done=tournament.games_done,
+        create_time=timestamp(tournament.created_at),
+        start_time=timestamp(tournament.started_at),
+        end_time=timestamp(tournament.ended_at),
+        rating_list=tournament.rating_list if tournament.rated else "",
+        entries_min=joining.entries_min,
+        entries_max=joining.entries_max,
+        join_from=timestamp(joining.join_from),
+        join_until=timestamp(joining.join_until),
+        start_at=timestamp(joining.start_at),
+        reason=tournament.reason,
+        challenge=tournament.kind is Kind.CHALLENGE,
+    )

@@ -23,6 +23,17 @@ def game_id(field: str, name: str) -> tuple[str, int]:
     return parts[1], int(parts[3])
 
 
+def token_id(field: str, name: str, own: int) -> int:
+    """`ID` of `tokens/ID`; `own` of `tokens/self`. Raises InvalidArgument."""
+    parts = name.split("/")
+    if len(parts) == 2 and parts[0] == "tokens":
+        if parts[1] == "self":
+            return own
+        if _NUMBER.fullmatch(parts[1]):
+            return int(parts[1])
+    raise InvalidArgument.of(field, name, "tokens/ID or tokens/self")
+
+
 def bot_id(field: str, name: str) -> str:
     """`NAME` of `bots/NAME`. Raises InvalidArgument."""
     bot, version = bot_version_id(field, name)

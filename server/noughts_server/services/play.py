@@ -8,11 +8,13 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.remote import MOST_GAMES, UNTIMED_GAMES, PlayContext
 from noughts_server.errors import InvalidArgument, ProtocolUnsupported
-from noughts_server.services.access import bearer_token
-from noughts_server.sessions import Sessions
+from noughts_server.services.access import bearer_token, known, require
+from noughts_server.sessions import Login, Sessions
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection, Store
-from noughts_server.store.tokens import authenticate, touch_token
+from noughts_server.store.entries import pinned_elsewhere
+from noughts_server.store.scopes import play_as
+from noughts_server.store.tokens import touch_token
 from noughts_server.version import software_version
 
 _HELLO_SECONDS = 10.0
@@ -32,7 +34,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
     ) -> None:
         hello = await self._hello(context)
-        bot = await self._log_in(hello, context)
+        bot, token = await self._log_in(hello, context)
+        waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.bot_version_id))
         self._streams += 1
         welcome = pb.Welcome(
             bot=bot.bot,
@@ -44,8 +47,10 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             grace_ms=round(self._sessions.settings.grace * 1000),
             margin_us=self._margin_us,
             max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
+            waits_for=waits_for,
         )
-        wire = self._sessions.logged_in(bot.bot_version_id, bot.bot_id)
+        login = Login(bot.bot_id, token, hello.declines_challenges)
+        wire = self._sessions.logged_in(bot.bot_version_id, login)
         await wire.serve(context, welcome, hello.max_games)
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
@@ -63,20 +68,22 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
         return hello
 
-    async def _log_in(self, hello: pb.Hello, context: PlayContext) -> LoggedIn:
-        """The bot behind a ticket, or behind an owner's token and the name in the hello."""
+    async def _log_in(self, hello: pb.Hello, context: PlayContext) -> tuple[LoggedIn, int | None]:
+        """The bot behind a ticket, or behind an owner's token and the name in the hello; and the token, if any."""
         secret = bearer_token(context)
         ticket = self._sessions.redeem_ticket(secret)
+        token: int | None = None
         if ticket is not None:
             owner, name, version = ticket.owner, ticket.bot, ticket.version
         else:
-            caller = await self._store.read(lambda connection: authenticate(connection, secret))
-            owner, name, version = caller.owner_id, hello.bot, hello.version
+            who = await known(secret, self._store)
+            require(who, play_as(hello.bot))
+            token, owner, name, version = who.token_id, who.owner_id, hello.bot, hello.version
         now = self._store.now_ms()
 
         def enter(connection: Connection) -> LoggedIn:
-            if ticket is None:
-                touch_token(connection, caller.token_id, now_ms=now)
+            if token is not None:
+                touch_token(connection, token, now_ms=now)
             return log_in(connection, owner_id=owner, name=name, version=version, now_ms=now)
 
-        return await self._store.write(enter)
+        return await self._store.write(enter), token

@@ -1,26 +1,33 @@
 """TournamentService: organises tournaments."""
 
 import secrets
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import grpc
-from google.protobuf.message import Message
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.director import Director
 from noughts_server.errors import InvalidArgument
-from noughts_server.services.access import caller
-from noughts_server.services.messages import time_control, time_control_message, timestamp
+from noughts_server.services.access import caller, require
+from noughts_server.services.messages import milliseconds, time_control, tournament_message
 from noughts_server.services.names import bot_version_id, tournament_id
+from noughts_server.services.repeats import repeatable
 from noughts_server.sessions import Sessions
 from noughts_server.store.database import Store
-from noughts_server.store.entries import Standing, crosstable, join_tournament, standings, withdraw_entry
-from noughts_server.store.requests import once
-from noughts_server.store.tokens import Caller
+from noughts_server.store.entries import (
+    Standing,
+    bot_of_entry,
+    crosstable,
+    join_tournament,
+    standings,
+    withdraw_entry,
+)
+from noughts_server.store.joining import FEWEST_ENTRIES, MOST_ENTRIES, Joining
+from noughts_server.store.scopes import ORGANISE, play_as
 from noughts_server.store.tournaments import (
+    Kind,
     NewTournament,
     Schedule,
     Tournament,
@@ -46,37 +53,43 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
-        who = await caller(context, self._store)
+        who = await caller(context, self._store, scope=ORGANISE)
         new, now = _new_tournament(request.tournament), self._store.now_ms()
-        slug = await self._once(
-            who,
-            request.request_id,
-            request,
-            lambda connection: create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug,
+        slug = await self._store.write(
+            repeatable(
+                who,
+                request.request_id,
+                request,
+                lambda connection: create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug,
+            )
         )
+        self._director.reschedule()
         return pb.CreateTournamentResponse(tournament=await self._full(slug))
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
         return pb.GetTournamentResponse(tournament=await self._full(tournament_id("name", request.name)))
 
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
-        page = await self._store.read(partial(list_tournaments, size=request.page_size, page_token=request.page_token))
-        tournaments = [_message(tournament) for tournament in page.items]
+        kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
+        page = await self._store.read(
+            partial(list_tournaments, size=request.page_size, page_token=request.page_token, kind=kind)
+        )
+        tournaments = [tournament_message(tournament) for tournament in page.items]
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)
 
     async def JoinTournament(self, request: pb.JoinTournamentRequest, context: Context) -> pb.JoinTournamentResponse:
-        who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
         bot, version = bot_version_id("bot", request.bot)
+        who, now = await caller(context, self._store, scope=play_as(bot)), self._store.now_ms()
 
         def join(connection: Any) -> str:
             entry = join_tournament(
-                connection, slug, bot=bot, version=version, label=request.label, owner_id=who.owner_id
+                connection, slug, bot=bot, version=version, label=request.label, owner_id=who.only_owner, now_ms=now
             )
             return f"{entry.label} {entry.bot_version}"
 
         # A label has no spaces.
-        label, _, pinned = (await self._once(who, request.request_id, request, join)).partition(" ")
+        label, _, pinned = (await self._store.write(repeatable(who, request.request_id, request, join))).partition(" ")
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     async def WithdrawTournament(
@@ -84,21 +97,23 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.WithdrawTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
+        bot = await self._store.read(lambda connection: bot_of_entry(connection, slug, request.label))
+        require(who, play_as(bot), ORGANISE)
         await self._store.write(
-            lambda connection: withdraw_entry(connection, slug, request.label, owner_id=who.owner_id)
+            lambda connection: withdraw_entry(connection, slug, request.label, owner_id=who.only_owner)
         )
         return pb.WithdrawTournamentResponse()
 
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
-        who = await caller(context, self._store)
+        who = await caller(context, self._store, scope=ORGANISE)
         slug = tournament_id("name", request.name)
-        await self._director.start(slug, owner_id=who.owner_id)
+        await self._director.start(slug, owner_id=who.only_owner)
         return pb.StartTournamentResponse(tournament=await self._full(slug))
 
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
-        who = await caller(context, self._store)
+        who = await caller(context, self._store, scope=ORGANISE)
         slug = tournament_id("name", request.name)
-        await self._director.pause(slug, owner_id=who.owner_id)
+        await self._director.pause(slug, owner_id=who.only_owner)
         return pb.PauseTournamentResponse(tournament=await self._full(slug))
 
     async def CancelTournament(
@@ -106,7 +121,11 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CancelTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
-        await self._director.cancel(slug, owner_id=who.owner_id)
+        tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
+        # Whoever may challenge may also give up.
+        if tournament.kind is not Kind.CHALLENGE:
+            require(who, ORGANISE)
+        await self._director.cancel(slug, owner_id=who.only_owner)
         return pb.CancelTournamentResponse(tournament=await self._full(slug))
 
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
@@ -120,18 +139,6 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         ]
         return pb.GetCrosstableResponse(standings=map(_standing, table.standings), cells=cells)
 
-    async def _once(self, who: Caller, request_id: str, request: Message, action: Callable[[Any], str]) -> str:
-        return await self._store.write(
-            lambda connection: once(
-                connection,
-                token_id=who.token_id,
-                request_id=request_id,
-                method=request.DESCRIPTOR.full_name,
-                body=request.SerializeToString(deterministic=True),
-                action=lambda: action(connection),
-            )
-        )
-
     async def _full(self, slug: str) -> pb.Tournament:
         """The tournament with its standings and who is missing."""
 
@@ -140,7 +147,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return tournament, standings(connection, tournament)
 
         tournament, table = await self._store.read(read)
-        message = _message(tournament)
+        message = tournament_message(tournament)
         message.standings.extend(map(_standing, table))
         if tournament.state is TournamentState.RUNNING:
             online = self._sessions.online
@@ -162,27 +169,13 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
         concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
         seed=message.seed if message.HasField("seed") else secrets.randbits(64),
         rated=message.rated if message.HasField("rated") else True,
-    )
-
-
-def _message(tournament: Tournament) -> pb.Tournament:
-    return pb.Tournament(
-        name=tournament.name,
-        title=tournament.title,
-        state=tournament.state,  # type: ignore[arg-type]  # equal values
-        variant=tournament.variant,
-        time=time_control_message(tournament.time),
-        schedule=tournament.schedule,  # type: ignore[arg-type]  # equal values
-        games_per_pair=tournament.games_per_pair,
-        concurrency=tournament.concurrency,
-        seed=tournament.seed,
-        rated=tournament.rated,
-        games_total=tournament.games_total,
-        games_done=tournament.games_done,
-        create_time=timestamp(tournament.created_at),
-        start_time=timestamp(tournament.started_at),
-        end_time=timestamp(tournament.ended_at),
-        rating_list=tournament.rating_list if tournament.rated else "",
+        joining=Joining(
+            entries_min=message.entries_min or FEWEST_ENTRIES,
+            entries_max=message.entries_max or MOST_ENTRIES,
+            join_from=milliseconds("tournament.join_from", message),
+            join_until=milliseconds("tournament.join_until", message),
+            start_at=milliseconds("tournament.start_at", message),
+        ),
     )
 
 

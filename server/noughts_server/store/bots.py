@@ -4,11 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, insert, select
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
-from noughts_server.errors import NotFound, PermissionDenied
+from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
 from noughts_server.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.store.schema import bot_versions, bots, owners
+from noughts_server.store.schema import bot_versions, bots, entries, owners, tournaments
+from noughts_server.store.tournaments import TournamentState
 from noughts_server.store.validation import check_name
 
 FIRST_VERSION = "1"
@@ -27,6 +28,7 @@ class Bot:
     latest_version: str
     """The version that was registered last."""
     created_at: int
+    retired_at: int | None
 
 
 class LoggedIn(NamedTuple):
@@ -49,6 +51,7 @@ class BotVersion(NamedTuple):
     bot: str
     """Without the `bots/`."""
     version: str
+    retired_at: int | None = None
 
     @property
     def resource(self) -> str:
@@ -64,17 +67,20 @@ def version_name(bot: str, version: str) -> str:
 def log_in(connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int) -> LoggedIn:
     """The bot `name` of this owner in this version (empty: `1`); both are registered when seen first.
 
-    Raises InvalidArgument, and PermissionDenied when the name belongs to another owner.
+    Raises InvalidArgument, PermissionDenied when the name belongs to another owner, WrongState when it is retired.
     """
     check_name("bot", name)
     version = check_name("version", version or FIRST_VERSION)
-    found = connection.execute(select(bots.c.id, bots.c.owner_id).where(bots.c.name == name)).one_or_none()
+    found = connection.execute(
+        select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
+    ).one_or_none()
     if found is None:
         row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
         bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
     elif found.owner_id != owner_id:
         raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
     else:
+        require_in_service(name, found.retired_at)
         bot_id = found.id
     version_id = _register_version(connection, bot_id, version, now_ms)
     return LoggedIn(bot_id, version_id, f"bots/{name}", version_name(name, version))
@@ -97,7 +103,64 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
     ).scalar()
     if key is None:
         raise NotFound(version_name(name, version), hint=f"The newest version is {bot.latest_version}.")
-    return BotVersion(key, bot.id, bot.owner_id, name, version)
+    return BotVersion(key, bot.id, bot.owner_id, name, version, bot.retired_at)
+
+
+def get_version_by_id(connection: Connection, key: int) -> BotVersion:
+    """The version with this key of the store."""
+    row = connection.execute(
+        select(bot_versions.c.id, bots.c.id, bots.c.owner_id, bots.c.name, bot_versions.c.version, bots.c.retired_at)
+        .join(bots)
+        .where(bot_versions.c.id == key)
+    ).one()
+    return BotVersion(*row)
+
+
+def require_in_service(name: str, retired_at: int | None) -> None:
+    """Raises WrongState for a bot that is retired."""
+    if retired_at is not None:
+        hint = f"Its owner takes it back with: noughts bot retire {name} --undo"
+        raise WrongState(f"bots/{name}", got="retired", expected="a bot in service", hint=hint)
+
+
+def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: int | None = None) -> Bot:
+    """Gives a bot another name; the old one becomes free. With `owner_id` only that owner's.
+
+    Raises NotFound, PermissionDenied, InvalidArgument, AlreadyExists.
+    """
+    bot = _owned(connection, name, owner_id)
+    check_name("new_name", new_name)
+    if new_name != name and connection.execute(select(bots.c.id).where(bots.c.name == new_name)).first():
+        raise AlreadyExists(f"bots/{new_name}")
+    connection.execute(update(bots).where(bots.c.id == bot.id).values(name=new_name))
+    return get_bot(connection, new_name)
+
+
+def retire_bot(
+    connection: Connection, name: str, *, undo: bool = False, now_ms: int, owner_id: int | None = None
+) -> Bot:
+    """Takes a bot out of service, or back; again does no harm. With `owner_id` only that owner's.
+
+    Its entries in tournaments that are open are withdrawn: they would wait for it for ever.
+    Raises NotFound, PermissionDenied.
+    """
+    bot = _owned(connection, name, owner_id)
+    if undo != (bot.retired_at is None):
+        connection.execute(update(bots).where(bots.c.id == bot.id).values(retired_at=None if undo else now_ms))
+    if not undo:
+        versions = select(bot_versions.c.id).where(bot_versions.c.bot_id == bot.id)
+        not_started = select(tournaments.c.id).where(tournaments.c.state == TournamentState.OPEN)
+        connection.execute(
+            delete(entries).where(entries.c.bot_version_id.in_(versions), entries.c.tournament_id.in_(not_started))
+        )
+    return get_bot(connection, name)
+
+
+def _owned(connection: Connection, name: str, owner_id: int | None) -> Bot:
+    bot = get_bot(connection, name)
+    if owner_id not in (None, bot.owner_id):
+        raise PermissionDenied(f"bots/{name}")
+    return bot
 
 
 def list_bots(
@@ -106,8 +169,12 @@ def list_bots(
     size: int = 0,
     page_token: str = "",
     bot_ids: Collection[int] | None = None,
+    retired: bool = False,
 ) -> Page[Bot]:
-    """Bots by name; with `bot_ids` only those. Raises InvalidArgument for a bad size or page token."""
+    """Bots by name; with `bot_ids` only those, with `retired` also those out of service.
+
+    Raises InvalidArgument for a bad size or page token.
+    """
     limit = page_size(size)
     statement = _bots().order_by(bots.c.name).limit(limit + 1)
     after = read_page_token("bots", page_token, [""])
@@ -115,6 +182,8 @@ def list_bots(
         statement = statement.where(bots.c.name > after[0])
     if bot_ids is not None:
         statement = statement.where(bots.c.id.in_(bot_ids))
+    if not retired:
+        statement = statement.where(bots.c.retired_at.is_(None))
     found = [Bot(*row) for row in connection.execute(statement)]
     more = write_page_token("bots", [found[limit - 1].name]) if len(found) > limit else ""
     return Page(found[:limit], more)
@@ -134,7 +203,15 @@ def _bots() -> Select[Any]:
     other = bot_versions.alias()
     newest = select(func.max(other.c.id)).where(other.c.bot_id == bots.c.id).scalar_subquery()
     return (
-        select(bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name, bot_versions.c.version, bots.c.created_at)
+        select(
+            bots.c.id,
+            bots.c.name,
+            bots.c.owner_id,
+            owners.c.name,
+            bot_versions.c.version,
+            bots.c.created_at,
+            bots.c.retired_at,
+        )
         .join(owners, owners.c.id == bots.c.owner_id)
         .join(bot_versions, bot_versions.c.id == newest)
     )

@@ -4,11 +4,27 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, select
+from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
-from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, TooManyEntries
-from noughts_server.store.bots import BotVersion, get_version, version_name
-from noughts_server.store.schema import bot_versions, bots, entries, entry_scores, pair_scores, rating_lists, ratings
+from noughts_server.errors import (
+    AlreadyExists,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    TooManyEntries,
+    WrongState,
+)
+from noughts_server.store.bots import BotVersion, get_version, require_in_service, version_name
+from noughts_server.store.schema import (
+    bot_versions,
+    bots,
+    entries,
+    entry_scores,
+    pair_scores,
+    rating_lists,
+    ratings,
+    tournaments,
+)
 from noughts_server.store.tournaments import (
     Tournament,
     TournamentState,
@@ -18,8 +34,8 @@ from noughts_server.store.tournaments import (
 )
 from noughts_server.store.validation import check_name
 
-MOST_ENTRIES = 4_096
 _MOST_CROSSTABLE_ENTRIES = 256
+_MOST_WAITED_FOR = 20
 
 
 class Entry(NamedTuple):
@@ -81,22 +97,30 @@ def join_tournament(
     version: str = "",
     label: str = "",
     owner_id: int | None = None,
+    now_ms: int | None = None,
 ) -> Entry:
     """Enters a bot in a version (empty: the newest) under a label (empty: its name, `NAME#2` where that is taken).
 
-    With `owner_id` only bots of that owner. Raises NotFound, PermissionDenied, WrongState, InvalidArgument,
-    AlreadyExists (the label, or this version of the bot), TooManyEntries, ResourceExhausted (too many games).
+    With `owner_id` only bots of that owner, with `now_ms` only inside the join window. Raises NotFound,
+    PermissionDenied, WrongState (also of a retired bot), InvalidArgument, AlreadyExists (the label, or this version
+    of the bot), TooManyEntries, ResourceExhausted (too many games).
     """
     tournament = get_tournament(connection, slug)
     entering = get_version(connection, bot, version)
     if owner_id not in (None, entering.owner_id):
         raise PermissionDenied(f"bots/{bot}")
+    require_in_service(entering.bot, entering.retired_at)
     require_state(tournament, TournamentState.OPEN)
+    if now_ms is not None:
+        closed = tournament.joining.closed(now_ms)
+        if closed:
+            expected = f"the join window ({tournament.joining})"
+            raise WrongState(tournament.name, got=closed, expected=expected)
     joined, last = connection.execute(
         select(func.count(), func.max(entries.c.number)).where(entries.c.tournament_id == tournament.id)
     ).one()
-    if joined >= MOST_ENTRIES:
-        raise TooManyEntries(tournament.name, got=joined + 1, limit=MOST_ENTRIES)
+    if joined >= tournament.joining.entries_max:
+        raise TooManyEntries(tournament.name, got=joined + 1, limit=tournament.joining.entries_max)
     check_size(tournament, joined + 1)
     row = {
         "tournament_id": tournament.id,
@@ -109,8 +133,23 @@ def join_tournament(
     return Entry(str(row["label"]), entering.resource)
 
 
+def bot_of_entry(connection: Connection, slug: str, label: str) -> str:
+    """The name of the bot that plays under this label. Raises NotFound."""
+    tournament = get_tournament(connection, slug)
+    name: str | None = connection.execute(
+        select(bots.c.name)
+        .select_from(entries)
+        .join(bot_versions)
+        .join(bots)
+        .where(entries.c.tournament_id == tournament.id, entries.c.label == label)
+    ).scalar()
+    if name is None:
+        raise NotFound(f"{tournament.name}/entries/{label}")
+    return name
+
+
 def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: int | None = None) -> None:
-    """Takes an entry out before the start; its owner may, and the tournament's.
+    """Takes an entry out before the start, also after the join window; its owner may, and the tournament's.
 
     Raises NotFound, PermissionDenied, WrongState.
     """
@@ -125,6 +164,32 @@ def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: i
         raise PermissionDenied(f"{tournament.name}/entries/{label}")
     require_state(tournament, TournamentState.OPEN)
     connection.execute(delete(entries).where(this))
+
+
+def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
+    """`tournaments/ID` of those that are not over and have an entry of this bot, but only in other versions.
+
+    Newest first, at most 20.
+    """
+    this, others = bot_versions.alias(), bot_versions.alias()
+    own = entries.alias()
+    over = (TournamentState.FINISHED, TournamentState.CANCELLED)
+    statement = (
+        select(tournaments.c.slug, tournaments.c.id)
+        .distinct()
+        .select_from(this)
+        .join(others, and_(others.c.bot_id == this.c.bot_id, others.c.id != this.c.id))
+        .join(entries, entries.c.bot_version_id == others.c.id)
+        .join(tournaments, tournaments.c.id == entries.c.tournament_id)
+        .where(
+            this.c.id == bot_version_id,
+            tournaments.c.state.not_in(over),
+            ~exists().where(own.c.tournament_id == tournaments.c.id, own.c.bot_version_id == bot_version_id),
+        )
+        .order_by(tournaments.c.id.desc())
+        .limit(_MOST_WAITED_FOR)
+    )
+    return [f"tournaments/{row.slug}" for row in connection.execute(statement)]
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:

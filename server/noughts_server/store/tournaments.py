@@ -20,6 +20,7 @@ from noughts_server.errors import (
 from noughts_server.formats import RoundRobin, unit_games
 from noughts_server.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store import folding
+from noughts_server.store.joining import Joining
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
 from noughts_server.store.validation import check_number, check_slug, check_text
@@ -42,6 +43,14 @@ class TournamentState(IntEnum):
 
     def __str__(self) -> str:
         return self.name.lower()
+
+
+class Kind(IntEnum):
+    """What a tournament is for."""
+
+    ORGANISED = 1
+    CHALLENGE = 2
+    """A few unrated games between two bots; lists leave it out unless asked."""
 
 
 class Schedule(IntEnum):
@@ -68,6 +77,8 @@ class NewTournament:
     rated: bool = True
     title: str = ""
     schedule: Schedule = Schedule.ROUND_ROBIN
+    joining: Joining = field(default_factory=Joining)
+    kind: Kind = Kind.ORGANISED
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,10 @@ class Tournament:
     """Slots of a unit; 0 before the start."""
     folded: int
     """Every slot up to this ordinal has its game."""
+    kind: Kind
+    joining: Joining
+    reason: str
+    """Why it was cancelled, where that was not a caller's wish; else empty."""
 
     @property
     def name(self) -> str:
@@ -127,6 +142,7 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
     check_number("tournament.concurrency", new.concurrency, 1, _MOST_CONCURRENCY)
     check_number("tournament.seed", new.seed, 0, (1 << 64) - 1)
     _check_time(new.time)
+    new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
     row = {
@@ -148,6 +164,12 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
         "games_done": 0,
         "unit_games": 0,
         "folded": 0,
+        "kind": new.kind,
+        "entries_min": new.joining.entries_min,
+        "entries_max": new.joining.entries_max,
+        "join_from": new.joining.join_from,
+        "join_until": new.joining.join_until,
+        "start_at": new.joining.start_at,
     }
     connection.execute(insert(tournaments), row)
     return get_tournament(connection, new.slug)
@@ -163,10 +185,12 @@ def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tourname
     return _one(connection, _tournaments().where(tournaments.c.id == tournament_id), f"tournament {tournament_id}")
 
 
-def list_tournaments(connection: Connection, *, size: int = 0, page_token: str = "") -> Page[Tournament]:
-    """Tournaments, newest first. Raises InvalidArgument for a bad size or page token."""
+def list_tournaments(
+    connection: Connection, *, size: int = 0, page_token: str = "", kind: Kind = Kind.ORGANISED
+) -> Page[Tournament]:
+    """Tournaments of a kind, newest first. Raises InvalidArgument for a bad size or page token."""
     limit = page_size(size)
-    statement = _tournaments().order_by(tournaments.c.id.desc()).limit(limit + 1)
+    statement = _tournaments().where(tournaments.c.kind == kind).order_by(tournaments.c.id.desc()).limit(limit + 1)
     after = read_page_token("tournaments", page_token, [0])
     if after is not None:
         statement = statement.where(tournaments.c.id < after[0])
@@ -184,8 +208,8 @@ def running_tournaments(connection: Connection) -> list[Tournament]:
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
     """Fixes entries and slots and sets the tournament running; resumes a paused one; again does no harm.
 
-    With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with fewer than two
-    entries).
+    With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with too few entries, and
+    before its scheduled start or the end of its join window).
     """
     tournament = _owned(connection, slug, owner_id)
     if tournament.state is TournamentState.RUNNING:
@@ -193,10 +217,15 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     if tournament.state is TournamentState.PAUSED:
         return _set_state(connection, tournament, state=TournamentState.RUNNING)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
+    waiting_for = tournament.joining.not_yet(now_ms)
+    if waiting_for:
+        hint = "Cancel it and create another to begin earlier."
+        raise WrongState(tournament.name, got="open", expected=waiting_for, hint=hint)
     count = _number_entries(connection, tournament.id)
-    if count < 2:
+    if count < tournament.joining.entries_min:
+        expected = f"at least {tournament.joining.entries_min}"
         hint = "Let more bots join first."
-        raise WrongState(tournament.name, got=f"open with {count} entries", expected="two or more", hint=hint)
+        raise WrongState(tournament.name, got=f"open with {count} entries", expected=expected, hint=hint)
     if tournament.rated:
         ensure_list(connection, tournament.variant, tournament.time.time_class)
     total = RoundRobin(count, tournament.games_per_pair).total
@@ -213,18 +242,25 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
 def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None) -> Tournament:
     """No unit can be claimed any more; games that are being played are still stored. Again does no harm.
 
-    Raises NotFound, PermissionDenied, WrongState.
+    Raises NotFound, PermissionDenied, WrongState (also of a challenge).
     """
     tournament = _owned(connection, slug, owner_id)
+    if tournament.kind is Kind.CHALLENGE:
+        # Resumed later, challenges would get round the bounds on how many may be open.
+        hint = "A challenge can only be cancelled."
+        raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=hint)
     if tournament.state is TournamentState.PAUSED:
         return tournament
     require_state(tournament, TournamentState.RUNNING)
     return _set_state(connection, tournament, state=TournamentState.PAUSED)
 
 
-def cancel_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
+def cancel_tournament(
+    connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
+) -> Tournament:
     """Ends a tournament for good. What is stored stays and is rated, later results are dropped. Again does no harm.
 
+    `reason` says why, where that is not a caller's wish.
     Raises NotFound, PermissionDenied, WrongState (finished).
     """
     tournament = _owned(connection, slug, owner_id)
@@ -232,7 +268,7 @@ def cancel_tournament(connection: Connection, slug: str, *, now_ms: int, owner_i
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     folding.fold_rest(connection, tournament.id)
-    return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms)
+    return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 
 def require_state(tournament: Tournament, *states: TournamentState) -> None:
@@ -352,4 +388,7 @@ def _tournament(row: Any) -> Tournament:
         games_done=row.games_done,
         unit_games=row.unit_games,
         folded=row.folded,
+        kind=Kind(row.kind),
+        joining=Joining(row.entries_min, row.entries_max, row.join_from, row.join_until, row.start_at),
+        reason=row.reason or "",
     )

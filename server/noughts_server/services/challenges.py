@@ -1,0 +1,84 @@
+"""ChallengeService: a few unrated games at once between two bots that are online."""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import grpc
+
+from noughts_proto.v1 import challenges_pb2 as pb
+from noughts_proto.v1 import challenges_pb2_grpc
+from noughts_server.director import Director
+from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
+from noughts_server.services.access import caller
+from noughts_server.services.messages import time_control, tournament_message
+from noughts_server.services.names import bot_version_id
+from noughts_server.services.repeats import repeatable
+from noughts_server.sessions import Login, Sessions
+from noughts_server.store.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
+from noughts_server.store.challenges import NewChallenge, create_challenge
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.scopes import play_as
+from noughts_server.store.tournaments import get_tournament
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+_DEFAULT_GAMES = 2
+
+
+class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
+    """Finds out whether the two bots can play, and starts their games."""
+
+    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._director = director
+
+    async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: Context) -> pb.CreateChallengeResponse:
+        name, version = bot_version_id("challenger", request.challenger)
+        who, now = await caller(context, self._store, scope=play_as(name)), self._store.now_ms()
+        online = self._sessions.logins_online()
+        seed = request.seed if request.HasField("seed") else secrets.randbits(64)
+
+        def begin(connection: Connection) -> str:
+            challenger = _online(connection, online, name, version)
+            if who.only_owner not in (None, challenger.owner_id):
+                raise PermissionDenied(f"bots/{name}")
+            opponent = _online(connection, online, *bot_version_id("opponent", request.opponent))
+            if opponent.id == challenger.id:
+                raise InvalidArgument.of("opponent", request.opponent, "another bot than the challenger")
+            if online[opponent.id].declines_challenges:
+                hint = "Others may accept: noughts bot list --server HOST:PORT --online"
+                raise WrongState(
+                    f"bots/{opponent.bot}", got="declining challenges", expected="one that accepts", hint=hint
+                )
+            new = NewChallenge(
+                challenger=challenger,
+                opponent=opponent,
+                variant=request.variant or "tictactoe",
+                time=time_control(request.time),
+                games=request.games or _DEFAULT_GAMES,
+                seed=seed,
+            )
+            return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now).slug
+
+        slug = await self._store.write(repeatable(who, request.request_id, request, begin))
+        tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
+        self._director.play_on(tournament)
+        return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
+
+
+def _online(connection: Connection, online: Mapping[int, Login], bot: str, version: str) -> BotVersion:
+    """The version of the bot that is online, the newest where none is named. Raises NotFound, WrongState."""
+    if version:
+        wanted = get_version(connection, bot, version)
+        if wanted.id in online:
+            return wanted
+    else:
+        key = get_bot(connection, bot).id
+        versions = [each for each, login in online.items() if login.bot == key]
+        if versions:
+            return get_version_by_id(connection, max(versions))
+    name = version_name(bot, version) if version else f"bots/{bot}"
+    hint = "It must be logged in to play. Those that are: noughts bot list --server HOST:PORT --online"
+    raise WrongState(name, got="offline", expected="online", hint=hint)

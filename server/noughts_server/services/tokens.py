@@ -1,0 +1,91 @@
+"""TokenService: the tokens of the caller's owner; with scope `admin` everybody's."""
+
+from typing import Any
+
+import grpc
+
+from noughts_proto.v1 import tokens_pb2 as pb
+from noughts_proto.v1 import tokens_pb2_grpc
+from noughts_server.errors import InvalidArgument
+from noughts_server.services.access import caller, require
+from noughts_server.services.messages import milliseconds, timestamp
+from noughts_server.services.names import token_id
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.scopes import ADMIN, check_scopes
+from noughts_server.store.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
+from noughts_server.token_watch import TokenWatch
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
+    """Makes, reads and revokes tokens. Nobody gets more than they have: not by a new token, not by revoking others."""
+
+    def __init__(self, store: Store, watch: TokenWatch) -> None:
+        self._store = store
+        self._watch = watch
+
+    async def CreateToken(self, request: pb.CreateTokenRequest, context: Context) -> pb.CreateTokenResponse:
+        who, now = await caller(context, self._store), self._store.now_ms()
+        wanted = request.token
+        owner, scopes = wanted.owner or who.owner, check_scopes(wanted.scopes)
+        for scope in (*scopes, *(() if owner == who.owner else (ADMIN,))):
+            require(who, scope)
+        life = _life(who, milliseconds("ttl", request), now)
+        made = await self._store.write(
+            lambda connection: create_token(
+                connection, owner=owner, label=wanted.label, scopes=scopes, life_ms=life, now_ms=now
+            )
+        )
+        return pb.CreateTokenResponse(token=_message(made.token), secret=made.secret)
+
+    async def GetToken(self, request: pb.GetTokenRequest, context: Context) -> pb.GetTokenResponse:
+        who = await caller(context, self._store)
+        number = token_id("name", request.name, who.token_id)
+        token = await self._store.read(lambda connection: get_token(connection, number, owner_id=who.only_owner))
+        return pb.GetTokenResponse(token=_message(token))
+
+    async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
+        who = await caller(context, self._store)
+        page = await self._store.read(
+            lambda connection: token_page(
+                connection, owner_id=who.only_owner, size=request.page_size, page_token=request.page_token
+            )
+        )
+        return pb.ListTokensResponse(tokens=map(_message, page.items), next_page_token=page.next_page_token)
+
+    async def RevokeToken(self, request: pb.RevokeTokenRequest, context: Context) -> pb.RevokeTokenResponse:
+        who, now = await caller(context, self._store), self._store.now_ms()
+        number = token_id("name", request.name, who.token_id)
+
+        def revoke(connection: Connection) -> Token:
+            for scope in get_token(connection, number, owner_id=who.only_owner).scopes:
+                require(who, scope)
+            return revoke_token(connection, number, now_ms=now, owner_id=who.only_owner)
+
+        token = await self._store.write(revoke)
+        await self._watch.look()
+        return pb.RevokeTokenResponse(token=_message(token))
+
+
+def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
+    """How long a new token lives: as asked, and no longer than the caller's."""
+    if who.expires_at is None:
+        return wanted_ms
+    left = who.expires_at - now_ms
+    if wanted_ms is not None and wanted_ms > left:
+        raise InvalidArgument.of("ttl", f"{wanted_ms / 1000:.0f} s", f"at most the {left / 1000:.0f} s of your token")
+    return left if wanted_ms is None else wanted_ms
+
+
+def _message(token: Token) -> pb.Token:
+    return pb.Token(
+        name=f"tokens/{token.id}",
+        owner=token.owner,
+        label=token.label,
+        scopes=token.scopes,
+        create_time=timestamp(token.created_at),
+        expire_time=timestamp(token.expires_at),
+        revoke_time=timestamp(token.revoked_at),
+        last_use_time=timestamp(token.last_used_at),
+    )

@@ -1,0 +1,103 @@
+"""Challenges: unrated tournaments of two bots that start at once."""
+
+import secrets
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, and_, func, select
+
+from noughts_referee.clock import TimeControl
+from noughts_server.errors import ResourceExhausted
+from noughts_server.store.bots import BotVersion
+from noughts_server.store.entries import join_tournament
+from noughts_server.store.schema import bot_versions, entries, tournaments
+from noughts_server.store.tournaments import (
+    Kind,
+    NewTournament,
+    Tournament,
+    TournamentState,
+    create_tournament,
+    start_tournament,
+)
+from noughts_server.store.validation import check_number
+
+MOST_GAMES = 100
+MOST_OPEN_OF_A_BOT = 4
+MOST_OPEN_OF_AN_OWNER = 30
+
+
+@dataclass(frozen=True, slots=True)
+class NewChallenge:
+    """What the challenger chooses."""
+
+    challenger: BotVersion
+    opponent: BotVersion
+    variant: str
+    time: TimeControl
+    games: int
+    seed: int
+
+
+def create_challenge(connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int) -> Tournament:
+    """Makes a challenge of this owner and starts it. Raises InvalidArgument, ResourceExhausted, WrongState (retired).
+
+    The first game is begun by the challenger.
+    """
+    check_number("games", new.games, 1, MOST_GAMES)
+    _check_bounds(connection, new, owner_id)
+    slug = f"challenge-{secrets.token_hex(5)}"
+    bots = (new.challenger, new.opponent)
+    tournament = NewTournament(
+        slug=slug,
+        title=f"{new.challenger.bot} - {new.opponent.bot}",
+        variant=new.variant,
+        time=new.time,
+        games_per_pair=new.games,
+        concurrency=new.games,
+        seed=new.seed,
+        rated=False,
+        kind=Kind.CHALLENGE,
+    )
+    create_tournament(connection, tournament, owner_id=owner_id, now_ms=now_ms)
+    for bot in bots:
+        join_tournament(connection, slug, bot=bot.bot, version=bot.version)
+    return start_tournament(connection, slug, now_ms=now_ms)
+
+
+def open_challenges(connection: Connection) -> dict[str, list[int]]:
+    """The IDs of those being played, and the bot versions that play them."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for slug, version in connection.execute(
+        select(tournaments.c.slug, entries.c.bot_version_id)
+        .select_from(entries)
+        .join(tournaments)
+        .where(_being_played())
+        .order_by(tournaments.c.id, entries.c.number)
+    ):
+        found[slug].append(version)
+    return dict(found)
+
+
+def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int) -> None:
+    of_owner = connection.execute(
+        select(func.count()).select_from(tournaments).where(_being_played(), tournaments.c.owner_id == owner_id)
+    ).scalar_one()
+    _check_bound("open challenges of yours", of_owner, MOST_OPEN_OF_AN_OWNER)
+    for bot in (new.opponent, new.challenger):
+        of_bot = connection.execute(
+            select(func.count(tournaments.c.id.distinct()))
+            .select_from(tournaments)
+            .join(entries)
+            .join(bot_versions)
+            .where(_being_played(), bot_versions.c.bot_id == bot.bot_id)
+        ).scalar_one()
+        _check_bound(f"open challenges of bots/{bot.bot}", of_bot, MOST_OPEN_OF_A_BOT)
+
+
+def _check_bound(subject: str, so_far: int, limit: int) -> None:
+    if so_far >= limit:
+        raise ResourceExhausted(subject, got=so_far + 1, limit=limit, hint="Try again when one of them is over.")
+
+
+def _being_played() -> ColumnElement[bool]:
+    return and_(tournaments.c.kind == Kind.CHALLENGE, tournaments.c.state == TournamentState.RUNNING)

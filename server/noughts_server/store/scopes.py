@@ -1,0 +1,44 @@
+"""What a token permits: words, of which a token has one or several.
+
+    play         play as any bot of the owner, enter it, rename it, retire it, challenge with it
+    play:NAME    the same for that bot only
+    organise     create, start, pause and cancel tournaments of the owner
+    admin        everything, also what belongs to others
+
+Asking about a scope is asking for the narrowest that would do: `play:ada` is held by a token with `play`, too.
+"""
+
+from collections.abc import Iterable
+
+from noughts_server.errors import InvalidArgument
+from noughts_server.store.validation import check_name
+
+PLAY, ORGANISE, ADMIN = "play", "organise", "admin"
+DEFAULT_SCOPES = (PLAY, ORGANISE)
+_MOST_CHARACTERS = 400
+_EXPECTED = "`play`, `play:NAME`, `organise` or `admin`"
+
+
+def play_as(bot: str) -> str:
+    """The scope to act for the bot called `bot`."""
+    return f"{PLAY}:{bot}"
+
+
+def permits(held: Iterable[str], wanted: str) -> bool:
+    """Whether a token with the scopes `held` may do what takes the scope `wanted`."""
+    wider = {wanted, ADMIN, PLAY} if wanted.startswith(f"{PLAY}:") else {wanted, ADMIN}
+    return not wider.isdisjoint(held)
+
+
+def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
+    """The scopes, each once and in order; none given: the default. Raises InvalidArgument."""
+    wanted = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES
+    for scope in wanted:
+        kind, colon, bot = scope.partition(":")
+        if kind not in (PLAY, ORGANISE, ADMIN) or (colon and kind != PLAY):
+            raise InvalidArgument.of("token.scopes", scope, _EXPECTED)
+        if colon:
+            check_name("token.scopes", bot)
+    if len(" ".join(wanted)) > _MOST_CHARACTERS:
+        raise InvalidArgument.of("token.scopes", f"{len(wanted)} scopes", f"at most {_MOST_CHARACTERS} characters")
+    return wanted
