@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import grpc
 import grpc.aio
@@ -11,6 +12,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from noughts_bots.host import tune_collector
+from noughts_proto.security import Identity, SecurityProblem
 from noughts_proto.transport import SERVER_OPTIONS
 from noughts_proto.v1 import (
     bots_pb2,
@@ -28,7 +30,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
 from noughts_server.director import Director
-from noughts_server.errors import AddressUnusable
+from noughts_server.errors import AddressUnusable, TlsUnusable
 from noughts_server.recorder import COMMITTED, Recorder
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.games import GameServicer
@@ -64,6 +66,12 @@ class ServerSettings:
     heartbeat: float = 5.0
     drain_timeout: float = 3600.0
     """How long `drain` waits for running games before it abandons them."""
+    identity: Identity | None = None
+    """The server's certificate; None speaks plaintext."""
+    client_authorities: Path | None = None
+    """Only clients with a certificate of these authorities may connect."""
+    metrics: str | None = None
+    """HOST:PORT for Prometheus; None is off."""
 
 
 class Server:
@@ -161,14 +169,23 @@ async def _listening(server: Server) -> AsyncIterator[None]:
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     host = server.settings.listen.rpartition(":")[0]
-    try:
-        bound = grpc_server.add_insecure_port(server.settings.listen)
-    except RuntimeError as error:
-        raise AddressUnusable(server.settings.listen) from error
-    server.address = f"{host}:{bound}"
+    server.address = f"{host}:{_bind(grpc_server, server.settings)}"
     await grpc_server.start()
     try:
         yield
     finally:
         sessions.close_all(server_stopping())
         await grpc_server.stop(grace=1.0)
+
+
+def _bind(grpc_server: grpc.aio.Server, settings: ServerSettings) -> int:
+    """Opens the server's port and returns its number. Raises TlsUnusable, AddressUnusable."""
+    try:
+        if settings.identity is None:
+            return grpc_server.add_insecure_port(settings.listen)
+        credentials = settings.identity.server_credentials(settings.client_authorities)
+        return grpc_server.add_secure_port(settings.listen, credentials)
+    except SecurityProblem as problem:
+        raise TlsUnusable(problem.subject, got=problem.got, expected=problem.expected, hint=problem.advice) from problem
+    except RuntimeError as error:
+        raise AddressUnusable(settings.listen) from error

@@ -7,6 +7,7 @@ import typer
 from noughts_server.cli.bot import bot
 from noughts_server.cli.commands import command, help_text
 from noughts_server.cli.game import game
+from noughts_server.cli.health import health
 from noughts_server.cli.leaderboard import leaderboard
 from noughts_server.cli.local_commands import register_local
 from noughts_server.cli.ratings import ratings
@@ -56,6 +57,7 @@ command(
     "noughts serve --listen 127.0.0.1:0 --db games.db --format json",
     panel="Server",
 )(serve)
+command(app, "health", "noughts health", "noughts health --server referee.example.org:7450 --tls", panel="Server")(health)
 app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
 command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
 app.add_typer(game, name="game", rich_help_panel=_AT_A_SERVER)

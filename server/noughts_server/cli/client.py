@@ -10,7 +10,8 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
 
-from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
+from noughts_proto.security import explain_handshake
+from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import bots_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, tournaments_pb2_grpc
 from noughts_server.cli import options
 from noughts_server.cli.problems import Problem
@@ -79,7 +80,7 @@ class Client:
 def connected(server: str | None, token: str | None = None, token_file: Path | None = None) -> Iterator[Client]:
     """A client of the server that the options name."""
     address, secret = options.read_server(server), options.read_token(token, token_file)
-    with grpc.insecure_channel(address, options=CLIENT_OPTIONS) as channel:
+    with options.dialling(address, secret).channel(address) as channel:
         yield Client(
             address,
             secret,
@@ -97,6 +98,8 @@ def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
     info = _error_info(error)
     if info is not None:
         return Problem(details, info.metadata.get("hint", ""))
+    if unfit := explain_handshake(details):
+        return Problem(f"{server}: no encrypted connection", f"{unfit[:1].upper()}{unfit[1:]}.")
     if code is grpc.StatusCode.UNAVAILABLE:
         return Problem(f"{server} cannot be reached: {details}", "Is it running (noughts serve)? Look at --server.")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
