@@ -235,11 +235,11 @@ class AddressUnusable(OperatorError):
 
     reason = "ADDRESS_UNUSABLE"
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, option: str = "--listen") -> None:
         super().__init__(
             f"cannot listen at {address}",
             subject=address,
-            hint="Is another server running there? Choose another HOST:PORT with --listen; port 0 takes a free one.",
+            hint=f"Is another server running there? Choose another HOST:PORT with {option}; port 0 takes a free one.",
         )
 
 

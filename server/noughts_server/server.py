@@ -23,6 +23,8 @@ from noughts_proto.v1 import (
     leaderboards_pb2_grpc,
     play_pb2,
     play_pb2_grpc,
+    status_pb2,
+    status_pb2_grpc,
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
@@ -31,15 +33,19 @@ from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
 from noughts_server.director import Director
 from noughts_server.errors import AddressUnusable, TlsUnusable
+from noughts_server.journal import Journal
+from noughts_server.metrics import serving_metrics
 from noughts_server.recorder import COMMITTED, Recorder
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import ErrorInterceptor
 from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.play import PlayServicer
+from noughts_server.services.status import StatusServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.sessions import Sessions, server_stopping
 from noughts_server.store.database import Store, default_database_url
+from noughts_server.vitals import Vitals
 
 logger = structlog.get_logger("noughts.server")
 
@@ -49,6 +55,7 @@ _SERVICES = (
     tournaments_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name,
     games_pb2.DESCRIPTOR.services_by_name["GameService"].full_name,
     leaderboards_pb2.DESCRIPTOR.services_by_name["LeaderboardService"].full_name,
+    status_pb2.DESCRIPTOR.services_by_name["StatusService"].full_name,
 )
 
 
@@ -94,12 +101,16 @@ class Server:
         self.recorder = recorder
         self.bus = bus
         self.referee = referee
+        self.vitals = Vitals(referee, bus)
         self.health = health.aio.HealthServicer()
         self.address = ""
         """HOST:PORT where it listens."""
+        self.metrics_address: str | None = None
+        """HOST:PORT where Prometheus may ask; None is nowhere."""
 
     async def drain(self) -> None:
         """Stops politely: NOT_SERVING, no new games, those running are finished and stored. Idempotent."""
+        self.vitals.draining = True
         await self.health.enter_graceful_shutdown()
         try:
             await asyncio.wait_for(self.director.drain(), self.settings.drain_timeout)
@@ -146,18 +157,23 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus)
         server = Server(settings, store, sessions, director, recorder, bus, referee)
+        await stack.enter_async_context(server.vitals.measuring())
+        stack.enter_context(Journal(bus, director, sessions).writing())
+        await stack.enter_async_context(serving_metrics(server, settings.metrics))
         await stack.enter_async_context(_listening(server))
         await stack.enter_async_context(director.directing())
         for service in ("", *_SERVICES):
             await server.health.set(service, health_pb2.HealthCheckResponse.SERVING)
-        logger.info("serving", grpc=server.address, database=settings.database or default_database_url())
+        if store.created:
+            logger.info(f"new database at {store.url}")
+        logger.info("serving", grpc=server.address, database=store.url, metrics=server.metrics_address or "off")
         yield server
         referee.stop_starting()
 
 
 @asynccontextmanager
 async def _listening(server: Server) -> AsyncIterator[None]:
-    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(),))
+    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(server.vitals.errors),))
     store, sessions, director = server.store, server.sessions, server.director
     play = PlayServicer(store, sessions, margin_us=server.settings.margin_us)
     play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
@@ -167,6 +183,7 @@ async def _listening(server: Server) -> AsyncIterator[None]:
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
+    status_pb2_grpc.add_StatusServiceServicer_to_server(StatusServicer(server), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     host = server.settings.listen.rpartition(":")[0]
     server.address = f"{host}:{_bind(grpc_server, server.settings)}"

@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import grpc
 
@@ -23,6 +24,15 @@ class Ticket:
     version: str = "1"
 
 
+class Present(NamedTuple):
+    """A bot version with a stream."""
+
+    version: str
+    """`bots/NAME/versions/V`."""
+    games: int
+    """In flight."""
+
+
 class Sessions:
     """The wires of this server, by key of the bot version."""
 
@@ -34,6 +44,8 @@ class Sessions:
         self._wires: dict[int, RemoteWire] = {}
         self._bots: dict[int, int] = {}
         """The bot of each version that ever logged in."""
+        self._names: dict[int, str] = {}
+        """`bots/NAME/versions/V` of each of them."""
         self._tickets: dict[str, Ticket] = {}
 
     def wire(self, version: int) -> RemoteWire:
@@ -50,14 +62,25 @@ class Sessions:
         wire = self._wires.get(version)
         return wire is not None and wire.online
 
-    def logged_in(self, version: int, bot: int) -> RemoteWire:
-        """The wire of a bot version that has just logged in."""
+    def logged_in(self, version: int, bot: int, name: str) -> RemoteWire:
+        """The wire of a bot version that has just logged in; `name` is `bots/NAME/versions/V`."""
         self._bots[version] = bot
+        self._names[version] = name
         return self.wire(version)
 
     def bots_online(self) -> set[int]:
         """The bots that have a stream now, in whatever version."""
         return {bot for version, bot in self._bots.items() if self.online(version)}
+
+    def name(self, version: int) -> str:
+        """`bots/NAME/versions/V` of a bot version that ever logged in; empty of any other."""
+        return self._names.get(version, "")
+
+    def present(self) -> list[Present]:
+        """The bot versions that have a stream now."""
+        return [
+            Present(self.name(version), len(wire.player.games)) for version, wire in self._wires.items() if wire.online
+        ]
 
     def close_all(self, closed: StreamClosed) -> None:
         """Ends every stream, and says why; nobody's grace runs on afterwards."""

@@ -12,7 +12,7 @@ from grpc_status import rpc_status
 
 from noughts_proto.security import explain_handshake
 from noughts_proto.transport import TOKEN_KEY
-from noughts_proto.v1 import bots_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, tournaments_pb2_grpc
+from noughts_proto.v1 import bots_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, status_pb2_grpc, tournaments_pb2_grpc
 from noughts_server.cli import options
 from noughts_server.cli.problems import Problem
 
@@ -49,6 +49,7 @@ class Client:
     games: games_pb2_grpc.GameServiceStub
     bots: bots_pb2_grpc.BotServiceStub
     leaderboards: leaderboards_pb2_grpc.LeaderboardServiceStub
+    status: status_pb2_grpc.StatusServiceStub
 
     def call(self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
         """The method's answer. Raises CallFailed."""
@@ -88,6 +89,7 @@ def connected(server: str | None, token: str | None = None, token_file: Path | N
             games_pb2_grpc.GameServiceStub(channel),
             bots_pb2_grpc.BotServiceStub(channel),
             leaderboards_pb2_grpc.LeaderboardServiceStub(channel),
+            status_pb2_grpc.StatusServiceStub(channel),
         )
 
 

@@ -10,6 +10,8 @@ def health(server: options.ServerOption = None, output_format: options.FormatOpt
 
     JSON: {"server", "status"}; the status is `serving` or `not_serving`.
     """
+    from typing import Any
+
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -17,10 +19,9 @@ def health(server: options.ServerOption = None, output_format: options.FormatOpt
 
     address = options.read_server(server)
     with options.dialling(address, "").channel(address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)  # its published types know no methods
         try:
-            answer = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(), timeout=DEADLINE_SECONDS
-            )
+            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_SECONDS)
         except grpc.RpcError as error:
             raise explain_call(error, address) from error
     serving = answer.status == health_pb2.HealthCheckResponse.SERVING

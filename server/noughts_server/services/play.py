@@ -45,7 +45,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             margin_us=self._margin_us,
             max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
         )
-        wire = self._sessions.logged_in(bot.bot_version_id, bot.bot_id)
+        wire = self._sessions.logged_in(bot.bot_version_id, bot.bot_id, bot.version)
         await wire.serve(context, welcome, hello.max_games)
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
