@@ -106,7 +106,7 @@ def _facts(status: "pb.GetStatusResponse") -> "RenderableType":
         ("games", f"{status.games:,}", "bots online", f"{status.bots_online:,}"),
         ("plies", f"{status.plies:,}", "watchers", f"{status.watchers:,}"),
         ("commit", f"{status.commit_seconds * 1000:,.1f} ms", "database", size(status.database_bytes)),
-        ("loop lag", f"{status.loop_lag_seconds * 1000:,.1f} ms", "plies, 1 min", sparkline(status.plies_history)),
+        ("loop lag", f"{status.loop_lag_seconds * 1000:,.1f} ms", "last 30 s", sparkline(status.plies_history)),
     )
     for column in range(4):
         grid.add_column(justify="right" if column == 1 else "left", style="dim" if column in (0, 2) else "")
