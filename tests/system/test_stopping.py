@@ -28,6 +28,8 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
         eventually(lambda: asked("status", env)["games"], lambda games: games > 0)
         bot.send_signal(signal.SIGSTOP)  # a game that is running now does not end
         try:
+            # Whatever did not need that bot any more is over when nothing moves for the time of two calls.
+            eventually(lambda: [asked("status", env)["plies"] for _ in range(2)], lambda plies: plies[0] == plies[1])
             server.send_signal(signal.SIGTERM)
             eventually(lambda: asked("status", env)["draining"], bool)
             refusal = said(["health"], env, code=1)
