@@ -69,7 +69,7 @@ class FeedCounts(Protocol):
 
 
 def feed_counts(server: object) -> FeedCounts | None:
-    """What the server's feed counts; None of a server without one."""
+    """What the server's feed counts about itself (`server.feed.counts`); None of a server without a feed."""
     counts: FeedCounts | None = getattr(getattr(server, "feed", None), "counts", None)
     return counts
 
