@@ -111,9 +111,15 @@ class Dialling:
 
 
 def dialling_from_environment(*, tls: bool = False, ca: Path | None = None, insecure: bool = False) -> Dialling:
-    """What is asked for, completed by NOUGHTS_TLS_CA, and NOUGHTS_TLS_CERT with NOUGHTS_TLS_KEY (files in PEM)."""
+    """What is asked for, completed by NOUGHTS_TLS_CA, and NOUGHTS_TLS_CERT with NOUGHTS_TLS_KEY (files in PEM).
+
+    Raises SecurityProblem where only one of the last two is set.
+    """
     named = (os.environ.get(variable) for variable in (CA_VARIABLE, CERTIFICATE_VARIABLE, KEY_VARIABLE))
     authorities, certificate, key = (Path(name) if name else None for name in named)
+    if (certificate is None) != (key is None):
+        given, missing = (CERTIFICATE_VARIABLE, KEY_VARIABLE) if certificate else (KEY_VARIABLE, CERTIFICATE_VARIABLE)
+        raise SecurityProblem(missing, "nothing", f"a file in PEM beside that of {given}", "Set both or neither.")
     identity = Identity(certificate, key) if certificate and key else None
     return Dialling(tls, ca or authorities, identity, insecure)
 

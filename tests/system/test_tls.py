@@ -75,6 +75,24 @@ def test_certificate_of_another_authority_is_a_clear_error(server: str, tmp_path
     assert "Traceback" not in errors
 
 
+def test_certificate_for_another_name_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
+    elsewhere = authority.identity("elsewhere", names="DNS:referee.example.org")
+    with started(serve_line(elsewhere), data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
+        assert "the server's certificate is for another host name" in said(line, environment(), code=1).stderr.lower()
+
+
+def test_client_certificate_without_its_key_is_named(authority: Authority) -> None:
+    env = environment(NOUGHTS_TLS_CERT=str(authority.certificate))
+    assert "NOUGHTS_TLS_KEY: got nothing" in said(["health"], env, code=1).stderr
+
+
+def test_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    line = ["health", "--tls-ca", str(tmp_path / "missing.pem")]
+    assert "missing.pem: got No such file" in said(line, environment(), code=1).stderr
+
+
 def test_tls_where_plaintext_is_spoken_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
     with started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
         server = json.loads(first_line(process))["grpc"]
