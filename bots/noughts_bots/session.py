@@ -24,7 +24,7 @@ import grpc
 import grpc.aio
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, TimeLimits
-from noughts_proto.security import Dialling, explain_handshake
+from noughts_proto.security import Dialling, failed_handshake, perhaps_tls
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
@@ -91,15 +91,18 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
                     await session.serve(channel)
                 return
             except grpc.aio.AioRpcError as error:
-                if unfit := explain_handshake(error.details() or ""):
-                    raise BotRefused(grpc.StatusCode.UNAVAILABLE, unfit) from error
+                details = error.details() or ""
+                if problem := failed_handshake(login.server, details):
+                    raise problem from error
                 if error.code() not in _PASSING or not login.reconnect:
                     raise BotRefused(error.code(), error.details() or error.code().name) from error
                 # A server that ends every session at once must not be asked ten times a second.
                 lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
                 if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
                     wait = _FIRST_WAIT
-                on_event(f"connection lost ({error.details()}); trying again in {wait:.1f} s")
+                if not session.welcomed and not login.dialling.encrypted and perhaps_tls(details):
+                    details += "; perhaps the server speaks TLS"
+                on_event(f"connection lost ({details}); trying again in {wait:.1f} s")
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 2, _LONGEST_WAIT)
 

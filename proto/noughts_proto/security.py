@@ -154,24 +154,39 @@ def read_authorities(file: Path) -> bytes:
     return content
 
 
-def explain_handshake(details: str) -> str:
-    """What gRPC's text about a failed connection means for people; empty if it is not about TLS.
+def failed_handshake(address: str, details: str) -> SecurityProblem | None:
+    """What gRPC's text about a failed connection means; None if it is not about TLS.
 
     Trying again does not help against what has a meaning here.
     """
-    for sign, meaning in _HANDSHAKE_FAILURES.items():
+    for sign, words in _HANDSHAKE_FAILURES.items():
         if sign in details:
-            return meaning
-    return ""
+            return SecurityProblem(f"server {address}", *words)
+    return None
 
 
 _HANDSHAKE_FAILURES = {
-    "CERTIFICATE_VERIFY_FAILED": "the server's certificate is not signed by an authority that is trusted here:"
-    " name that authority's file with --tls-ca (or NOUGHTS_TLS_CA)",
-    "Hostname Verification Check failed": "the server's certificate is for another host name:"
-    " use the name that the certificate has",
-    "WRONG_VERSION_NUMBER": "the server does not speak TLS at this address: leave out --tls and --tls-ca",
+    "CERTIFICATE_VERIFY_FAILED": (
+        "a certificate that no authority trusted here has signed",
+        "one of a trusted authority",
+        "Name the file of the authority that signed it with --tls-ca (or NOUGHTS_TLS_CA).",
+    ),
+    "Hostname Verification Check failed": (
+        "a certificate for another host name",
+        "one for the name that was called",
+        "Call the server by a name that stands in its certificate.",
+    ),
+    "WRONG_VERSION_NUMBER": (
+        "plaintext",
+        "TLS",
+        "Is the address right? Without --tls and --tls-ca the connection is not encrypted.",
+    ),
 }
+
+
+def perhaps_tls(details: str) -> bool:
+    """Whether a server that was called in plaintext may be one that speaks TLS: such a one just hangs up."""
+    return "Socket closed" in details
 
 
 def _read(file: Path) -> bytes:

@@ -10,7 +10,7 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
 
-from noughts_proto.security import explain_handshake
+from noughts_proto.security import failed_handshake, perhaps_tls
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import bots_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, status_pb2_grpc, tournaments_pb2_grpc
 from noughts_server.cli import options
@@ -100,10 +100,12 @@ def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
     info = _error_info(error)
     if info is not None:
         return Problem(details, info.metadata.get("hint", ""))
-    if unfit := explain_handshake(details):
-        return Problem(f"{server}: no encrypted connection", f"{unfit[:1].upper()}{unfit[1:]}.")
+    if problem := failed_handshake(address, details):
+        return Problem(str(problem), problem.advice)
     if code is grpc.StatusCode.UNAVAILABLE:
-        return Problem(f"{server} cannot be reached: {details}", "Is it running (noughts serve)? Look at --server.")
+        speaks_tls = " If it speaks TLS, use --tls or --tls-ca FILE." if perhaps_tls(details) else ""
+        hint = f"Is it running (noughts serve)? Look at --server.{speaks_tls}"
+        return Problem(f"{server} cannot be reached: {details}", hint)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Problem(f"{server} did not answer within {DEADLINE_SECONDS:.0f} s", "Try again, or look at its log.")
     if code is grpc.StatusCode.UNIMPLEMENTED:
