@@ -24,7 +24,7 @@ import grpc
 import grpc.aio
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, TimeLimits
-from noughts_proto.security import Dialling, failed_handshake, perhaps_tls
+from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
@@ -100,8 +100,8 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
                 lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
                 if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
                     wait = _FIRST_WAIT
-                if not session.welcomed and not login.dialling.encrypted and perhaps_tls(details):
-                    details += "; perhaps the server speaks TLS"
+                if not session.welcomed and (reason := why_hung_up(details)):
+                    details += f"; {reason}"
                 on_event(f"connection lost ({details}); trying again in {wait:.1f} s")
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 2, _LONGEST_WAIT)

@@ -184,9 +184,15 @@ _HANDSHAKE_FAILURES = {
 }
 
 
-def perhaps_tls(details: str) -> bool:
-    """Whether a server that was called in plaintext may be one that speaks TLS: such a one just hangs up."""
-    return "Socket closed" in details
+def why_hung_up(details: str) -> str:
+    """What may be the matter with a server that hung up without a word; empty if it did not."""
+    # So does one that speaks TLS when it is called in plaintext, or misses the client's certificate.
+    if "Socket closed" not in details:
+        return ""
+    return (
+        "perhaps the server speaks TLS (--tls or --tls-ca FILE),"
+        f" or wants a certificate of yours ({CERTIFICATE_VARIABLE} and {KEY_VARIABLE})"
+    )
 
 
 def _read(file: Path) -> bytes:

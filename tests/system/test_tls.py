@@ -113,7 +113,7 @@ def test_server_may_want_certificates_of_its_clients(
     with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), data) as process:
         server = json.loads(first_line(process))["grpc"]
         stranger = environment(NOUGHTS_SERVER=server, NOUGHTS_TLS_CA=str(authority.certificate))
-        said(["bot", "list", "--online"], stranger, code=1)
+        assert "NOUGHTS_TLS_CERT" in said(["bot", "list", "--online"], stranger, code=1).stderr
         known = {**stranger, "NOUGHTS_TLS_CERT": str(client.certificate), "NOUGHTS_TLS_KEY": str(client.key)}
         assert asked("bot list --online", known) == {"bots": []}
 

@@ -10,7 +10,7 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
 
-from noughts_proto.security import failed_handshake, perhaps_tls
+from noughts_proto.security import failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import bots_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, status_pb2_grpc, tournaments_pb2_grpc
 from noughts_server.cli import options
@@ -103,8 +103,9 @@ def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
     if problem := failed_handshake(address, details):
         return Problem(str(problem), problem.advice)
     if code is grpc.StatusCode.UNAVAILABLE:
-        speaks_tls = " If it speaks TLS, use --tls or --tls-ca FILE." if perhaps_tls(details) else ""
-        hint = f"Is it running (noughts serve)? Look at --server.{speaks_tls}"
+        hint = "Is it running (noughts serve)? Look at --server."
+        if reason := why_hung_up(details):
+            hint += f" {reason[0].upper()}{reason[1:]}."
         return Problem(f"{server} cannot be reached: {details}", hint)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Problem(f"{server} did not answer within {DEADLINE_SECONDS:.0f} s", "Try again, or look at its log.")
