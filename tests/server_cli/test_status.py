@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -17,6 +22,22 @@ def test_status_is_printed_once_where_there_is_no_terminal(noughts: Any, server:
     for name in ("games/s", "plies/s", "in flight", "queued", "bots online", "watchers", "commit", "loop lag"):
         assert name in shown
     assert "\x1b" not in shown
+
+
+def test_status_on_a_terminal_is_refreshed_until_interrupted(server: str) -> None:
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "noughts_server.cli", "status", "--server", server]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
+    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=subprocess.PIPE, env=env) as process:
+        os.close(follower)
+        drawn = b""
+        while drawn.count(b"serving") < 3:
+            drawn += os.read(leader, 65_536)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    os.close(leader)
 
 
 def test_status_as_json_needs_no_token(noughts: Any, server: str) -> None:
