@@ -35,9 +35,12 @@ check: $(STAMP) $(GOOGLEAPIS) ## format, lint, types, import rules, stubs, proto
 stubs: $(STAMP) ## generate the protobuf and gRPC stubs
 	$(BIN)/python tools/regenerate.py
 
-lock: $(STAMP) ## resolve pyproject.toml into requirements.lock; newest of everything: make lock UPGRADE=1
-	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-	    $(if $(UPGRADE),--upgrade) --custom-compile-command "make lock" --quiet --output-file requirements.lock
+LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" --quiet
+
+lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everything: make lock UPGRADE=1
+	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev --output-file requirements.lock
+	$(LOCK) --constraint requirements.lock pyproject.toml --output-file requirements-runtime.lock
+	$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
 
 bench: $(STAMP) ## measure throughput
 	$(BIN)/python benchmarks/throughput.py

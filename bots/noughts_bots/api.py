@@ -2,10 +2,12 @@
 
 import logging
 import os
+from pathlib import Path
 
 from noughts_bots.bot import Bot
 from noughts_bots.loop import run_loop
 from noughts_bots.session import Login, play
+from noughts_proto.security import dialling_from_environment
 
 _DEFAULT_SERVER = "127.0.0.1:7450"
 
@@ -20,19 +22,25 @@ def run(
     name: str = "",
     version: str = "",
     tls: bool = False,
+    ca: str | Path = "",
+    insecure: bool = False,
 ) -> None:
     """Logs the bot in and plays until the server ends the session or the program is interrupted.
 
     `server` (HOST:PORT) and `token` default to the environment's NOUGHTS_SERVER and NOUGHTS_TOKEN, `name` to the
     class's name in lower case. A lost connection is tried again. Raises BotRefused when the server does not want the
     bot, with the reason. What happens is logged as `noughts.bot`, to stderr unless the program has set logging up.
+
+    With `tls` the connection is encrypted; `ca` is a file of certificates (PEM) to trust instead of the system's, by
+    default the environment's NOUGHTS_TLS_CA. A token is sent to another machine in plaintext only if `insecure`;
+    else that raises a ValueError.
     """
     if not logger.hasHandlers():
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter(f"{name or type(bot).__name__.lower()}: %(message)s"))
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
-    run_loop(run_async(bot, server=server, token=token, name=name, version=version, tls=tls))
+    run_loop(run_async(bot, server=server, token=token, name=name, version=version, tls=tls, ca=ca, insecure=insecure))
 
 
 async def run_async(
@@ -43,6 +51,8 @@ async def run_async(
     name: str = "",
     version: str = "",
     tls: bool = False,
+    ca: str | Path = "",
+    insecure: bool = False,
 ) -> None:
     """As `run`, inside a running event loop."""
     login = Login(
@@ -50,6 +60,6 @@ async def run_async(
         token=token or os.environ.get("NOUGHTS_TOKEN", ""),
         name=name or type(bot).__name__.lower(),
         version=version,
-        tls=tls,
+        dialling=dialling_from_environment(tls=tls, ca=Path(ca) if ca else None, insecure=insecure),
     )
     await play(bot, login, logger.info)

@@ -16,15 +16,16 @@ import random
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 import grpc
 import grpc.aio
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, TimeLimits
-from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
+from noughts_proto.security import Dialling, failed_handshake, why_hung_up
+from noughts_proto.transport import PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
@@ -66,7 +67,7 @@ class Login:
     """An owner's token or a one-time ticket."""
     name: str = ""
     version: str = ""
-    tls: bool = False
+    dialling: Dialling = field(default_factory=Dialling)
     reconnect: bool = True
 
 
@@ -75,39 +76,35 @@ def _nothing(event: str) -> None:
 
 
 async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothing) -> None:
-    """Plays until the server ends the session. Raises BotRefused.
+    """Plays until the server ends the session. Raises BotRefused, SecurityProblem.
 
     `on_event` gets a line for people when something changes.
     """
+    login.dialling.check(login.server, login.token)
     wait = _FIRST_WAIT
     with _Thinker() as thinker:
         while True:
             session = _Session(bot, login, on_event, thinker)
             began = time.monotonic()
             try:
-                async with _channel(login) as channel:
+                async with login.dialling.async_channel(login.server) as channel:
                     await session.serve(channel)
                 return
             except grpc.aio.AioRpcError as error:
+                details = error.details() or ""
+                if problem := failed_handshake(login.server, details):
+                    raise problem from error
                 if error.code() not in _PASSING or not login.reconnect:
                     raise BotRefused(error.code(), error.details() or error.code().name) from error
                 # A server that ends every session at once must not be asked ten times a second.
                 lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
                 if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
                     wait = _FIRST_WAIT
-                on_event(f"connection lost ({error.details()}); trying again in {wait:.1f} s")
+                if not session.welcomed and (reason := why_hung_up(details)):
+                    details += f"; {reason}"
+                on_event(f"connection lost ({details}); trying again in {wait:.1f} s")
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 2, _LONGEST_WAIT)
-
-
-@contextlib.asynccontextmanager
-async def _channel(login: Login) -> AsyncIterator[grpc.aio.Channel]:
-    if login.tls:
-        channel = grpc.aio.secure_channel(login.server, grpc.ssl_channel_credentials(), options=CLIENT_OPTIONS)
-    else:
-        channel = grpc.aio.insecure_channel(login.server, options=CLIENT_OPTIONS)
-    async with channel:
-        yield channel
 
 
 _Question = tuple[int, int, Position]

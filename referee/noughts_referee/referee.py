@@ -138,8 +138,10 @@ class Referee:
         line.extend(zip(arrivals, unit.slots, repeat(unit)))
         self._settle()
 
-    def queued(self, tournament: int) -> int:
-        """Slots of the tournament that wait to be started."""
+    def queued(self, tournament: int | None = None) -> int:
+        """Slots that wait to be started: of one tournament, or all."""
+        if tournament is None:
+            return sum(self._queued.values())
         return self._queued.get(tournament, 0)
 
     def in_flight(self, tournament: int | None = None) -> int:

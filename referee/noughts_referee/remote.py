@@ -64,6 +64,7 @@ class StreamClosed(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
+        self.reason = reason
         self.status = _status(code, reason, message, metadata)
         if retry_seconds:
             retry = RetryInfo()

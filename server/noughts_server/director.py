@@ -24,12 +24,12 @@ from noughts_server.store.tournaments import (
     Tournament,
     TournamentState,
     cancel_tournament,
-    conditions,
     get_tournament,
     pause_tournament,
     running_tournaments,
     start_tournament,
 )
+from noughts_server.store.tournaments import conditions as read_conditions
 from noughts_server.store.units import claim_unit, unfinished_units
 
 logger = structlog.get_logger("noughts.director")
@@ -53,6 +53,7 @@ class Director:
         self._bus = bus
         self._tasks: asyncio.TaskGroup | None = None
         self._playing: dict[int, asyncio.Task[None]] = {}
+        self._conditions: dict[int, Conditions] = {}
         self._progress = asyncio.Event()
         self._rescheduled = asyncio.Event()
         referee.on_progress(self._progress.set)
@@ -118,6 +119,11 @@ class Director:
         self._stop(tournament)
         self._referee.abandon(tournament.id)
         self._referee.forget(tournament.id)
+        self._conditions.pop(tournament.id, None)
+
+    def conditions(self, tournament: int) -> Conditions | None:
+        """The conditions of a tournament whose games are being played or stored."""
+        return self._conditions.get(tournament)
 
     async def drain(self) -> None:
         """Begins no new game anywhere and waits until those running are stored."""
@@ -189,9 +195,10 @@ class Director:
             self._referee.withdraw(tournament.id)
 
     async def _play_units(self, tournament: Tournament) -> None:
-        playing = await self._store.read(lambda connection: conditions(connection, tournament.id))
+        playing = await self._store.read(lambda connection: read_conditions(connection, tournament.id))
+        self._conditions[tournament.id] = playing
         units = await self._store.read(lambda connection: unfinished_units(connection, tournament.id))
-        logger.info("playing", tournament=playing.name, units=len(units))
+        logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
         queue = f"units.{tournament.id}"
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
         for number in units:
@@ -206,7 +213,8 @@ class Director:
         )
         await self._recorder.flush()
         self._referee.forget(tournament.id)
-        logger.info("played", tournament=playing.name)
+        self._conditions.pop(tournament.id, None)
+        logger.info("tournament played", tournament=playing.name)
 
     async def _claim(self, playing: Conditions, number: int) -> Unit:
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))

@@ -19,6 +19,7 @@
     │   └── DatabaseBusy       another process holds the database
     └── OperatorError          for whoever runs the server: callers only learn that something internal failed
         ├── AddressUnusable    it cannot listen there
+        ├── TlsUnusable        its certificate or key cannot be used
         ├── BadDatabaseUrl     the address of the database cannot be read
         ├── DatabaseUnusable   it cannot be opened, or is damaged
         └── DatabaseTooNew     it was written by a newer version of Noughts
@@ -271,12 +272,22 @@ class AddressUnusable(OperatorError):
 
     reason = "ADDRESS_UNUSABLE"
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, option: str = "--listen") -> None:
         super().__init__(
             f"cannot listen at {address}",
             subject=address,
-            hint="Is another server running there? Choose another HOST:PORT with --listen; port 0 takes a free one.",
+            hint=f"Is another server running there? Choose another HOST:PORT with {option}; port 0 takes a free one.",
         )
+
+
+class TlsUnusable(OperatorError):
+    """The server's certificate or key cannot be used."""
+
+    reason = "TLS_UNUSABLE"
+
+    def __init__(self, subject: str, *, got: str, expected: str, hint: str) -> None:
+        text = f"{subject}: got {got}, expected {expected}"
+        super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
 
 
 class BadDatabaseUrl(OperatorError):
@@ -332,6 +343,7 @@ _CODES: Mapping[type[NoughtsError], int] = {
     DatabaseBusy: Code.UNAVAILABLE,
     OperatorError: Code.INTERNAL,
     AddressUnusable: Code.INTERNAL,
+    TlsUnusable: Code.INTERNAL,
     BadDatabaseUrl: Code.INTERNAL,
     DatabaseUnusable: Code.INTERNAL,
     DatabaseTooNew: Code.INTERNAL,

@@ -1,6 +1,7 @@
 """Stores finished games in groups: one commit for all that accumulated, so that a game costs microseconds."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -109,7 +110,9 @@ class Recorder:
         games, self._waiting = self._waiting, []
         if not self._closed:
             self._hurry.clear()
+        began = time.perf_counter()
         report = await self._store_games(games)
+        report.seconds = time.perf_counter() - began
         self._state.apply(report.changes)
         for progress in report.progress:
             if progress.finished:

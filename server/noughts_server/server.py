@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import grpc
 import grpc.aio
@@ -12,6 +13,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from noughts_bots.host import tune_collector
+from noughts_proto.security import Identity, SecurityProblem
 from noughts_proto.transport import SERVER_OPTIONS
 from noughts_proto.v1 import (
     bots_pb2,
@@ -24,6 +26,8 @@ from noughts_proto.v1 import (
     leaderboards_pb2_grpc,
     play_pb2,
     play_pb2_grpc,
+    status_pb2,
+    status_pb2_grpc,
     tokens_pb2,
     tokens_pb2_grpc,
     tournaments_pb2,
@@ -34,7 +38,9 @@ from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
 from noughts_server.challenge_watch import ChallengeWatch
 from noughts_server.director import Director
-from noughts_server.errors import AddressUnusable
+from noughts_server.errors import AddressUnusable, TlsUnusable
+from noughts_server.journal import Journal
+from noughts_server.metrics import serving_metrics
 from noughts_server.recorder import COMMITTED, Recorder
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
@@ -42,11 +48,13 @@ from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import ErrorInterceptor
 from noughts_server.services.leaderboards import LeaderboardServicer
 from noughts_server.services.play import PlayServicer
+from noughts_server.services.status import StatusServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.sessions import Sessions, server_stopping
 from noughts_server.store.database import Store, default_database_url
 from noughts_server.token_watch import TokenWatch
+from noughts_server.vitals import Vitals
 
 logger = structlog.get_logger("noughts.server")
 
@@ -58,6 +66,7 @@ _SERVICES = (
     leaderboards_pb2.DESCRIPTOR.services_by_name["LeaderboardService"].full_name,
     tokens_pb2.DESCRIPTOR.services_by_name["TokenService"].full_name,
     challenges_pb2.DESCRIPTOR.services_by_name["ChallengeService"].full_name,
+    status_pb2.DESCRIPTOR.services_by_name["StatusService"].full_name,
 )
 
 
@@ -77,6 +86,12 @@ class ServerSettings:
     """How long `drain` waits for running games before it abandons them."""
     reflection: bool = True
     """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""
+    identity: Identity | None = None
+    """The server's certificate; None speaks plaintext."""
+    client_authorities: Path | None = None
+    """Only clients with a certificate of these authorities may connect."""
+    metrics: str | None = None
+    """HOST:PORT for Prometheus; None is off."""
 
 
 class Server:
@@ -101,12 +116,16 @@ class Server:
         self.referee = referee
         self.token_watch = TokenWatch(store, sessions)
         self.challenge_watch = ChallengeWatch(store, sessions, director)
+        self.vitals = Vitals(referee, bus)
         self.health = health.aio.HealthServicer()
         self.address = ""
         """HOST:PORT where it listens."""
+        self.metrics_address: str | None = None
+        """HOST:PORT where Prometheus may ask; None is nowhere."""
 
     async def drain(self) -> None:
         """Stops politely: NOT_SERVING, no new games, those running are finished and stored. Idempotent."""
+        self.vitals.draining = True
         await self.health.enter_graceful_shutdown()
         try:
             await asyncio.wait_for(self.director.drain(), self.settings.drain_timeout)
@@ -153,12 +172,17 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus)
         server = Server(settings, store, sessions, director, recorder, bus, referee)
+        await stack.enter_async_context(server.vitals.measuring())
+        stack.enter_context(Journal(bus, director, sessions).writing())
+        await stack.enter_async_context(serving_metrics(server, settings.metrics))
         await stack.enter_async_context(_listening(server))
         await stack.enter_async_context(director.directing())
         await stack.enter_async_context(_watching(server))
         for service in ("", *_SERVICES):
             await server.health.set(service, health_pb2.HealthCheckResponse.SERVING)
-        logger.info("serving", grpc=server.address, database=settings.database or default_database_url())
+        if store.created:
+            logger.info(f"new database at {store.url}")
+        logger.info("serving", grpc=server.address, database=store.url, metrics=server.metrics_address or "off")
         yield server
         referee.stop_starting()
 
@@ -179,7 +203,7 @@ async def _watching(server: Server) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _listening(server: Server) -> AsyncIterator[None]:
-    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(),))
+    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(server.vitals.errors),))
     store, sessions, director = server.store, server.sessions, server.director
     play = PlayServicer(store, sessions, margin_us=server.settings.margin_us)
     play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
@@ -193,18 +217,28 @@ async def _listening(server: Server) -> AsyncIterator[None]:
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
         ChallengeServicer(store, sessions, director), grpc_server
     )
+    status_pb2_grpc.add_StatusServiceServicer_to_server(StatusServicer(server), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     if server.settings.reflection:
         reflection.enable_server_reflection((*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
     host = server.settings.listen.rpartition(":")[0]
-    try:
-        bound = grpc_server.add_insecure_port(server.settings.listen)
-    except RuntimeError as error:
-        raise AddressUnusable(server.settings.listen) from error
-    server.address = f"{host}:{bound}"
+    server.address = f"{host}:{_bind(grpc_server, server.settings)}"
     await grpc_server.start()
     try:
         yield
     finally:
         sessions.close_all(server_stopping())
         await grpc_server.stop(grace=1.0)
+
+
+def _bind(grpc_server: grpc.aio.Server, settings: ServerSettings) -> int:
+    """Opens the server's port and returns its number. Raises TlsUnusable, AddressUnusable."""
+    try:
+        if settings.identity is None:
+            return grpc_server.add_insecure_port(settings.listen)
+        credentials = settings.identity.server_credentials(settings.client_authorities)
+        return grpc_server.add_secure_port(settings.listen, credentials)
+    except SecurityProblem as problem:
+        raise TlsUnusable(problem.subject, got=problem.got, expected=problem.expected, hint=problem.advice) from problem
+    except RuntimeError as error:
+        raise AddressUnusable(settings.listen) from error

@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import grpc
 
@@ -28,9 +29,20 @@ class Login:
     """What is known of a bot version since it logged in last."""
 
     bot: int
+    name: str
+    """`bots/NAME/versions/V`."""
     token: int | None
     """None: by a ticket."""
     declines_challenges: bool
+
+
+class Present(NamedTuple):
+    """A bot version with a stream."""
+
+    version: str
+    """`bots/NAME/versions/V`."""
+    games: int
+    """In flight."""
 
 
 class Sessions:
@@ -84,6 +96,17 @@ class Sessions:
                 wire = self._wires[version]
                 wire.close(closed)
                 wire.dismiss()
+
+    def name(self, version: int) -> str:
+        """`bots/NAME/versions/V` of a bot version that ever logged in; empty of any other."""
+        login = self._logins.get(version)
+        return login.name if login else ""
+
+    def present(self) -> list[Present]:
+        """The bot versions that have a stream now."""
+        return [
+            Present(self.name(version), len(wire.player.games)) for version, wire in self._wires.items() if wire.online
+        ]
 
     def close_all(self, closed: StreamClosed) -> None:
         """Ends every stream, and says why; nobody's grace runs on afterwards."""

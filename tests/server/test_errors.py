@@ -28,6 +28,7 @@ from noughts_server.errors import (
     RequestConflict,
     ResourceExhausted,
     ScopeMissing,
+    TlsUnusable,
     TokenExpired,
     TokenRevoked,
     TooManyEntries,
@@ -58,6 +59,7 @@ EXAMPLES = (
 FOR_THE_OPERATOR = (
     OperatorError("something"),
     AddressUnusable("/secret/place:1"),
+    TlsUnusable("/secret/place", got="nothing", expected="a certificate", hint="Make one."),
     BadDatabaseUrl("/secret/place", "something else"),
     DatabaseUnusable("/secret/place", "is damaged"),
     DatabaseTooNew("/secret/place", found="9999", known="0001"),

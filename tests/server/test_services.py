@@ -57,6 +57,7 @@ SERVICES = (
     "noughts.v1.LeaderboardService",
     "noughts.v1.TokenService",
     "noughts.v1.ChallengeService",
+    "noughts.v1.StatusService",
 )
 DETAILS = "grpc-status-details-bin"
 

@@ -31,7 +31,7 @@ class Noughts(Protocol):
 @pytest.fixture(autouse=True)
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user without settings, whose data lie in a folder of their own."""
-    for name in ("NOUGHTS_SERVER", "NOUGHTS_TOKEN"):
+    for name in ("NOUGHTS_SERVER", "NOUGHTS_TOKEN", "NOUGHTS_TLS_CA", "NOUGHTS_TLS_CERT", "NOUGHTS_TLS_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("COLUMNS", "200")  # of the help, so that no line of it is broken

@@ -26,7 +26,17 @@ def commands(command: Any = None, path: tuple[str, ...] = ()) -> list[str]:
 
 def test_every_command_of_this_step_is_there() -> None:
     verbs = "create join start pause cancel show list run withdraw"
-    expected = {"serve", "demo", "match", "leaderboard", "ratings rebuild", "game show", "game list"}
+    expected = {
+        "serve",
+        "status",
+        "health",
+        "demo",
+        "match",
+        "leaderboard",
+        "ratings rebuild",
+        "game show",
+        "game list",
+    }
     expected |= {f"tournament {verb}" for verb in verbs.split()}
     expected |= {f"bot {verb}" for verb in ("run", "ask", "list")}
     expected |= {f"token {verb}" for verb in ("create", "list", "revoke")}

@@ -198,11 +198,11 @@ def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: s
 def test_serve_refuses_to_be_heard_from_afar_in_plaintext(noughts: Any) -> None:
     for listen in ("0.0.0.0:0", "[::]:0", "referee.example.org:7450"):
         result = noughts(f"serve --listen {listen}", code=2)
-        assert "--allow-plaintext" in result.stderr
+        assert "--insecure" in result.stderr
 
 
 def test_serve_may_be_told_to_be_heard_from_afar(start: Any, database: str) -> None:
-    with start(f"serve --listen 0.0.0.0:0 --allow-plaintext --db {database} --format json") as process:
+    with start(f"serve --listen 0.0.0.0:0 --insecure --db {database} --format json") as process:
         assert json.loads(process.stdout.readline())["grpc"].startswith("0.0.0.0:")
         process.terminate()
         process.communicate(timeout=30)

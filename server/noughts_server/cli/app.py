@@ -8,10 +8,12 @@ from noughts_server.cli.bot import bot
 from noughts_server.cli.challenge import challenge
 from noughts_server.cli.commands import command, help_text
 from noughts_server.cli.game import game
+from noughts_server.cli.health import health
 from noughts_server.cli.leaderboard import leaderboard
 from noughts_server.cli.local_commands import register_local
 from noughts_server.cli.ratings import ratings
 from noughts_server.cli.serve import serve
+from noughts_server.cli.status import status
 from noughts_server.cli.token import token
 from noughts_server.cli.tournament import tournament
 
@@ -57,6 +59,8 @@ command(
     "noughts serve --listen 127.0.0.1:0 --db games.db --format json",
     panel="Server",
 )(serve)
+command(app, "status", "noughts status", "noughts status --once", panel="Server")(status)
+command(app, "health", "noughts health --server 127.0.0.1:7450", panel="Server")(health)
 app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
 command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
 command(

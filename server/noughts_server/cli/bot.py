@@ -61,13 +61,15 @@ def run(
     from noughts_bots.loop import run_loop
     from noughts_bots.session import Login, play
     from noughts_bots.specs import make_bot
+    from noughts_server.cli.local_run import until_terminated
     from noughts_server.cli.logs import configure_logs
 
     configure_logs(options.LogLevel.WARNING)
-    login = Login(address, secret, name=name or unique_labels((parsed,))[0], version=version)
+    name = name or unique_labels((parsed,))[0]
+    login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     bot = make_bot(parsed)
     bot.max_games, bot.accepts_challenges = max_games, challenges
-    run_loop(play(bot, login, _printing(output_format)))
+    run_loop(until_terminated(play(bot, login, _printing(output_format))))
 
 
 def _check_options(spec: "BotSpec") -> None:

@@ -10,12 +10,14 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
 
-from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
+from noughts_proto.security import failed_handshake, why_hung_up
+from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import (
     bots_pb2_grpc,
     challenges_pb2_grpc,
     games_pb2_grpc,
     leaderboards_pb2_grpc,
+    status_pb2_grpc,
     tokens_pb2_grpc,
     tournaments_pb2_grpc,
 )
@@ -57,6 +59,7 @@ class Client:
     leaderboards: leaderboards_pb2_grpc.LeaderboardServiceStub
     tokens: tokens_pb2_grpc.TokenServiceStub
     challenges: challenges_pb2_grpc.ChallengeServiceStub
+    status: status_pb2_grpc.StatusServiceStub
 
     def call(self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
         """The method's answer. Raises CallFailed."""
@@ -88,7 +91,7 @@ class Client:
 def connected(server: str | None, token: str | None = None, token_file: Path | None = None) -> Iterator[Client]:
     """A client of the server that the options name."""
     address, secret = options.read_server(server), options.read_token(token, token_file)
-    with grpc.insecure_channel(address, options=CLIENT_OPTIONS) as channel:
+    with options.dialling(address, secret).channel(address) as channel:
         yield Client(
             address,
             secret,
@@ -98,6 +101,7 @@ def connected(server: str | None, token: str | None = None, token_file: Path | N
             leaderboards_pb2_grpc.LeaderboardServiceStub(channel),
             tokens_pb2_grpc.TokenServiceStub(channel),
             challenges_pb2_grpc.ChallengeServiceStub(channel),
+            status_pb2_grpc.StatusServiceStub(channel),
         )
 
 
@@ -108,8 +112,13 @@ def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
     info = _error_info(error)
     if info is not None:
         return Problem(details, info.metadata.get("hint", ""))
+    if problem := failed_handshake(address, details):
+        return Problem(str(problem), problem.advice)
     if code is grpc.StatusCode.UNAVAILABLE:
-        return Problem(f"{server} cannot be reached: {details}", "Is it running (noughts serve)? Look at --server.")
+        hint = "Is it running (noughts serve)? Look at --server."
+        if reason := why_hung_up(details):
+            hint += f" {reason[0].upper()}{reason[1:]}."
+        return Problem(f"{server} cannot be reached: {details}", hint)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Problem(f"{server} did not answer within {DEADLINE_SECONDS:.0f} s", "Try again, or look at its log.")
     if code is grpc.StatusCode.UNIMPLEMENTED:

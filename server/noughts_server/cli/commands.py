@@ -2,10 +2,12 @@
 
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec
+from functools import wraps
+from typing import Any, ParamSpec
 
 import typer
 
+from noughts_server.cli import options
 from noughts_server.cli.problems import reporting
 
 Parameters = ParamSpec("Parameters")
@@ -25,10 +27,32 @@ def command(
 
     def register(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
         reported = reporting(function)
-        app.command(name, help=help_text(function), epilog=epilog, rich_help_panel=panel)(reported)
+        app.command(name, help=help_text(function), epilog=epilog, rich_help_panel=panel)(_encrypting(reported))
         return reported
 
     return register
+
+
+def _encrypting(function: Callable[..., None]) -> Callable[..., None]:
+    """The command; one that calls a server, with the options that say how the connection is protected."""
+    signature = inspect.signature(function, eval_str=True)
+    if "server" not in signature.parameters:
+        return function
+
+    @wraps(function)
+    def encrypting(*, tls: bool, tls_ca: Any, insecure: bool, **others: Any) -> None:
+        with options.encryption(tls, tls_ca, insecure):
+            function(**others)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter("tls", keyword, default=False, annotation=options.TlsOption),
+        inspect.Parameter("tls_ca", keyword, default=None, annotation=options.CaOption),
+        inspect.Parameter("insecure", keyword, default=False, annotation=options.InsecureOption),
+    ]
+    own = [parameter.replace(kind=keyword) for parameter in signature.parameters.values()]
+    encrypting.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    return encrypting
 
 
 def help_text(function: Callable[..., object]) -> str:

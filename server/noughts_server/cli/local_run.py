@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,24 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterat
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
+
+
+async def until_terminated(work: Coroutine[Any, Any, None]) -> None:
+    """Does the work; SIGTERM, by which service managers and containers stop a bot, ends it in peace."""
+    task = asyncio.current_task()
+    assert task is not None
+    terminated = asyncio.Event()
+
+    def stop() -> None:
+        terminated.set()
+        task.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not terminated.is_set():
+            raise
 
 
 def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) -> "LocalOutcome":

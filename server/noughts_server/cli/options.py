@@ -2,9 +2,12 @@
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -13,6 +16,7 @@ from noughts_server.cli.problems import UsageProblem
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
+    from noughts_proto.security import Dialling
     from noughts_referee.clock import TimeControl
     from noughts_referee.rules import Variant
 
@@ -94,6 +98,28 @@ TokenOption = Annotated[
 TokenFileOption = Annotated[
     Path | None,
     typer.Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
+]
+_SECURITY_PANEL = "Encryption"
+TlsOption = Annotated[
+    bool, typer.Option("--tls", help="Encrypt; trust what the system trusts.", rich_help_panel=_SECURITY_PANEL)
+]
+CaOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-ca",
+        metavar="FILE",
+        help="Encrypt; trust the authorities in this file (PEM). Else from NOUGHTS_TLS_CA.",
+        show_default=False,
+        rich_help_panel=_SECURITY_PANEL,
+    ),
+]
+InsecureOption = Annotated[
+    bool,
+    typer.Option(
+        "--insecure",
+        help="Send the token to another machine in plaintext: it can be read on the way.",
+        rich_help_panel=_SECURITY_PANEL,
+    ),
 ]
 LimitOption = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show at most so many.")]
 GamesFileOption = Annotated[
@@ -192,6 +218,37 @@ def read_server(server: str | None) -> str:
         server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
     read_address(server, option)
     return server
+
+
+class _Encryption(NamedTuple):
+    """What the options say about it."""
+
+    tls: bool = False
+    ca: Path | None = None
+    insecure: bool = False
+
+
+_encryption: ContextVar[_Encryption] = ContextVar("encryption", default=_Encryption())  # noqa: B039  # immutable
+
+
+@contextmanager
+def encryption(tls: bool, ca: Path | None, insecure: bool) -> Iterator[None]:
+    """What `dialling` gives inside the `with` block: every command with --server runs in one."""
+    token = _encryption.set(_Encryption(tls, ca, insecure))
+    try:
+        yield
+    finally:
+        _encryption.reset(token)
+
+
+def dialling(address: str, token: str) -> "Dialling":
+    """How to connect to the server by the options; a token that could be read on the way is a SecurityProblem."""
+    from noughts_proto.security import dialling_from_environment
+
+    tls, ca, insecure = _encryption.get()
+    chosen = dialling_from_environment(tls=tls, ca=ca, insecure=insecure)
+    chosen.check(address, token)
+    return chosen
 
 
 def read_token(token: str | None, token_file: Path | None) -> str:

@@ -116,6 +116,11 @@ def _explain_server(error: BaseException) -> Problem | None:
 
 def _explain_call(error: BaseException) -> Problem | None:
     """What comes over the network."""
+    if "noughts_proto.security" in sys.modules:
+        from noughts_proto.security import SecurityProblem
+
+        if isinstance(error, SecurityProblem):
+            return Problem(str(error), error.advice)
     if "noughts_bots.session" in sys.modules:
         from noughts_bots.session import BotRefused
 

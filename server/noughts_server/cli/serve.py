@@ -1,13 +1,16 @@
 """`noughts serve`: a server until it is told to stop."""
 
-from ipaddress import ip_address
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from noughts_server.cli import options
 from noughts_server.cli.output import Format
 from noughts_server.cli.problems import INTERRUPTED, UsageProblem
+
+if TYPE_CHECKING:
+    from noughts_proto.security import Identity
 
 ListenOption = Annotated[
     str, typer.Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
@@ -18,10 +21,30 @@ GraceOption = Annotated[
         "--grace", min=0, max=86_400, metavar="SECONDS", help="How long a lost bot may stay away before it loses."
     ),
 ]
-PlaintextOption = Annotated[
-    bool,
+CertificateOption = Annotated[
+    Path | None,
+    typer.Option("--tls-cert", metavar="FILE", help="Encrypt: the server's certificate (PEM).", show_default=False),
+]
+KeyOption = Annotated[
+    Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).", show_default=False)
+]
+ClientAuthoritiesOption = Annotated[
+    Path | None,
     typer.Option(
-        "--allow-plaintext", help="Listen beyond this machine without encryption: tokens can be read on the way."
+        "--tls-client-ca",
+        metavar="FILE",
+        help="Only clients with a certificate of these authorities (PEM) may connect.",
+        show_default=False,
+    ),
+]
+InsecureOption = Annotated[
+    bool,
+    typer.Option("--insecure", help="Listen beyond this machine in plaintext: tokens can be read on the way."),
+]
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus there; off if absent.", show_default=False
     ),
 ]
 ReflectionOption = Annotated[
@@ -37,7 +60,11 @@ def serve(
     database: options.DatabaseOption = None,
     margin: options.MarginOption = "50ms",
     grace: GraceOption = 30.0,
-    allow_plaintext: PlaintextOption = False,
+    tls_cert: CertificateOption = None,
+    tls_key: KeyOption = None,
+    tls_client_ca: ClientAuthoritiesOption = None,
+    insecure: InsecureOption = False,
+    metrics: MetricsOption = None,
     reflection: ReflectionOption = True,
     log_level: Annotated[
         options.LogLevel, typer.Option("--log-level", help="What to log on stderr.")
@@ -51,7 +78,12 @@ def serve(
 
     JSON: {"grpc": "HOST:PORT", "web": null}, one line, once the server is ready.
     """
-    _check_reach(listen, allow_plaintext)
+    identity = _identity(tls_cert, tls_key)
+    if tls_client_ca is not None and identity is None:
+        raise UsageProblem("--tls-client-ca: got no certificate of the server, expected --tls-cert and --tls-key too")
+    _check_reach(listen, protected=identity is not None or insecure)
+    if metrics is not None:
+        options.read_address(metrics, "--metrics")
     margin_us = options.read_margin(margin)
     from noughts_bots.loop import run_loop
     from noughts_server.cli.logs import configure_logs
@@ -65,26 +97,33 @@ def serve(
         margin_us=margin_us,
         grace=grace,
         reflection=reflection,
+        identity=identity,
+        client_authorities=tls_client_ca,
+        metrics=metrics,
     )
     if not run_loop(serve_until_stopped(settings, output_format)):
         raise typer.Exit(INTERRUPTED)
 
 
-def _check_reach(listen: str, allow_plaintext: bool) -> None:
+def _identity(certificate: Path | None, key: Path | None) -> "Identity | None":
+    from noughts_proto.security import Identity
+
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
+        raise UsageProblem(f"{missing}: got none, expected a file in PEM beside that of {given}")
+    return Identity(certificate, key)
+
+
+def _check_reach(listen: str, *, protected: bool) -> None:
+    from noughts_proto.security import is_loopback
+
     host, _ = options.read_address(listen, "--listen")
-    if allow_plaintext or _is_loopback(host):
+    if protected or is_loopback(host):
         return
     raise UsageProblem(
-        f"--listen {listen!r}: reaches beyond this machine, and connections are not encrypted;"
-        " expected a loopback address, e.g. 127.0.0.1:7450",
-        "Forward the port through SSH or a proxy that speaks TLS, or accept the risk with --allow-plaintext.",
+        f"--listen {listen!r}: got an address that reaches beyond this machine, and no encryption;"
+        " expected a loopback address, e.g. 127.0.0.1:7450, or --tls-cert and --tls-key",
+        "Give the server a certificate, forward its port through SSH, or accept the risk with --insecure.",
     )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:  # a host name: who knows where it leads
-        return False

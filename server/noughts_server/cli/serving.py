@@ -17,7 +17,7 @@ async def serve_until_stopped(settings: ServerSettings, output_format: Format) -
     stopping, aborting = asyncio.Event(), asyncio.Event()
     async with running_server(settings) as server:
         with two_stages(stopping.set, aborting.set):
-            _announce(server.address, settings.database, output_format)
+            _announce(server.address, settings, output_format)
             await stopping.wait()
             if output_format is Format.TEXT:
                 output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
@@ -34,12 +34,14 @@ async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
             task.cancel()
 
 
-def _announce(address: str, database: str | None, output_format: Format) -> None:
+def _announce(address: str, settings: ServerSettings, output_format: Format) -> None:
     if output_format is Format.JSON:
         output.print_json({"grpc": address, "web": None})
         return
-    place = "" if database is None else f" --db {_shown(database)}"
+    place = "" if settings.database is None else f" --db {_shown(settings.database)}"
     server = "" if address == options.DEFAULT_ADDRESS else f" --server {address}"
+    if settings.identity is not None:
+        server += " --tls"
     console = output.stdout()
     output.heading(console, f"Noughts {software_version()} serves at {address}")
     console.print(

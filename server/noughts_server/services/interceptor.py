@@ -1,6 +1,7 @@
 """Errors become statuses here and nowhere else."""
 
 import inspect
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
@@ -9,7 +10,7 @@ import structlog
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.remote import StreamClosed
-from noughts_server.errors import NoughtsError, to_status
+from noughts_server.errors import INTERNAL_REASON, NoughtsError, to_status
 
 logger = structlog.get_logger("noughts.grpc")
 
@@ -22,6 +23,10 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class ErrorInterceptor(grpc.aio.ServerInterceptor):
     """Ends a call that raised one of our errors with its status and details, any other as INTERNAL, logged."""
 
+    def __init__(self, errors: Counter[str] | None = None) -> None:
+        """`errors` counts the errors by their reason."""
+        self._errors: Counter[str] = Counter() if errors is None else errors
+
     async def intercept_service(
         self,
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
@@ -33,31 +38,34 @@ class ErrorInterceptor(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler.unary_unary is not None:
             return grpc.unary_unary_rpc_method_handler(
-                _guarded(handler.unary_unary, method),
+                _guarded(handler.unary_unary, method, self._errors),
                 request_deserializer=handler.request_deserializer,
                 response_serializer=handler.response_serializer,
             )
         # Ours are coroutines; reflection's is a generator, and puts its errors in its answers.
         if handler.stream_stream is not None and not inspect.isasyncgenfunction(handler.stream_stream):
             return grpc.stream_stream_rpc_method_handler(
-                _guarded(handler.stream_stream, method),
+                _guarded(handler.stream_stream, method, self._errors),
                 request_deserializer=handler.request_deserializer,
                 response_serializer=handler.response_serializer,
             )
         return handler
 
 
-def _guarded(call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
+def _guarded(call: Callable[[Any, Context], Any], method: str, errors: Counter[str]) -> Callable[[Any, Context], Any]:
     async def guarded(request: Any, context: Context) -> Any:
         try:
             return await call(request, context)
         except NoughtsError as error:
+            errors[error.reason] += 1
             await _abort(context, to_status(error))
         except StreamClosed as closed:
+            errors[closed.reason] += 1
             await _abort(context, closed.status)
         except grpc.aio.AbortError:
             raise
         except Exception as error:
+            errors[INTERNAL_REASON] += 1
             logger.exception("unexpected error", method=method)
             await _abort(context, to_status(error))
 

@@ -49,7 +49,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
             waits_for=waits_for,
         )
-        login = Login(bot.bot_id, token, hello.declines_challenges)
+        login = Login(bot.bot_id, bot.version, token, hello.declines_challenges)
         wire = self._sessions.logged_in(bot.bot_version_id, login)
         await wire.serve(context, welcome, hello.max_games)
 

@@ -45,6 +45,8 @@ class Store:
     def __init__(self, engine: Engine, now_ms: Callable[[], int], readers: int) -> None:
         self.url = engine.url.render_as_string()
         """Its address, without a password."""
+        self.created = False
+        """Whether there was no database before."""
         self.now_ms = now_ms
         """Milliseconds since 1970 in UTC."""
         self._engine = engine
@@ -73,6 +75,7 @@ class Store:
         engine = dialect.make_engine(parsed, readers + 1, busy_seconds)
         store = cls(engine, now_ms, readers)
         try:
+            store.created = dialect.is_new(parsed)
             await asyncio.get_running_loop().run_in_executor(store._writer, _prepare, engine, parsed)
             if alone:
                 store._lock = _lock(parsed)
@@ -106,6 +109,10 @@ class Store:
     async def read(self, function: Callable[[Connection], Result]) -> Result:
         """Runs `function` in a reader thread; what it sees does not change meanwhile. Raises Draining after `close`."""
         return await self._run(self._readers, self._read, function)
+
+    def size_bytes(self) -> int:
+        """How much room the database takes on the disk."""
+        return dialect.size_bytes(self._engine.url)
 
     async def close(self) -> None:
         """Finishes what was asked for, then closes every connection. May be called again."""

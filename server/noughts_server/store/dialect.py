@@ -52,6 +52,17 @@ def prepare_place(url: URL) -> None:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
 
 
+def is_new(url: URL) -> bool:
+    """Whether there is no such database yet."""
+    return not Path(str(url.database)).exists()
+
+
+def size_bytes(url: URL) -> int:
+    """The size of the database's file and of its write-ahead log."""
+    files = (Path(f"{url.database}{suffix}") for suffix in ("", "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
 def lock_for_one(url: URL) -> IO[str] | None:
     """Locks the database for one server until the returned file is closed, or its process ends.
 

@@ -52,6 +52,8 @@ class CommitReport:
     """Games dropped because their slot had a game already."""
     progress: list[TournamentProgress] = field(default_factory=list)
     """One for each tournament with new games."""
+    seconds: float = 0.0
+    """How long it took from asking for it to having it, waiting included."""
     changes: Changes = field(default_factory=Changes)
     """For `FoldingState.apply`, after the commit."""
 

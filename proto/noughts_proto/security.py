@@ -1,0 +1,204 @@
+"""Who can read along on the way: TLS, and where plaintext may be spoken.
+
+Used by both ends: bots and the command line call, the server listens.
+"""
+
+import os
+import ssl
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+import grpc
+import grpc.aio
+
+from noughts_proto.transport import CLIENT_OPTIONS
+
+CA_VARIABLE = "NOUGHTS_TLS_CA"
+CERTIFICATE_VARIABLE = "NOUGHTS_TLS_CERT"
+KEY_VARIABLE = "NOUGHTS_TLS_KEY"
+
+
+class SecurityProblem(ValueError):
+    """A connection that cannot be made, or must not be, as asked; `advice` says what to do."""
+
+    def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
+        super().__init__(f"{subject}: got {got}, expected {expected}")
+        self.subject = subject
+        self.got = got
+        self.expected = expected
+        self.advice = advice
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What one end of a connection proves itself with."""
+
+    certificate: Path
+    """Its certificate and those between it and the root (PEM)."""
+    key: Path
+    """The certificate's private key (PEM), not encrypted."""
+
+    def read(self) -> tuple[bytes, bytes]:
+        """Key and certificate. Raises SecurityProblem for what cannot be read or does not belong together."""
+        key, certificate = _read(self.key), _read(self.certificate)
+        try:
+            # With a password given, nobody is asked for one at the terminal.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password="")
+        except ssl.SSLError as error:
+            mismatch = error.reason == "KEY_VALUES_MISMATCH"
+            raise SecurityProblem(
+                f"certificate {self.certificate} with key {self.key}",
+                "the key of another certificate" if mismatch else (error.reason or "no readable PEM"),
+                "a certificate in PEM and its own private key, not encrypted",
+                "Look at both: openssl x509 -in CERTIFICATE -noout -pubkey; openssl pkey -in KEY -pubout",
+            ) from error
+        return key, certificate
+
+    def server_credentials(self, client_authorities: Path | None = None) -> grpc.ServerCredentials:
+        """What a server listens with; with `client_authorities` (PEM) only those they signed may connect.
+
+        Raises SecurityProblem.
+        """
+        clients = None if client_authorities is None else read_authorities(client_authorities)
+        return grpc.ssl_server_credentials([self.read()], clients, clients is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialling:
+    """How a client connects."""
+
+    tls: bool = False
+    ca: Path | None = None
+    """A file of certificates (PEM) to trust instead of the system's; implies TLS."""
+    identity: Identity | None = None
+    """What the client proves itself with, where the server wants that."""
+    insecure: bool = False
+    """A token may travel in plaintext to another machine."""
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether TLS is spoken."""
+        return self.tls or self.ca is not None
+
+    def check(self, address: str, token: str) -> None:
+        """Raises SecurityProblem where a token would leave this machine in plaintext."""
+        if token and not (self.encrypted or self.insecure or is_loopback(host_of(address))):
+            raise SecurityProblem(
+                f"server {address}",
+                "a connection in plaintext",
+                "TLS, for the token could be read on the way",
+                "Use TLS (--tls, or --tls-ca FILE for a certificate of your own), an SSH tunnel to a loopback address,"
+                " or accept the risk with --insecure.",
+            )
+
+    def channel(self, address: str) -> grpc.Channel:
+        """A channel for blocking calls. Raises SecurityProblem."""
+        if not self.encrypted:
+            return grpc.insecure_channel(address, options=CLIENT_OPTIONS)
+        return grpc.secure_channel(address, self._credentials(), options=CLIENT_OPTIONS)
+
+    def async_channel(self, address: str) -> grpc.aio.Channel:
+        """A channel for the running event loop. Raises SecurityProblem."""
+        if not self.encrypted:
+            return grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS)
+        return grpc.aio.secure_channel(address, self._credentials(), options=CLIENT_OPTIONS)
+
+    def _credentials(self) -> grpc.ChannelCredentials:
+        authorities = None if self.ca is None else read_authorities(self.ca)
+        key, certificate = (None, None) if self.identity is None else self.identity.read()
+        return grpc.ssl_channel_credentials(authorities, key, certificate)
+
+
+def dialling_from_environment(*, tls: bool = False, ca: Path | None = None, insecure: bool = False) -> Dialling:
+    """What is asked for, completed by NOUGHTS_TLS_CA, and NOUGHTS_TLS_CERT with NOUGHTS_TLS_KEY (files in PEM).
+
+    Raises SecurityProblem where only one of the last two is set.
+    """
+    named = (os.environ.get(variable) for variable in (CA_VARIABLE, CERTIFICATE_VARIABLE, KEY_VARIABLE))
+    authorities, certificate, key = (Path(name) if name else None for name in named)
+    if (certificate is None) != (key is None):
+        given, missing = (CERTIFICATE_VARIABLE, KEY_VARIABLE) if certificate else (KEY_VARIABLE, CERTIFICATE_VARIABLE)
+        raise SecurityProblem(missing, "nothing", f"a file in PEM beside that of {given}", "Set both or neither.")
+    identity = Identity(certificate, key) if certificate and key else None
+    return Dialling(tls, ca or authorities, identity, insecure)
+
+
+def host_of(address: str) -> str:
+    """The host of HOST:PORT, without the brackets of an IPv6 address."""
+    return address.rpartition(":")[0].strip("[]")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine for sure: a name other than `localhost` may lead anywhere."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_authorities(file: Path) -> bytes:
+    """The certificates of a PEM file. Raises SecurityProblem."""
+    content = _read(file)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
+    except ssl.SSLError as error:
+        raise SecurityProblem(
+            f"certificates {file}",
+            error.reason or "no readable PEM",
+            "one or more certificates in PEM",
+            "Name the file of the authority that signed the server's certificate.",
+        ) from error
+    return content
+
+
+def failed_handshake(address: str, details: str) -> SecurityProblem | None:
+    """What gRPC's text about a failed connection means; None if it is not about TLS.
+
+    Trying again does not help against what has a meaning here.
+    """
+    for sign, words in _HANDSHAKE_FAILURES.items():
+        if sign in details:
+            return SecurityProblem(f"server {address}", *words)
+    return None
+
+
+_HANDSHAKE_FAILURES = {
+    "CERTIFICATE_VERIFY_FAILED": (
+        "a certificate that no authority trusted here has signed",
+        "one of a trusted authority",
+        "Name the file of the authority that signed it with --tls-ca (or NOUGHTS_TLS_CA).",
+    ),
+    "Hostname Verification Check failed": (
+        "a certificate for another host name",
+        "one for the name that was called",
+        "Call the server by a name that stands in its certificate.",
+    ),
+    "WRONG_VERSION_NUMBER": (
+        "plaintext",
+        "TLS",
+        "Is the address right? Without --tls and --tls-ca the connection is not encrypted.",
+    ),
+}
+
+
+def why_hung_up(details: str) -> str:
+    """What may be the matter with a server that hung up without a word; empty if it did not."""
+    # So does one that speaks TLS when it is called in plaintext, or misses the client's certificate.
+    if "Socket closed" not in details:
+        return ""
+    return (
+        "perhaps the server speaks TLS (--tls or --tls-ca FILE),"
+        f" or wants a certificate of yours ({CERTIFICATE_VARIABLE} and {KEY_VARIABLE})"
+    )
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise SecurityProblem(
+            str(file), error.strerror or str(error), "a readable file in PEM", "Look at its path and its rights."
+        ) from error

@@ -1,0 +1,77 @@
+"""`noughts` as real processes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+PROGRAM = (sys.executable, "-m", "noughts_server.cli")
+Returned = TypeVar("Returned")
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """This process's environment without settings of Noughts, and with these."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NOUGHTS_")}
+    return {**kept, **variables}
+
+
+@contextmanager
+def started(
+    arguments: Sequence[str], env: Mapping[str, str], program: Sequence[str] = PROGRAM
+) -> Iterator["subprocess.Popen[str]"]:
+    """`noughts`, or another program, with these arguments; gone after the block."""
+    process = subprocess.Popen(
+        [*program, *arguments],
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def said(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    """What `noughts` with these arguments says; the test fails unless it exits with `code`."""
+    done = subprocess.run(
+        [*PROGRAM, *arguments], env=dict(env), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def asked(line: str, env: Mapping[str, str]) -> Any:
+    """The JSON that a command prints."""
+    return json.loads(said([*line.split(), "--format", "json"], env).stdout)
+
+
+def first_line(process: "subprocess.Popen[str]") -> str:
+    """The first line that the process prints; the test fails if it ends without one."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, process.stderr.read() if process.stderr else ""
+    return line
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    """Exit code and stderr of a process that was told to stop."""
+    _, errors = process.communicate(timeout=30)
+    return process.returncode, errors
+
+
+def eventually(ask: Callable[[], Returned], wanted: Callable[[Returned], bool], seconds: float = 30) -> Returned:
+    """The first answer that is wanted. Asks again until then: another process changes what it is about."""
+    deadline = time.monotonic() + seconds
+    while not wanted(answer := ask()):
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.1)
+    return answer

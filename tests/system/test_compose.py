@@ -1,0 +1,214 @@
+"""The image and the compose file, without a container: what they name exists, and what they run works.
+
+Each service's command is run as a real process in the environment that the file gives it; only paths, ports and host
+names are mapped to those of this machine.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .processes import asked, ended, environment, eventually, first_line, said, started
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+FILE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
+SERVICES: dict[str, dict[str, Any]] = FILE["services"]
+BOTS = sorted(set(SERVICES) - {"server"})
+_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^}]*))?\}")
+
+
+def dockerfile() -> list[tuple[str, str]]:
+    """The instructions of the Dockerfile with their arguments, continued lines joined."""
+    text = re.sub(r"(?m)^\s*#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).replace("\\\n", " ")
+    lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
+    return [(name, rest.strip()) for name, rest in lines]
+
+
+def arguments(instruction: str) -> list[str]:
+    """The arguments of each such instruction."""
+    return [rest for name, rest in dockerfile() if name == instruction]
+
+
+class Host:
+    """One machine in the place of the containers: values of the file, with what differs here replaced."""
+
+    def __init__(self, folder: Path) -> None:
+        self.variables: dict[str, str] = {}
+        self._folder = folder
+        self._ports: dict[str, str] = {}
+
+    def value(self, text: str) -> str:
+        """The value with variables put in and places mapped."""
+        text = _VARIABLE.sub(lambda found: self.variables.get(found[1]) or found[2] or "", text)
+        text = text.replace("/data", str(self._folder))
+        return re.sub(r"(server|0\.0\.0\.0|127\.0\.0\.1):(\d+)", lambda found: self.address(found[2]), text)
+
+    def address(self, port: str) -> str:
+        """Where that port of the containers is here."""
+        if port not in self._ports:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self._ports[port] = str(free.getsockname()[1])
+        return f"127.0.0.1:{self._ports[port]}"
+
+    def environment(self, service: str) -> dict[str, str]:
+        """The image's and the service's."""
+        image = [part.split("=", 1) for part in " ".join(arguments("ENV")).split()]
+        given = {name: value for name, value in image if name != "PATH"} | SERVICES[service]["environment"]
+        return environment(**{name: self.value(value) for name, value in given.items()})
+
+    def command(self, service: str) -> list[str]:
+        """What the service runs, after the entry point."""
+        return [self.value(argument) for argument in SERVICES[service]["command"]]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    """This machine, with nothing on it yet."""
+    return Host(tmp_path)
+
+
+@pytest.fixture
+def server(host: Host) -> Iterator["subprocess.Popen[str]"]:
+    """The server of the file, healthy by its own check."""
+    check = SERVICES["server"]["healthcheck"]["test"]
+    assert check[:2] == ["CMD", "noughts"]
+    with started(host.command("server"), host.environment("server")) as process:
+        assert "serves at" in first_line(process)
+        said(check[2:], host.environment("server"))
+        yield process
+
+
+def test_compose_file_follows_the_specification() -> None:
+    command = ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", str(COMPOSE)]
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_whatever_a_service_refers_to_exists() -> None:
+    for name, service in SERVICES.items():
+        assert set(service.get("depends_on", {})) <= set(SERVICES), name
+        assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= set(FILE["volumes"]), name
+        assert set(service.get("secrets", ())) <= set(FILE.get("secrets", {})), name
+        assert service["image"] == SERVICES["server"]["image"], name
+    assert (ROOT / SERVICES["server"]["build"] / "Dockerfile").is_file()
+
+
+def test_bots_wait_for_a_healthy_server_and_call_it_by_its_name() -> None:
+    assert len(BOTS) == 5
+    for bot in BOTS:
+        assert SERVICES[bot]["depends_on"] == {"server": {"condition": "service_healthy"}}
+        assert SERVICES[bot]["environment"]["NOUGHTS_SERVER"] == "server:7450"
+
+
+def test_ports_are_open_to_this_machine_only() -> None:
+    assert all(port.startswith("127.0.0.1:") for service in SERVICES.values() for port in service.get("ports", ()))
+
+
+def test_no_secret_stands_in_the_file() -> None:
+    assert {SERVICES[bot]["environment"]["NOUGHTS_TOKEN"] for bot in BOTS} == {"${NOUGHTS_TOKEN:-}"}
+    assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
+def test_variables_of_the_file_are_known_to_the_program() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("*/noughts_*/**/*.py"))
+    names = {name for service in SERVICES.values() for name in service["environment"]}
+    assert [name for name in names if name not in sources] == []
+
+
+def test_dockerfile_copies_only_what_is_there_and_sent() -> None:
+    assert dockerfile()[0] == ("ARG", "BASE=python:3.12-slim")
+    stages = [line.partition(" AS ")[2] for line in arguments("FROM")]
+    sent = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for line in arguments("COPY"):
+        options = [word for word in line.split() if word.startswith("--")]
+        *sources, _ = (word for word in line.split() if not word.startswith("--"))
+        for option in options:
+            assert option.removeprefix("--from=") in stages
+        if not options:
+            assert [source for source in sources if not (ROOT / source.removeprefix("./")).exists()] == []
+            assert [source for source in sources if f"!{source.removeprefix('./')}" not in sent] == []
+
+
+def test_image_runs_as_a_user_without_rights_and_from_hashes() -> None:
+    instructions = dockerfile()
+    last_stage = max(index for index, (name, _) in enumerate(instructions) if name == "FROM")
+    assert ("USER", "noughts") in instructions[last_stage:]
+    installs = [line for run in arguments("RUN") for line in run.split("&&") if " install " in line and "pip" in line]
+    assert installs
+    assert all("--require-hashes" in line or "--no-index" in line for line in installs)
+
+
+def locked(name: str) -> dict[str, str]:
+    """The version of each package in a lock."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return dict(re.findall(r"(?m)^([\w.-]+)==([^\s;]+)", text))
+
+
+@pytest.mark.parametrize("name", ["requirements-runtime.lock", "requirements-build.lock"])
+def test_locks_of_the_image_agree_with_the_lock_of_development(name: str) -> None:
+    everything, part = locked("requirements.lock"), locked(name)
+    assert part
+    assert part.items() <= everything.items()
+    assert len(part) < len(everything) / 2, "packages for development in the image"
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert len(re.findall(r"(?m)^[\w.-]+==.+ \\\n    --hash=sha256:\w{64}", text)) == len(part)
+
+
+def test_runtime_lock_holds_all_dependencies() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    declared = re.search(r"(?ms)^dependencies = \[(.*?)^\]", project)
+    assert declared is not None
+    names = set(re.findall(r'(?m)^    "([\w-]+)', declared[1]))
+    assert names
+    assert names <= set(locked("requirements-runtime.lock"))
+
+
+def test_server_stops_with_0_on_sigterm_and_its_health_check_tells(host: Host, server: "subprocess.Popen[str]") -> None:
+    server.send_signal(signal.SIGTERM)
+    code, errors = ended(server)
+    assert code == 0, errors
+    said(SERVICES["server"]["healthcheck"]["test"][2:], host.environment("server"), code=1)
+    assert len(list(Path(host.value("/data")).rglob("noughts.db"))) == 1
+
+
+def test_every_bot_comes_online_with_the_token_made_beside_the_server_and_stops_with_0(
+    host: Host, server: "subprocess.Popen[str]"
+) -> None:
+    beside = host.environment("server")
+    host.variables["NOUGHTS_TOKEN"] = asked("token create --owner me", beside)["token"]
+    health = arguments("HEALTHCHECK")[0].partition("CMD ")[2]
+    with ExitStack() as stack:
+        bots = {bot: stack.enter_context(started(host.command(bot), host.environment(bot))) for bot in BOTS}
+        for bot, process in bots.items():
+            assert first_line(process) == f"online as bots/{bot}/versions/1\n"
+        found = asked("bot list --online", beside)["bots"]
+        assert [row["name"] for row in found] == BOTS
+        said(yaml.safe_load(health)[1:], host.environment(BOTS[0]))
+        for process in bots.values():
+            process.send_signal(signal.SIGTERM)
+        assert {bot: ended(process) for bot, process in bots.items()} == dict.fromkeys(BOTS, (0, ""))
+    eventually(lambda: asked("bot list --online", beside)["bots"], lambda online: not online)
+    server.terminate()
+    assert ended(server)[0] == 0
+
+
+def test_bot_without_a_token_says_how_to_get_one(host: Host) -> None:
+    done = said(host.command("random"), host.environment("random"), code=2)
+    assert "noughts token create" in done.stderr
+
+
+def test_log_level_comes_from_the_operator(host: Host) -> None:
+    host.variables["NOUGHTS_LOG_LEVEL"] = "warning"
+    assert "--log-level=warning" in host.command("server")
+    assert os.environ.get("NOUGHTS_LOG_LEVEL") is None

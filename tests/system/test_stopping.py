@@ -1,0 +1,92 @@
+"""A server that is told to stop, seen from outside."""
+
+import json
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from .processes import asked, ended, environment, eventually, first_line, said, started
+
+
+def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path))
+    with ExitStack() as stack:
+        server = stack.enter_context(started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data))
+        address = json.loads(first_line(server))["grpc"]
+        token = asked("token create --owner ada", data)["token"]
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        for name in ("left", "right"):
+            bot = stack.enter_context(started(["bot", "run", "random", "--name", name], env))
+            first_line(bot)
+        asked("tournament create long --games 1000000 --time 600+0", env)
+        for name in ("left", "right"):
+            asked(f"tournament join long --bot {name}", env)
+        asked("tournament start long", env)
+        eventually(lambda: asked("status", env)["games"], lambda games: games > 0)
+        bot.send_signal(signal.SIGSTOP)  # a game that is running now does not end
+        try:
+            # Whatever did not need that bot any more is over when nothing moves for the time of two calls.
+            eventually(lambda: [asked("status", env)["plies"] for _ in range(2)], lambda plies: plies[0] == plies[1])
+            server.send_signal(signal.SIGTERM)
+            eventually(lambda: asked("status", env)["draining"], bool)
+            refusal = said(["health"], env, code=1)
+            assert "not serving" in refusal.stderr
+            before = asked("status", env)
+            assert before["games_in_flight"] == 1
+        finally:
+            bot.send_signal(signal.SIGCONT)
+        code, errors = ended(server)
+        assert code == 0, errors
+    with started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data) as server:
+        env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
+        assert asked("tournament show long", env)["games"] == before["games"] + 1
+
+
+@pytest.mark.parametrize("form", ["json", "console", "logfmt"])
+def test_log_names_games_and_bots_and_no_secret(tmp_path: Path, form: str) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path))
+    author = tmp_path / "author.py"
+    author.write_text(
+        "from noughts_bots import Bot, run\n"
+        "class Off(Bot):\n"
+        "    def choose(self, position):\n"
+        "        return 99\n"
+        "run(Off(), name='off')\n"
+    )
+    line = ["serve", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", form, "--log-level", "debug"]
+    with ExitStack() as stack:
+        server = stack.enter_context(started(line, data))
+        address = json.loads(first_line(server))["grpc"]
+        token = asked("token create --owner ada", data)["token"]
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        bot = stack.enter_context(started(["bot", "run", "random", "--name", "fair"], env))
+        first_line(bot)
+        off = stack.enter_context(started([str(author)], env, program=[sys.executable]))
+        eventually(lambda: asked("status", env)["bots_online"], lambda bots: bots == 2)
+        asked("tournament create cup --games 2", env)
+        for name in ("fair", "off"):
+            asked(f"tournament join cup --bot {name}", env)
+        asked("tournament start cup", env)
+        eventually(lambda: asked("tournament show cup", env)["state"], lambda state: state == "finished")
+        off.kill()
+        said(["tournament", "create", "other"], {**env, "NOUGHTS_TOKEN": "nou_not-a-token"}, code=1)
+        server.terminate()
+        code, log = ended(server)
+    assert code == 0
+    assert token not in log
+    assert "nou_" not in log
+    lines = log.splitlines()
+    assert len([each for each in lines if "new database at" in each]) == 1
+    faults = [each for each in lines if "illegal_move" in each]
+    assert len(faults) == 2
+    assert all("bots/off/versions/1" in fault for fault in faults)
+    assert {number for number in (1, 2) for fault in faults if f"tournaments/cup/games/{number}" in fault} == {1, 2}
+    for event in ("bot online", "bot offline", "tournament begins", "tournament played"):
+        assert any(event in each for each in lines), event
+    if form == "json":
+        plies = [json.loads(fault)["ply"] for fault in faults]
+        # It moves second in one game and first in the other.
+        assert sorted(plies) == [0, 1]

@@ -1,0 +1,167 @@
+"""TLS between real processes, with certificates of an authority made for the occasion."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from noughts_proto.security import Dialling, Identity, SecurityProblem
+
+from .authority import Authority
+from .processes import asked, ended, environment, eventually, first_line, said, started
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """One whom everybody trusts."""
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def identity(authority: Authority) -> Identity:
+    """The server's."""
+    return authority.identity("server")
+
+
+def serve_line(identity: Identity, *more: str) -> list[str]:
+    certificate, key = str(identity.certificate), str(identity.key)
+    return ["serve", "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key, "--format", "json", *more]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> dict[str, str]:
+    """The environment of the server and of those who work on its database."""
+    return environment(XDG_DATA_HOME=str(tmp_path / "data"))
+
+
+@pytest.fixture
+def server(identity: Identity, data: dict[str, str]) -> Iterator[str]:
+    """HOST:PORT of a server that speaks TLS."""
+    with started(serve_line(identity), data) as process:
+        yield str(json.loads(first_line(process))["grpc"])
+        process.terminate()
+        assert ended(process)[0] == 0
+
+
+def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[str, str]) -> None:
+    token = asked("token create --owner ada", data)["token"]
+    env = environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN=token, NOUGHTS_TLS_CA=str(authority.certificate))
+    with ExitStack() as stack:
+        for name in ("left", "right"):
+            bot = stack.enter_context(started(["bot", "run", "random", "--name", name], env))
+            assert "online" in first_line(bot)
+        asked("tournament create cup --games 20", env)
+        for name in ("left", "right"):
+            asked(f"tournament join cup --bot {name}", env)
+        asked("tournament start cup", env)
+        cup = eventually(lambda: asked("tournament show cup", env), lambda shown: shown["state"] == "finished")
+    assert cup["games"] == 20
+
+
+def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:
+    assert "--tls-ca" in said(["health", "--server", server], environment(), code=1).stderr
+    with started(["bot", "run", "random"], environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")) as bot:
+        assert "perhaps the server speaks TLS" in first_line(bot)
+
+
+def test_health_is_asked_over_tls(server: str, authority: Authority) -> None:
+    answer = asked(f"health --server {server} --tls-ca {authority.certificate}", environment())
+    assert answer == {"server": server, "status": "serving"}
+
+
+@pytest.mark.parametrize("line", ["bot list --online", "bot run random --name mine", "health"])
+def test_certificate_of_another_authority_is_a_clear_error(server: str, tmp_path: Path, line: str) -> None:
+    other = Authority(tmp_path, "other")
+    env = environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")
+    errors = said([*line.split(), "--tls-ca", str(other.certificate)], env, code=1).stderr
+    assert "got a certificate that no authority trusted here has signed" in errors
+    assert "--tls-ca" in errors
+    assert "Traceback" not in errors
+
+
+def test_certificate_for_another_name_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
+    elsewhere = authority.identity("elsewhere", names="DNS:referee.example.org")
+    with started(serve_line(elsewhere), data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
+        assert "got a certificate for another host name" in said(line, environment(), code=1).stderr
+
+
+def test_client_certificate_without_its_key_is_named(authority: Authority) -> None:
+    env = environment(NOUGHTS_TLS_CERT=str(authority.certificate))
+    assert "NOUGHTS_TLS_KEY: got nothing" in said(["health"], env, code=1).stderr
+
+
+def test_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    line = ["health", "--tls-ca", str(tmp_path / "missing.pem")]
+    assert "missing.pem: got No such file" in said(line, environment(), code=1).stderr
+
+
+def test_tls_where_plaintext_is_spoken_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
+    with started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        line = ["bot", "list", "--server", server, "--tls-ca", str(authority.certificate)]
+        assert "got plaintext, expected TLS" in said(line, environment(), code=1).stderr
+
+
+def test_server_may_want_certificates_of_its_clients(
+    authority: Authority, identity: Identity, data: dict[str, str]
+) -> None:
+    client = authority.identity("client")
+    with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        stranger = environment(NOUGHTS_SERVER=server, NOUGHTS_TLS_CA=str(authority.certificate))
+        assert "NOUGHTS_TLS_CERT" in said(["bot", "list", "--online"], stranger, code=1).stderr
+        known = {**stranger, "NOUGHTS_TLS_CERT": str(client.certificate), "NOUGHTS_TLS_KEY": str(client.key)}
+        assert asked("bot list --online", known) == {"bots": []}
+
+
+def test_key_of_another_certificate_stops_the_server_at_once(
+    authority: Authority, identity: Identity, data: dict[str, str]
+) -> None:
+    other = authority.identity("another")
+    errors = said(serve_line(Identity(identity.certificate, other.key)), data, code=1).stderr
+    assert "got the key of another certificate" in errors
+    assert "openssl" in errors
+
+
+def test_what_is_no_certificate_or_cannot_be_read_is_named(
+    identity: Identity, data: dict[str, str], tmp_path: Path
+) -> None:
+    nonsense = tmp_path / "nonsense.pem"
+    nonsense.write_text("not a certificate")
+    errors = said(serve_line(Identity(nonsense, identity.key)), data, code=1).stderr
+    assert "nonsense.pem" in errors
+    assert "PEM" in errors
+    errors = said(serve_line(Identity(identity.certificate, tmp_path / "missing.key")), data, code=1).stderr
+    assert "missing.key: got No such file" in errors
+
+
+def test_certificate_without_a_key_is_a_usage_error(identity: Identity, data: dict[str, str]) -> None:
+    line = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", str(identity.certificate)]
+    assert "--tls-key" in said(line, data, code=2).stderr
+
+
+@pytest.mark.parametrize("line", ["tournament create cup", "bot run random"])
+def test_token_is_not_sent_to_another_machine_in_plaintext(line: str) -> None:
+    env = environment(NOUGHTS_SERVER="referee.invalid:7450", NOUGHTS_TOKEN="nou_secret")
+    errors = said(line.split(), env, code=1).stderr
+    assert "got a connection in plaintext, expected TLS" in errors
+    assert "--insecure" in errors
+    assert "nou_secret" not in errors
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "localhost:1", "[::1]:1", "127.8.9.1:1"])
+def test_token_stays_on_this_machine_in_plaintext(address: str) -> None:
+    Dialling().check(address, "token")
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:1", "10.0.0.1:1", "[::]:1", "loopback:1", "127.0.0.1.nip.invalid:1"])
+def test_address_that_may_be_elsewhere_needs_tls_or_consent(address: str) -> None:
+    with pytest.raises(SecurityProblem):
+        Dialling().check(address, "token")
+    Dialling().check(address, "")
+    Dialling(tls=True).check(address, "token")
+    Dialling(insecure=True).check(address, "token")
