@@ -30,6 +30,9 @@ from noughts_server.store.units import claim_unit, unfinished_units
 
 logger = structlog.get_logger("noughts.director")
 
+CHANGED = "tournaments.changed"
+"""The subject under which the store's key of a tournament is published that was started, paused or cancelled."""
+
 # So many slots wait in the referee at least, so that a frame never finds it without the next game.
 _FEWEST_QUEUED = 64
 
@@ -73,11 +76,13 @@ class Director:
         )
         if tournament.id not in self._playing:
             self._play(tournament)
+        self._bus.publish(CHANGED, tournament.id)
 
     async def pause(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins no new game; those running are finished and kept."""
         tournament = await self._store.write(lambda connection: pause_tournament(connection, slug, owner_id=owner_id))
         self._stop(tournament)
+        self._bus.publish(CHANGED, tournament.id)
 
     async def cancel(self, slug: str, *, owner_id: int | None = None) -> None:
         """Ends the tournament for good; games that are running are ended void."""
@@ -89,6 +94,7 @@ class Director:
         self._stop(tournament)
         self._referee.abandon(tournament.id)
         self._referee.forget(tournament.id)
+        self._bus.publish(CHANGED, tournament.id)
 
     async def drain(self) -> None:
         """Begins no new game anywhere and waits until those running are stored."""

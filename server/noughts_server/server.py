@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import grpc
 import grpc.aio
@@ -15,6 +15,7 @@ from noughts_proto.transport import SERVER_OPTIONS
 from noughts_proto.v1 import (
     bots_pb2,
     bots_pb2_grpc,
+    feed_pb2,
     games_pb2,
     games_pb2_grpc,
     leaderboards_pb2,
@@ -29,8 +30,11 @@ from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
 from noughts_server.director import Director
 from noughts_server.errors import AddressUnusable
+from noughts_server.feed.channel import FeedSettings
+from noughts_server.feed.feed import Feed
 from noughts_server.recorder import COMMITTED, Recorder
 from noughts_server.services.bots import BotServicer
+from noughts_server.services.feed import FeedServicer, add_feed_service
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import ErrorInterceptor
 from noughts_server.services.leaderboards import LeaderboardServicer
@@ -47,6 +51,7 @@ _SERVICES = (
     tournaments_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name,
     games_pb2.DESCRIPTOR.services_by_name["GameService"].full_name,
     leaderboards_pb2.DESCRIPTOR.services_by_name["LeaderboardService"].full_name,
+    feed_pb2.DESCRIPTOR.services_by_name["FeedService"].full_name,
 )
 
 
@@ -64,6 +69,8 @@ class ServerSettings:
     heartbeat: float = 5.0
     drain_timeout: float = 3600.0
     """How long `drain` waits for running games before it abandons them."""
+    feed: FeedSettings = field(default_factory=FeedSettings)
+    """Limits of the live feed."""
 
 
 class Server:
@@ -78,6 +85,7 @@ class Server:
         recorder: Recorder,
         bus: MemoryBus,
         referee: Referee,
+        feed: Feed,
     ) -> None:
         self.settings = settings
         self.store = store
@@ -86,6 +94,7 @@ class Server:
         self.recorder = recorder
         self.bus = bus
         self.referee = referee
+        self.feed = feed
         self.health = health.aio.HealthServicer()
         self.address = ""
         """HOST:PORT where it listens."""
@@ -137,7 +146,9 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         referee = Referee(recorder.record, margin_us=settings.margin_us)
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus)
-        server = Server(settings, store, sessions, director, recorder, bus, referee)
+        feed = Feed(store, referee, bus, settings.feed)
+        server = Server(settings, store, sessions, director, recorder, bus, referee, feed)
+        await stack.enter_async_context(feed.feeding())
         await stack.enter_async_context(_listening(server))
         await stack.enter_async_context(director.directing())
         for service in ("", *_SERVICES):
@@ -159,6 +170,7 @@ async def _listening(server: Server) -> AsyncIterator[None]:
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
+    add_feed_service(FeedServicer(server.feed), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     host = server.settings.listen.rpartition(":")[0]
     try:
@@ -171,4 +183,5 @@ async def _listening(server: Server) -> AsyncIterator[None]:
         yield
     finally:
         sessions.close_all(server_stopping())
+        server.feed.close()
         await grpc_server.stop(grace=1.0)
