@@ -75,9 +75,7 @@ class Watching:
         kind = message.WhichOneof("event")
         if kind == "increments":
             assert message.sequence == self.sequence + 1
-            self.view.apply(message.increments)
-        elif kind == "snapshot":
-            self.view.reset(message.snapshot)
+        self.view.take(message)
         self.sequence, self.epoch = message.sequence, message.epoch
         self.messages.append(message)
         return message
@@ -450,7 +448,8 @@ async def test_nobody_watching_means_nobody_looks(tmp_path: Path) -> None:
             observers = Observers(cinema.client.server.referee)
             assert observers.now() is None
             watching = cinema.watch(CUP)
-            await watching.must()
+            while not watching.view.games:
+                await watching.must()
             assert observers.now() is not None
             watching.call.cancel()
             await eventually(lambda: observers.now() is None)

@@ -13,6 +13,7 @@ from noughts_server.cli.ratings import ratings
 from noughts_server.cli.serve import serve
 from noughts_server.cli.token import token
 from noughts_server.cli.tournament import tournament
+from noughts_server.cli.watch import watch
 
 app = typer.Typer(
     name="noughts",
@@ -58,6 +59,9 @@ command(
 )(serve)
 app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
 command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
+command(
+    app, "watch", "noughts watch spring", "noughts watch spring/7", "noughts watch --format json", panel=_AT_A_SERVER
+)(watch)
 app.add_typer(game, name="game", rich_help_panel=_AT_A_SERVER)
 app.add_typer(bot, name="bot", rich_help_panel="Bots")
 app.add_typer(token, name="token", rich_help_panel="Server")

@@ -11,7 +11,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
 
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
-from noughts_proto.v1 import bots_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, tournaments_pb2_grpc
+from noughts_proto.v1 import bots_pb2_grpc, feed_pb2_grpc, games_pb2_grpc, leaderboards_pb2_grpc, tournaments_pb2_grpc
 from noughts_server.cli import options
 from noughts_server.cli.problems import Problem
 
@@ -48,6 +48,7 @@ class Client:
     games: games_pb2_grpc.GameServiceStub
     bots: bots_pb2_grpc.BotServiceStub
     leaderboards: leaderboards_pb2_grpc.LeaderboardServiceStub
+    feed: feed_pb2_grpc.FeedServiceStub
 
     def call(self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
         """The method's answer. Raises CallFailed."""
@@ -87,6 +88,7 @@ def connected(server: str | None, token: str | None = None, token_file: Path | N
             games_pb2_grpc.GameServiceStub(channel),
             bots_pb2_grpc.BotServiceStub(channel),
             leaderboards_pb2_grpc.LeaderboardServiceStub(channel),
+            feed_pb2_grpc.FeedServiceStub(channel),
         )
 
 

@@ -9,9 +9,19 @@ class View:
     def __init__(self) -> None:
         self.games: dict[str, pb.WatchedGame] = {}
         self.tournaments: dict[str, pb.WatchedTournament] = {}
+        self.seen = False
+        """Whether there was a snapshot."""
+
+    def take(self, message: pb.WatchResponse) -> None:
+        """What a watcher does with each message; a resync says nothing but that a snapshot follows."""
+        if message.HasField("snapshot"):
+            self.reset(message.snapshot)
+        else:
+            self.apply(message.increments)
 
     def reset(self, snapshot: pb.WatchSnapshot) -> None:
         """Forgets everything but the snapshot."""
+        self.seen = True
         known = pb.WatchSnapshot()
         known.CopyFrom(snapshot)
         self.games = {game.name: game for game in known.games}
