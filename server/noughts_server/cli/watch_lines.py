@@ -74,7 +74,9 @@ def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
 def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
     """What a message says, in words; `view` is what was known before it."""
     if message.HasField("resync"):
-        yield "Fell behind: some events were missed."
+        yield "Some events were missed."
+    if message.HasField("snapshot") and not message.snapshot.ByteSize():
+        yield "Nothing is being played now."
     for game in (*message.snapshot.games, *message.increments.games):
         yield _game_line(game)
     for ply in message.increments.plies:
@@ -86,7 +88,7 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         for row in tournament.standings:
             yield (
                 f"{short(tournament.name)}: {row.rank}. {row.standing.label},"
-                f" {output.points(row.standing.points)} points, rating {output.rating(rating_of(row))}"
+                f" points {output.points(row.standing.points)}, rating {output.rating(rating_of(row))}"
             )
 
 

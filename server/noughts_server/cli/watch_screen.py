@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0
 _STYLES = ("bold cyan", "bold magenta")
-_MOST_MOVES = 12
+_MOST_MOVES = 7
 _LINES_BESIDE_STANDINGS = 20
 
 
@@ -150,7 +150,7 @@ class Screen:
         else:
             took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
             lines.append(Text(f"ply {len(game.moves)}{took}"))
-        lines.append(Text(_last_moves(game), style="dim"))
+        lines.append(Text(_last_moves(game), style="dim", no_wrap=True, overflow="ellipsis"))
         width = min(self._console.width, max(28, 2 * variant.columns + 3))
         return Panel(Group(*lines), title=output.printable(short_game(game.name)), width=width)
 

@@ -21,7 +21,10 @@ class FeedServicer:
     async def Watch(self, request: pb.WatchRequest, context: Context) -> None:
         async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
             async for message in watcher.messages():
-                await context.write(message)
+                try:
+                    await context.write(message)
+                except grpc.aio.BaseError:
+                    return  # the watcher has just gone
 
 
 def add_feed_service(servicer: FeedServicer, server: grpc.aio.Server) -> None:
