@@ -43,7 +43,15 @@ class Screen:
         self._arrows: dict[tuple[str, str], tuple[str, float]] = {}
         """Of an entry (tournament, label) that has lately changed its rank: the arrow, and since when."""
         self._lock = Lock()
-        self._live = Live(get_renderable=self._drawn, console=console, refresh_per_second=_REDRAWN_A_SECOND)
+        self._up, self._down = ("▲", "▼") if console.encoding.lower().startswith("utf") else ("^", "v")
+        self._live = Live(
+            get_renderable=self._drawn,
+            console=console,
+            refresh_per_second=_REDRAWN_A_SECOND,
+            # Nothing else prints here, and what would be put in its place does not know its encoding.
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
 
     def __enter__(self) -> "Screen":
         self._live.start()
@@ -79,7 +87,7 @@ class Screen:
             for row in tournament.standings:
                 label = row.standing.label
                 if ranks.get(label, row.rank) != row.rank:
-                    self._arrows[tournament.name, label] = ("▲" if row.rank < ranks[label] else "▼", now)
+                    self._arrows[tournament.name, label] = (self._up if row.rank < ranks[label] else self._down, now)
 
     # Drawing; in the thread of the display.
 
@@ -135,7 +143,7 @@ class Screen:
         arrow, since = self._arrows.get((tournament, label), ("", 0.0))
         if not arrow or time.monotonic() - since > _ARROW_SECONDS:
             return Text(" ")
-        return Text(arrow, style="green" if arrow == "▲" else "red")
+        return Text(arrow, style="green" if arrow == self._up else "red")
 
     def _board(self, game: pb.WatchedGame) -> RenderableType:
         variant = parse_variant(game.variant)
@@ -199,5 +207,6 @@ def _last_moves(game: pb.WatchedGame) -> str:
 
 
 def _clock(seconds: float) -> str:
-    whole = max(0.0, seconds)
-    return f"{int(whole) // 60}:{whole % 60:04.1f}"
+    """`1:05.2`; tenths are cut, so that a minute never shows as 0:60.0."""
+    tenths = max(0, int(seconds * 10))
+    return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
