@@ -17,6 +17,7 @@ from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc, games_pb2, tournaments_pb2, types_pb2
 from noughts_server.feed.channel import FeedSettings
+from noughts_server.feed.game import GameChannel
 from noughts_server.feed.view import View
 from noughts_server.recorder import COMMITTED
 from noughts_server.server import ServerSettings, running_server
@@ -452,3 +453,26 @@ async def test_nobody_watching_means_nobody_looks(tmp_path: Path) -> None:
             assert observers.now() is not None
             watching.call.cancel()
             await eventually(lambda: observers.now() is None)
+
+
+async def test_a_fault_of_the_feed_ends_its_streams_and_no_game(
+    cinema: Cinema, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=1):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        while watching.view.games[GAME].state != pb.GAME_STATE_RUNNING:
+            await watching.must()
+
+        def broken(self: GameChannel, *event: object) -> None:
+            raise RuntimeError("a fault of ours")
+
+        monkeypatch.setattr(GameChannel, "played", broken)
+        for _ in range(9):
+            cinema.gate.release()
+        refusal = await refused(watching.call.read())
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "UNAVAILABLE")
+        await cinema.client.until(lambda cup: cup.games_done == 1)
+        monkeypatch.undo()
+        again = await cinema.watch(GAME, watching.sequence, watching.epoch).to_the_end()
+        assert list(again.view.games[GAME].moves) == list((await cinema.game()).moves)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.records import FinishedGame
+from noughts_server.errors import Unavailable
 from noughts_server.feed.tap import SlotKey
 from noughts_server.feed.view import View
 from noughts_server.feed.watcher import FeedCounts, Watcher
@@ -52,7 +53,7 @@ class Channel:
         self.sequence = numbering.sequence
         """The number of the last increments."""
         self.over = False
-        self.closing = False
+        self.closed: Unavailable | None = None
         self.watchers: set[Watcher] = set()
         self.left_at = 0.0
         """When the last watcher left."""
@@ -104,9 +105,9 @@ class Channel:
         """A resync and a snapshot, serialised."""
         return [self._serialised(resync=pb.Resync(reason=reason)), self._serialised(snapshot=self.view.snapshot())]
 
-    def close(self) -> None:
-        """The server stops: the watchers are told when they have read the rest."""
-        self.closing = True
+    def close(self, reason: Unavailable) -> None:
+        """Streams end with the reason as soon as they have told the rest."""
+        self.closed = reason
         self._for_all(Watcher.wake)
 
     # For subclasses.

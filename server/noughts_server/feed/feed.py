@@ -11,7 +11,7 @@ import structlog
 from noughts_referee.referee import Referee
 from noughts_server.bus import Bus, listening
 from noughts_server.director import CHANGED
-from noughts_server.errors import Draining, NoughtsError, ResourceExhausted
+from noughts_server.errors import Draining, ResourceExhausted, Unavailable
 from noughts_server.feed.channel import Channel, FeedSettings, Numbering
 from noughts_server.feed.game import GameChannel
 from noughts_server.feed.slots import Slots
@@ -85,7 +85,7 @@ class Feed:
         """Every stream ends when it has told what there is. May be called again."""
         self._closing = True
         for channel in self._channels.values():
-            channel.close()
+            channel.close(Draining())
 
     @contextmanager
     def _seat(self) -> Iterator[None]:
@@ -114,7 +114,8 @@ class Feed:
             channel.release()
             raise
         channel.left_at = asyncio.get_running_loop().time()
-        channel.closing = self._closing
+        if self._closing:
+            channel.close(Draining())
         self._channels[name] = channel
         self._opened.set()
         return channel
@@ -128,11 +129,12 @@ class Feed:
             return GameChannel(slug, ordinal, self._store, self._slots, numbering)
         return TournamentsChannel(tournament_id("name", name), self._store, self._slots, self._tap, numbering)
 
-    # What happens.
+    # What happens. It is told in the middle of the play, of a commit, of a call: no fault of the feed must get there.
 
     def _played(self, played: Played) -> None:
         for channel in self._slots.of(played.slot):
-            channel.played(played.slot, played.event)
+            with self._alone(channel):
+                channel.played(played.slot, played.event)
 
     def _committed(self, report: CommitReport) -> None:
         if not self._channels and not self._slots:
@@ -140,15 +142,19 @@ class Feed:
         packed_moves: Counter[int] = Counter()
         for game in report.games:
             packed_moves[game.tournament] += len(game.moves)
-            for channel in self._slots.of(SlotKey(game.tournament, game.ordinal)):
-                channel.stored(SlotKey(game.tournament, game.ordinal), game)
+            slot = SlotKey(game.tournament, game.ordinal)
+            for channel in self._slots.of(slot):
+                with self._alone(channel):
+                    channel.stored(slot, game)
         for progress in report.progress:
-            for channel in self._channels.values():
-                channel.progressed(progress, packed_moves[progress.tournament])
+            for channel in list(self._channels.values()):
+                with self._alone(channel):
+                    channel.progressed(progress, packed_moves[progress.tournament])
 
     def _changed(self, tournament: int) -> None:
-        for channel in self._channels.values():
-            channel.changed(tournament)
+        for channel in list(self._channels.values()):
+            with self._alone(channel):
+                channel.changed(tournament)
 
     async def _tick(self) -> None:
         while True:
@@ -160,13 +166,20 @@ class Feed:
                 if self._deserted(channel):
                     self._drop(name, channel)
                 elif not channel.over:
-                    await self._tick_one(name, channel)
+                    with self._alone(channel):
+                        await channel.tick()
 
-    async def _tick_one(self, name: str, channel: Channel) -> None:
+    @contextmanager
+    def _alone(self, channel: Channel) -> Iterator[None]:
+        """What goes wrong in the block ends the channel and nothing else; its watchers come back to a new one."""
         try:
-            await channel.tick()
-        except NoughtsError as error:  # the database is busy, or closing: the next tick sees to it
-            logger.warning("feed delayed", name=name, reason=error.reason, error=str(error))
+            yield
+        except Exception:
+            logger.exception("a feed has failed")
+            channel.close(Unavailable("this feed has failed"))
+            for name, known in list(self._channels.items()):
+                if known is channel:
+                    self._drop(name, channel)
 
     def _deserted(self, channel: Channel) -> bool:
         gone_for = asyncio.get_running_loop().time() - channel.left_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_server.errors import Draining
+from noughts_server.errors import Unavailable
 
 
 @dataclass(slots=True)
@@ -29,8 +29,8 @@ class Source(Protocol):
 
     over: bool
     """Nothing will happen any more."""
-    closing: bool
-    """The server stops."""
+    closed: Unavailable | None
+    """Why streams end before it is over."""
 
     def resynced(self, reason: "pb.Resync.Reason.ValueType") -> list[bytes]:
         """A resync and a snapshot, serialised."""
@@ -69,7 +69,7 @@ class Watcher:
         self._news.set()
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """What is to be written, until the watched thing is over. Raises Draining when the server stops."""
+        """What is to be written, until the watched thing is over. Raises what the channel was closed with."""
         while True:
             if self._resync:
                 # Both at once: what happens while they are being written goes into the buffer.
@@ -83,7 +83,7 @@ class Watcher:
                 continue
             if self._source.over:
                 return
-            if self._source.closing:
-                raise Draining()
+            if self._source.closed is not None:
+                raise self._source.closed
             self._news.clear()
             await self._news.wait()
