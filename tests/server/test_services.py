@@ -51,6 +51,7 @@ SERVICES = (
     "noughts.v1.TournamentService",
     "noughts.v1.GameService",
     "noughts.v1.LeaderboardService",
+    "noughts.v1.FeedService",
 )
 DETAILS = "grpc-status-details-bin"
 

@@ -57,6 +57,7 @@ command(
     "noughts serve --listen 127.0.0.1:0 --db games.db --format json",
     panel="Server",
 )(serve)
+command(tournament, "watch", "noughts tournament watch spring", panel=_AT_A_SERVER)(watch)
 app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
 command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
 command(

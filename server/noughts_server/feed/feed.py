@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import structlog
 
+from noughts_referee.records import FinishedGame
 from noughts_referee.referee import Referee
 from noughts_server.bus import Bus, listening
 from noughts_server.director import CHANGED
@@ -142,14 +143,17 @@ class Feed:
         packed_moves: Counter[int] = Counter()
         for game in report.games:
             packed_moves[game.tournament] += len(game.moves)
-            slot = SlotKey(game.tournament, game.ordinal)
-            for channel in self._slots.of(slot):
-                with self._alone(channel):
-                    channel.stored(slot, game)
+            if (game.tournament, game.ordinal) in self._slots:
+                self._stored(SlotKey(game.tournament, game.ordinal), game)
         for progress in report.progress:
             for channel in list(self._channels.values()):
                 with self._alone(channel):
                     channel.progressed(progress, packed_moves[progress.tournament])
+
+    def _stored(self, slot: SlotKey, game: FinishedGame) -> None:
+        for channel in self._slots.of(slot):
+            with self._alone(channel):
+                channel.stored(slot, game)
 
     def _changed(self, tournament: int) -> None:
         for channel in list(self._channels.values()):

@@ -20,6 +20,10 @@ class Slots:
     def __bool__(self) -> bool:
         return bool(self._channels)
 
+    def __contains__(self, slot: tuple[int, int]) -> bool:
+        """Whether anybody follows it."""
+        return slot in self._channels
+
     def of(self, slot: SlotKey) -> "tuple[Channel, ...]":
         """Who follows the slot."""
         return tuple(self._channels.get(slot, ()))

@@ -79,10 +79,10 @@ class Tap:
     # What the referee tells.
 
     def began(self, game: Game) -> None:
-        slot = _slot(game)
-        if slot in self._wanted:
-            self._following[game.handle] = _Followed(game)
-            self._bus.publish(PLAYED, Played(slot, _game_message(game)))
+        # Every game of the server comes by here while anybody watches: a plain tuple is found as well, and made sooner.
+        if (game.unit.conditions.tournament, game.slot.ordinal) in self._wanted:
+            followed = self._following[game.handle] = _Followed(game)
+            self._bus.publish(PLAYED, Played(followed.slot, _game_message(game)))
 
     def answered(self, games: Sequence[int]) -> None:
         for handle in self._following.keys() & games:
