@@ -7,7 +7,7 @@ waits, and time comes from the wires.
 
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count, repeat
 from typing import Protocol, cast
@@ -34,6 +34,22 @@ class Wire(Protocol):
 
     def wake(self) -> None:
         """The player's outbox has something to send."""
+
+
+class Observer(Protocol):
+    """Who watches games being played. Called in the middle of the play: it must be quick and raise nothing.
+
+    The games it is shown belong to the arbiter; it only reads them.
+    """
+
+    def began(self, game: Game) -> None:
+        """A game has begun."""
+
+    def answered(self, games: Sequence[int]) -> None:
+        """Answers were judged: the handles of their games, each of which got one ply further at most."""
+
+    def ended(self, games: Sequence[Game]) -> None:
+        """Games are over; their last plies were among those answered."""
 
 
 class _Room:
@@ -115,6 +131,7 @@ class Referee:
         self._arrivals = 0
         self._starting = True
         self._on_progress: Callable[[], None] = lambda: None
+        self._observer: Observer | None = None
 
     # The organiser's side.
 
@@ -180,6 +197,18 @@ class Referee:
         self.arbiter.abandon(games)
         self._settle()
 
+    def observe(self, observer: Observer | None) -> None:
+        """From now on the observer is told of games; None: nobody is, which costs nothing."""
+        self._observer = observer
+
+    def running(self, tournament: int) -> Iterator[Game]:
+        """The tournament's running games, a game after the other of each entry in which it moved first."""
+        room = self._tournaments.get(tournament)
+        for player in room.entries if room else ():
+            for game in player.games.values():
+                if game.players[0] is player and game.unit.conditions.tournament == tournament:
+                    yield game
+
     def stop_starting(self) -> None:
         """No game begins from now on; those running go on."""
         self._starting = False
@@ -217,6 +246,8 @@ class Referee:
         """The player's answers, as columns; see `Arbiter.answered`."""
         self.plies += len(games)
         complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned)
+        if self._observer is not None:
+            self._observer.answered(games)
         self._settle()
         return complaints
 
@@ -232,6 +263,8 @@ class Referee:
         arbiter = self.arbiter
         if arbiter.ended:
             ended = arbiter.take_ended()
+            if self._observer is not None:
+                self._observer.ended(ended)
             self._leave(ended)
             finished = [_finished(game) for game in ended if game.result is not _VOID]
             if finished:
@@ -295,7 +328,9 @@ class Referee:
                 first.room.taken += 1
                 second.room.taken += 1
                 self._queued[key] -= 1
-                self.arbiter.start(unit, slot, first, second)
+                game = self.arbiter.start(unit, slot, first, second)
+                if self._observer is not None:
+                    self._observer.began(game)
                 began = True
         return began
 

@@ -34,6 +34,9 @@ from noughts_server.store.units import claim_unit, unfinished_units
 
 logger = structlog.get_logger("noughts.director")
 
+CHANGED = "tournaments.changed"
+"""The subject under which the store's key of a tournament is published that was started, paused or cancelled."""
+
 # So many slots wait in the referee at least, so that a frame never finds it without the next game.
 _FEWEST_QUEUED = 64
 # A call that resumes a tournament waits so long for the games that were running when it was paused.
@@ -99,6 +102,7 @@ class Director:
         """Plays a tournament that the store has set running; one that is being played already, no second time."""
         if tournament.state is TournamentState.RUNNING and tournament.id not in self._playing:
             self._play(tournament)
+        self._bus.publish(CHANGED, tournament.id)
 
     def reschedule(self) -> None:
         """A tournament that starts by itself has been created."""
@@ -108,6 +112,7 @@ class Director:
         """Begins no new game; those running are finished and kept."""
         tournament = await self._store.write(lambda connection: pause_tournament(connection, slug, owner_id=owner_id))
         self._stop(tournament)
+        self._bus.publish(CHANGED, tournament.id)
 
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Ends the tournament for good; games that are running are ended void."""
@@ -120,6 +125,7 @@ class Director:
         self._referee.abandon(tournament.id)
         self._referee.forget(tournament.id)
         self._conditions.pop(tournament.id, None)
+        self._bus.publish(CHANGED, tournament.id)
 
     def conditions(self, tournament: int) -> Conditions | None:
         """The conditions of a tournament whose games are being played or stored."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
@@ -20,6 +20,7 @@ from noughts_proto.v1 import (
     bots_pb2_grpc,
     challenges_pb2,
     challenges_pb2_grpc,
+    feed_pb2,
     games_pb2,
     games_pb2_grpc,
     leaderboards_pb2,
@@ -39,11 +40,14 @@ from noughts_server.bus import MemoryBus
 from noughts_server.challenge_watch import ChallengeWatch
 from noughts_server.director import Director
 from noughts_server.errors import AddressUnusable, TlsUnusable
+from noughts_server.feed.channel import FeedSettings
+from noughts_server.feed.feed import Feed
 from noughts_server.journal import Journal
 from noughts_server.metrics import serving_metrics
 from noughts_server.recorder import COMMITTED, Recorder
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
+from noughts_server.services.feed import FeedServicer, add_feed_service
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import ErrorInterceptor
 from noughts_server.services.leaderboards import LeaderboardServicer
@@ -67,6 +71,7 @@ _SERVICES = (
     tokens_pb2.DESCRIPTOR.services_by_name["TokenService"].full_name,
     challenges_pb2.DESCRIPTOR.services_by_name["ChallengeService"].full_name,
     status_pb2.DESCRIPTOR.services_by_name["StatusService"].full_name,
+    feed_pb2.DESCRIPTOR.services_by_name["FeedService"].full_name,
 )
 
 
@@ -92,6 +97,8 @@ class ServerSettings:
     """Only clients with a certificate of these authorities may connect."""
     metrics: str | None = None
     """HOST:PORT for Prometheus; None is off."""
+    feed: FeedSettings = field(default_factory=FeedSettings)
+    """Limits of the live feed."""
 
 
 class Server:
@@ -106,6 +113,7 @@ class Server:
         recorder: Recorder,
         bus: MemoryBus,
         referee: Referee,
+        feed: Feed,
     ) -> None:
         self.settings = settings
         self.store = store
@@ -117,6 +125,7 @@ class Server:
         self.token_watch = TokenWatch(store, sessions)
         self.challenge_watch = ChallengeWatch(store, sessions, director)
         self.vitals = Vitals(referee, bus)
+        self.feed = feed
         self.health = health.aio.HealthServicer()
         self.address = ""
         """HOST:PORT where it listens."""
@@ -171,10 +180,12 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         referee = Referee(recorder.record, margin_us=settings.margin_us)
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus)
-        server = Server(settings, store, sessions, director, recorder, bus, referee)
+        feed = Feed(store, referee, bus, settings.feed)
+        server = Server(settings, store, sessions, director, recorder, bus, referee, feed)
         await stack.enter_async_context(server.vitals.measuring())
         stack.enter_context(Journal(bus, director, sessions).writing())
         await stack.enter_async_context(serving_metrics(server, settings.metrics))
+        await stack.enter_async_context(feed.feeding())
         await stack.enter_async_context(_listening(server))
         await stack.enter_async_context(director.directing())
         await stack.enter_async_context(_watching(server))
@@ -218,6 +229,7 @@ async def _listening(server: Server) -> AsyncIterator[None]:
         ChallengeServicer(store, sessions, director), grpc_server
     )
     status_pb2_grpc.add_StatusServiceServicer_to_server(StatusServicer(server), grpc_server)
+    add_feed_service(FeedServicer(server.feed), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     if server.settings.reflection:
         reflection.enable_server_reflection((*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
@@ -228,6 +240,7 @@ async def _listening(server: Server) -> AsyncIterator[None]:
         yield
     finally:
         sessions.close_all(server_stopping())
+        server.feed.close()
         await grpc_server.stop(grace=1.0)
 
 

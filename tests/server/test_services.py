@@ -58,6 +58,7 @@ SERVICES = (
     "noughts.v1.TokenService",
     "noughts.v1.ChallengeService",
     "noughts.v1.StatusService",
+    "noughts.v1.FeedService",
 )
 DETAILS = "grpc-status-details-bin"
 

@@ -16,6 +16,7 @@ from noughts_server.cli.serve import serve
 from noughts_server.cli.status import status
 from noughts_server.cli.token import token
 from noughts_server.cli.tournament import tournament
+from noughts_server.cli.watch import watch
 
 app = typer.Typer(
     name="noughts",
@@ -59,10 +60,14 @@ command(
     "noughts serve --listen 127.0.0.1:0 --db games.db --format json",
     panel="Server",
 )(serve)
-command(app, "status", "noughts status", "noughts status --once", panel="Server")(status)
-command(app, "health", "noughts health --server 127.0.0.1:7450", panel="Server")(health)
+command(tournament, "watch", "noughts tournament watch spring", panel=_AT_A_SERVER)(watch)
 app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
 command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
+command(
+    app, "watch", "noughts watch spring", "noughts watch spring/7", "noughts watch --format json", panel=_AT_A_SERVER
+)(watch)
+command(app, "status", "noughts status", "noughts status --once", panel="Server")(status)
+command(app, "health", "noughts health --server 127.0.0.1:7450", panel="Server")(health)
 command(
     app,
     "challenge",

@@ -15,6 +15,7 @@ from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import (
     bots_pb2_grpc,
     challenges_pb2_grpc,
+    feed_pb2_grpc,
     games_pb2_grpc,
     leaderboards_pb2_grpc,
     status_pb2_grpc,
@@ -60,6 +61,7 @@ class Client:
     tokens: tokens_pb2_grpc.TokenServiceStub
     challenges: challenges_pb2_grpc.ChallengeServiceStub
     status: status_pb2_grpc.StatusServiceStub
+    feed: feed_pb2_grpc.FeedServiceStub
 
     def call(self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
         """The method's answer. Raises CallFailed."""
@@ -102,6 +104,7 @@ def connected(server: str | None, token: str | None = None, token_file: Path | N
             tokens_pb2_grpc.TokenServiceStub(channel),
             challenges_pb2_grpc.ChallengeServiceStub(channel),
             status_pb2_grpc.StatusServiceStub(channel),
+            feed_pb2_grpc.FeedServiceStub(channel),
         )
 
 

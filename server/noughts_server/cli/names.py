@@ -24,6 +24,14 @@ def game_name(text: str) -> str:
     return f"tournaments/{parts[0]}/games/{parts[1]}"
 
 
+def watched_name(text: str) -> str:
+    """`featured`, a tournament's name or a game's, from that or from its short form; nothing means `featured`."""
+    if text in ("", "featured"):
+        return "featured"
+    identifier = text.removeprefix("tournaments/")
+    return game_name(text) if "/" in identifier else tournament_name(text)
+
+
 def short(name: str) -> str:
     """What people call a resource: its name without the collection in front."""
     return name.partition("/")[2] or name

@@ -1,0 +1,195 @@
+"""The feed: a channel for each thing that is watched, while it is watched."""
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import structlog
+
+from noughts_referee.records import FinishedGame
+from noughts_referee.referee import Referee
+from noughts_server.bus import Bus, listening
+from noughts_server.director import CHANGED
+from noughts_server.errors import Draining, ResourceExhausted, Unavailable
+from noughts_server.feed.channel import Channel, FeedSettings, Numbering
+from noughts_server.feed.game import GameChannel
+from noughts_server.feed.slots import Slots
+from noughts_server.feed.tap import PLAYED, Played, SlotKey, Tap
+from noughts_server.feed.tournament import TournamentsChannel
+from noughts_server.feed.watcher import FeedCounts, Watcher
+from noughts_server.recorder import COMMITTED
+from noughts_server.services.names import game_id, tournament_id
+from noughts_server.store.database import Store
+from noughts_server.store.results import CommitReport
+
+logger = structlog.get_logger("noughts.feed")
+
+FEATURED = "featured"
+"""The name under which everything featured is watched."""
+
+
+class Feed:
+    """Lets watchers in, and has the channels do their work."""
+
+    def __init__(self, store: Store, referee: Referee, bus: Bus, settings: FeedSettings) -> None:
+        self.settings = settings
+        self.counts = FeedCounts()
+        self.epoch = secrets.randbits(64) or 1
+        """Of this server's numbers."""
+        self._store = store
+        self._bus = bus
+        self._tap = Tap(referee, bus)
+        self._slots = Slots(self._tap)
+        self._channels: dict[str, Channel] = {}
+        self._opening = asyncio.Lock()
+        self._opened = asyncio.Event()
+        self._sequence = 0
+        """No channel that is gone had a larger number."""
+        self._closing = False
+
+    @asynccontextmanager
+    async def feeding(self) -> AsyncIterator[None]:
+        """Watchers may come while the block runs."""
+        with (
+            listening(self._bus, PLAYED, self._played),
+            listening(self._bus, COMMITTED, self._committed),
+            listening(self._bus, CHANGED, self._changed),
+        ):
+            async with asyncio.TaskGroup() as tasks:
+                ticking = tasks.create_task(self._tick(), name="feed")
+                try:
+                    yield
+                finally:
+                    self.close()
+                    ticking.cancel()
+
+    @asynccontextmanager
+    async def watching(self, name: str, from_sequence: int = 0, epoch: int = 0) -> AsyncIterator[Watcher]:
+        """A watcher of `tournaments/ID`, `tournaments/ID/games/N` or `featured`, from where an earlier one stopped.
+
+        Raises InvalidArgument, NotFound, ResourceExhausted, Draining.
+        """
+        if self._closing:
+            raise Draining()
+        with self._seat():
+            channel = await self._channel(name)
+            watcher = channel.join(from_sequence, epoch)
+            try:
+                yield watcher
+            finally:
+                channel.watchers.discard(watcher)
+                channel.left_at = asyncio.get_running_loop().time()
+
+    def close(self) -> None:
+        """Every stream ends when it has told what there is. May be called again."""
+        self._closing = True
+        for channel in self._channels.values():
+            channel.close(Draining())
+
+    @contextmanager
+    def _seat(self) -> Iterator[None]:
+        limit = self.settings.most_watchers
+        if self.counts.watchers >= limit:
+            hint = "Try again later, or ask the operator for more."
+            raise ResourceExhausted("watchers", got=self.counts.watchers + 1, limit=limit, hint=hint)
+        self.counts.watchers += 1
+        try:
+            yield
+        finally:
+            self.counts.watchers -= 1
+
+    async def _channel(self, name: str) -> Channel:
+        channel = self._channels.get(name)
+        if channel is None:
+            async with self._opening:
+                channel = self._channels.get(name) or await self._open(name)
+        return channel
+
+    async def _open(self, name: str) -> Channel:
+        channel = self._new(name)
+        try:
+            await channel.load()
+        except BaseException:
+            channel.release()
+            raise
+        channel.left_at = asyncio.get_running_loop().time()
+        if self._closing:
+            channel.close(Draining())
+        self._channels[name] = channel
+        self._opened.set()
+        return channel
+
+    def _new(self, name: str) -> Channel:
+        numbering = Numbering(self.settings, self.counts, self.epoch, self._sequence)
+        if name == FEATURED:
+            return TournamentsChannel(None, self._store, self._slots, self._tap, numbering)
+        if "/games/" in name:
+            slug, ordinal = game_id("name", name)
+            return GameChannel(slug, ordinal, self._store, self._slots, numbering)
+        return TournamentsChannel(tournament_id("name", name), self._store, self._slots, self._tap, numbering)
+
+    # What happens. It is told in the middle of the play, of a commit, of a call: no fault of the feed must get there.
+
+    def _played(self, played: Played) -> None:
+        for channel in self._slots.of(played.slot):
+            with self._alone(channel):
+                channel.played(played.slot, played.event)
+
+    def _committed(self, report: CommitReport) -> None:
+        if not self._channels and not self._slots:
+            return
+        packed_moves: Counter[int] = Counter()
+        for game in report.games:
+            packed_moves[game.tournament] += len(game.moves)
+            if (game.tournament, game.ordinal) in self._slots:
+                self._stored(SlotKey(game.tournament, game.ordinal), game)
+        for progress in report.progress:
+            for channel in list(self._channels.values()):
+                with self._alone(channel):
+                    channel.progressed(progress, packed_moves[progress.tournament])
+
+    def _stored(self, slot: SlotKey, game: FinishedGame) -> None:
+        for channel in self._slots.of(slot):
+            with self._alone(channel):
+                channel.stored(slot, game)
+
+    def _changed(self, tournament: int) -> None:
+        for channel in list(self._channels.values()):
+            with self._alone(channel):
+                channel.changed(tournament)
+
+    async def _tick(self) -> None:
+        while True:
+            if not self._channels:
+                self._opened.clear()
+                await self._opened.wait()
+            await asyncio.sleep(self.settings.interval)
+            for name, channel in list(self._channels.items()):
+                if self._deserted(channel):
+                    self._drop(name, channel)
+                elif not channel.over:
+                    with self._alone(channel):
+                        await channel.tick()
+
+    @contextmanager
+    def _alone(self, channel: Channel) -> Iterator[None]:
+        """What goes wrong in the block ends the channel and nothing else; its watchers come back to a new one."""
+        try:
+            yield
+        except Exception:
+            logger.exception("a feed has failed")
+            channel.close(Unavailable("this feed has failed"))
+            for name, known in list(self._channels.items()):
+                if known is channel:
+                    self._drop(name, channel)
+
+    def _deserted(self, channel: Channel) -> bool:
+        gone_for = asyncio.get_running_loop().time() - channel.left_at
+        return not channel.watchers and gone_for > (0 if channel.over else self.settings.linger)
+
+    def _drop(self, name: str, channel: Channel) -> None:
+        del self._channels[name]
+        channel.release()
+        self._sequence = max(self._sequence, channel.sequence + 1)

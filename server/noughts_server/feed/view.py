@@ -1,0 +1,68 @@
+"""What a watcher knows: a snapshot, and the increments applied to it. Used by the server and by those who watch."""
+
+from noughts_proto.v1 import feed_pb2 as pb
+
+
+class View:
+    """The state of what is watched: games and tournaments by name, in the order in which they appeared."""
+
+    def __init__(self) -> None:
+        self.games: dict[str, pb.WatchedGame] = {}
+        self.tournaments: dict[str, pb.WatchedTournament] = {}
+        self.seen = False
+        """Whether there was a snapshot."""
+
+    def take(self, message: pb.WatchResponse) -> None:
+        """What a watcher does with each message; a resync says nothing but that a snapshot follows."""
+        if message.HasField("snapshot"):
+            self.reset(message.snapshot)
+        else:
+            self.apply(message.increments)
+
+    def reset(self, snapshot: pb.WatchSnapshot) -> None:
+        """Forgets everything but the snapshot."""
+        self.seen = True
+        known = pb.WatchSnapshot()
+        known.CopyFrom(snapshot)
+        self.games = {game.name: game for game in known.games}
+        self.tournaments = {tournament.name: tournament for tournament in known.tournaments}
+
+    def snapshot(self) -> pb.WatchSnapshot:
+        """All that is known."""
+        return pb.WatchSnapshot(games=self.games.values(), tournaments=self.tournaments.values())
+
+    def apply(self, increments: pb.Increments) -> None:
+        """Brings the state up to date. What concerns a game that is not known is left out."""
+        for name in increments.gone:
+            self.games.pop(name, None)
+            self.tournaments.pop(name, None)
+        for game in increments.games:
+            known = self.games[game.name] = pb.WatchedGame()
+            known.CopyFrom(game)
+        for ply in increments.plies:
+            if ply.game in self.games:
+                _append(self.games[ply.game], ply)
+        for end in increments.ends:
+            if end.game in self.games:
+                ended = self.games[end.game]
+                ended.state = pb.GAME_STATE_ENDED
+                ended.result, ended.termination = end.result, end.termination
+        for tournament in increments.tournaments:
+            self._advance(tournament)
+
+    def _advance(self, tournament: pb.WatchedTournament) -> None:
+        before = self.tournaments.get(tournament.name)
+        now = self.tournaments[tournament.name] = pb.WatchedTournament()
+        now.CopyFrom(tournament)
+        if before is not None:
+            rows = {row.standing.label: row for row in before.standings}
+            rows |= {row.standing.label: row for row in tournament.standings}
+            del now.standings[:]
+            now.standings.extend(sorted(rows.values(), key=lambda row: row.rank))
+
+
+def _append(game: pb.WatchedGame, ply: pb.WatchedPly) -> None:
+    game.moves.append(ply.cell)
+    game.times_us.append(ply.time_us)
+    if ply.HasField("first_clock_us"):
+        game.first_clock_us, game.second_clock_us = ply.first_clock_us, ply.second_clock_us

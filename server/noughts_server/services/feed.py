@@ -1,0 +1,35 @@
+"""FeedService: streams to watchers what the feed has for them."""
+
+from typing import Any
+
+import grpc
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_server.feed.feed import Feed
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+_SERVICE = pb.DESCRIPTOR.services_by_name["FeedService"].full_name
+
+
+class FeedServicer:
+    """Lets anybody watch."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+
+    async def Watch(self, request: pb.WatchRequest, context: Context) -> None:
+        async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
+            async for message in watcher.messages():
+                try:
+                    await context.write(message)
+                except grpc.aio.BaseError:
+                    return  # the watcher has just gone
+
+
+def add_feed_service(servicer: FeedServicer, server: grpc.aio.Server) -> None:
+    """Registers the service. Its answers are bytes already: a message is serialised once, however many watch."""
+    watch: grpc.RpcMethodHandler[pb.WatchRequest, bytes] = grpc.unary_stream_rpc_method_handler(
+        servicer.Watch, request_deserializer=pb.WatchRequest.FromString, response_serializer=None
+    )
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, {"Watch": watch}),))

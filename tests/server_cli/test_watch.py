@@ -1,0 +1,165 @@
+"""`noughts watch`: what is printed while a tournament is played at a server."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
+from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_server.cli.watch_screen import Screen, board_lines
+from noughts_server.feed.view import View
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def ask(noughts: Any, server: str, token: str) -> Ask:
+    """A command at the server with alice's token; its JSON."""
+
+    def run(line: str) -> Any:
+        env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+        return json.loads(noughts(f"{line} --format json", env=env).stdout)
+
+    return run
+
+
+@pytest.fixture
+def spring(ask: Ask, start: Any, server: str, token: str) -> Iterator[Callable[[], None]]:
+    """The tournament `spring` of 20 games; call it to let the bots in, so that it is played."""
+    ask("tournament create spring --games 20 --seed 4")
+    with ExitStack() as stack:
+
+        def bots() -> None:
+            for name in ("ada", "bob"):
+                line = f"bot run random --server {server} --name {name} --format json"
+                process = stack.enter_context(start(line, {"NOUGHTS_TOKEN": token}))
+                assert name in json.loads(process.stdout.readline())["event"]
+
+        bots()
+        for name in ("ada", "bob"):
+            ask(f"tournament join spring --bot {name}")
+        yield lambda: ask("tournament start spring")
+
+
+def test_json_lines_lead_from_the_snapshot_to_the_end(
+    ask: Ask, start: Any, spring: Callable[[], None], server: str
+) -> None:
+    with start(f"watch spring --format json --server {server}") as process:
+        first = json.loads(process.stdout.readline())
+        assert (first["event"], first["tournaments"][0]["state"]) == ("snapshot", "open")
+        spring()
+        rest, complaints = process.communicate(timeout=30)
+        assert (process.returncode, complaints) == (0, "")
+    events = [json.loads(line) for line in rest.splitlines()]
+    sequences = [first["sequence"], *(event["sequence"] for event in events)]
+    assert sorted(set(sequences)) == list(range(sequences[0], sequences[-1] + 1))
+    last = [event for event in events if event["event"] == "tournament"][-1]
+    assert (last["state"], last["games"], last["games_total"]) == ("finished", 20, 20)
+    assert {row["name"] for event in events for row in event.get("standings", ())} == {"ada", "bob"}
+
+
+def test_a_game_is_watched_from_its_first_ply_and_again_when_it_is_over(
+    ask: Ask, noughts: Any, start: Any, spring: Callable[[], None], server: str
+) -> None:
+    spring()
+    with start(f"watch spring/7 --format json --server {server}") as process:
+        said, _ = process.communicate(timeout=30)
+        assert process.returncode == 0
+    events = [json.loads(line) for line in said.splitlines()]
+    moves = list(events[0]["games"][0]["moves"])
+    for event in events:
+        if event["event"] == "game":
+            moves = list(event["moves"])
+        elif event["event"] == "ply":
+            assert event["ply"] == len(moves)
+            moves.append(event["cell"])
+    stored = ask("game show spring/7")
+    assert moves == stored["moves"]
+    text = noughts(f"watch tournaments/spring/games/7 --server {server}").stdout
+    assert text.startswith("spring/7: ")
+    assert " ".join(map(str, moves)) in text
+    assert f"{stored['result']}, " in text
+    assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("line", ["watch", "watch --format json"])
+def test_interrupting_is_the_way_to_stop(start: Any, server: str, line: str) -> None:
+    with start(f"{line} --server {server}") as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize(
+    "line, code, said",
+    [
+        ("watch nowhere", 1, "tournaments/nowhere does not exist"),
+        ("watch spring/21", 1, "tournaments/spring/games/21 does not exist"),
+        ("watch a/b/c", 2, "expected a game"),
+    ],
+)
+def test_what_cannot_be_watched_is_named(ask: Ask, noughts: Any, server: str, line: str, code: int, said: str) -> None:
+    ask("tournament create spring")
+    assert said in noughts(f"{line} --server {server}", code=code).stderr
+
+
+# The screen, drawn without a terminal.
+
+
+def drawn(*messages: pb.WatchResponse) -> str:
+    console = Console(file=io.StringIO(), width=100, height=40, force_terminal=True, color_system=None)
+    view = View()
+    with Screen("tournaments/cup", console) as screen:
+        for message in messages:
+            screen.message(message, view)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def tournament(*labels: str) -> pb.WatchedTournament:
+    running = pb.WatchedTournament(
+        name="tournaments/cup", state=tournaments_pb2.TOURNAMENT_STATE_RUNNING, games_total=10, games_done=4
+    )
+    for rank, label in enumerate(labels, start=1):
+        running.standings.add(rank=rank, standing=tournaments_pb2.Standing(label=label, points=3 - rank))
+    return running
+
+
+def test_the_winning_line_and_the_last_move_are_marked() -> None:
+    rows = board_lines(parse_variant("tictactoe"), [0, 3, 1, 4, 2])
+    assert [row.plain for row in rows] == [" X X X ", " O O . ", " . . . "]
+    assert [str(span.style) for span in rows[0].spans[:1]] == ["bold black on green"]
+    rows = board_lines(parse_variant("tictactoe"), [0, 3])
+    assert [str(span.style) for span in rows[1].spans[:1]] == ["bold magenta reverse"]
+
+
+def test_the_screen_shows_boards_clocks_and_who_has_moved_up() -> None:
+    game = pb.WatchedGame(
+        name="tournaments/cup/games/3",
+        variant="tictactoe",
+        first="ada",
+        second="bob",
+        state=pb.GAME_STATE_ENDED,
+        moves=[0, 3, 1, 4, 2],
+        times_us=[1000] * 5,
+        first_clock_us=61_500_000,
+        second_clock_us=60_000_000,
+        result=int(Result.FIRST_WINS),  # type: ignore[arg-type]
+        termination=int(Termination.LINE),  # type: ignore[arg-type]
+    )
+    first = pb.WatchResponse(snapshot=pb.WatchSnapshot(tournaments=[tournament("ada", "bob")], games=[game]))
+    second = pb.WatchResponse(increments=pb.Increments(tournaments=[tournament("bob", "ada")]))
+    text = drawn(first, second)
+    assert "cup: running, 4 of 10 games" in text
+    assert "X ada  1:01.5" in text
+    assert "1-0, line" in text
+    assert "▲  1  bob" in " ".join(text.split("\n")).replace("   ", "  ")
