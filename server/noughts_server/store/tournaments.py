@@ -231,7 +231,7 @@ def cancel_tournament(connection: Connection, slug: str, *, now_ms: int, owner_i
     if tournament.state is TournamentState.CANCELLED:
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
-    folding.fold_rest(connection, tournament.id)
+    folding.fold_rest(connection, tournament.id, now_ms=now_ms)
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms)
 
 
