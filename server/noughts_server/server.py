@@ -158,7 +158,7 @@ async def _listening(server: Server) -> AsyncIterator[None]:
         TournamentServicer(store, sessions, director), grpc_server
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
-    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
+    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     host = server.settings.listen.rpartition(":")[0]
     try:

@@ -6,7 +6,8 @@ import pytest
 
 from noughts_referee.clock import parse_time_control
 from noughts_server.errors import InvalidArgument
-from noughts_server.store.rating_lists import LeaderboardRow, leaderboard, list_name
+from noughts_server.store.leaderboards import LeaderboardRow, leaderboard
+from noughts_server.store.rating_lists import list_name
 
 from .arena import Arena
 
@@ -22,14 +23,14 @@ async def read(arena: Arena, size: int, variant: str = "", time_class: str = "")
             return rows
 
 
-async def test_strongest_come_first_and_equal_ones_by_name(arena: Arena) -> None:
+async def test_strongest_come_first_and_of_equal_ones_the_newest(arena: Arena) -> None:
     bots = ("dora", "ada", "emil", "cleo", "bob")
     await arena.commit(await arena.play(await arena.tournament(bots=bots, games_per_pair=4)))
     arena.execute("UPDATE ratings SET rating = 1500.5 WHERE bot_id IN (2, 4, 5)")
     whole = await read(arena, 100)
     assert [row.rank for row in whole] == [1, 2, 3, 4, 5]
-    assert [(row.rating, row.bot) for row in whole] == sorted(
-        ((row.rating, row.bot) for row in whole), key=lambda pair: (-pair[0], pair[1])
+    assert [(row.rating, row.bot_id) for row in whole] == sorted(
+        ((row.rating, row.bot_id) for row in whole), reverse=True
     )
     for size in (1, 2, 3):
         assert await read(arena, size) == whole
