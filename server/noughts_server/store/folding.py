@@ -158,7 +158,8 @@ class Ledger:
             if rating.games
         ]
         write_ratings(self._connection, rows)
-        write_history(self._connection, self._history)
+        # In the order of their key, so that those of a bot are written side by side.
+        write_history(self._connection, sorted(self._history))
         if self._next_seq != self._read_seq:
             self._changes.next_seq = self._next_seq
 
