@@ -11,7 +11,7 @@ from heapq import merge
 from itertools import groupby, islice, product
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, func, select, tuple_
+from sqlalchemy import Connection, Row, and_, func, or_, select
 
 from noughts_server.errors import InvalidArgument
 from noughts_server.formats import RoundRobin
@@ -24,8 +24,8 @@ from noughts_server.store.tournaments import Tournament, get_tournament, get_tou
 # A page looks at so many slots and tournaments at most, so that gaps cannot make one slow: those of a cancelled
 # tournament, or of a running one in which a bot is missing.
 _MOST_LOOKED_AT = 10_000
-# Databases limit the number of parameters of a statement.
-_KEYS_A_STATEMENT = 500
+# Databases limit the number of parameters of a statement, and how deep its conditions are nested.
+_KEYS_A_STATEMENT = 200
 
 
 @dataclass(slots=True)
@@ -197,8 +197,13 @@ def _pairs(connection: Connection, played: Sequence[_Played]) -> Iterator[tuple[
             keys[each.tournament_id, own, other] = True
             keys[each.tournament_id, other, own] = False
     wanted = list(keys)
-    key = (pair_scores.c.tournament_id, pair_scores.c.first_entry, pair_scores.c.second_entry)
+    column = pair_scores.c
     for begin in range(0, len(wanted), _KEYS_A_STATEMENT):
         part = wanted[begin : begin + _KEYS_A_STATEMENT]
-        for row in connection.execute(select(pair_scores).where(tuple_(*key).in_(part))):
+        # Not `(..., ...) IN (VALUES ...)`, for which SQLite reads the whole table.
+        these = (
+            and_(column.tournament_id == tournament_id, column.first_entry == first, column.second_entry == second)
+            for tournament_id, first, second in part
+        )
+        for row in connection.execute(select(pair_scores).where(or_(*these))):
             yield row.tournament_id, keys[row.tournament_id, row.first_entry, row.second_entry], row
