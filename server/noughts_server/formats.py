@@ -62,6 +62,43 @@ class RoundRobin:
                 slot = known[place] = self.slot(ordinal)
             yield Slot(ordinal, slot.first, slot.second)
 
+    def slots_of(self, entry: int, before: int) -> Iterator[int]:
+        """The ordinals below `before` of the slots in which this entry plays, from the highest down.
+
+        Each takes the same time, however long the tournament is.
+        """
+        turns, games = self.rounds_per_cycle, self.games_per_round
+        last = min(before - 2, self.total - 1) // games
+        for index in range(last, -1, -1):
+            board = self._board(index % turns, entry)
+            if board is not None and (ordinal := index * games + board + 1) < before:
+                yield ordinal
+
+    def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
+        """The ordinals below `before` of the slots in which these two entries meet, from the highest down.
+
+        They meet once in each cycle, always in the same turn. An entry does not meet itself.
+        """
+        if one == other:
+            return
+        circle, turns, games = self._seats - 1, self.rounds_per_cycle, self.games_per_round
+        # Both are as far from `opponent_of_last`, on either side (`_pairing`). The last seat meets it itself.
+        turn = (2 * min(one, other) if max(one, other) == circle else one + other) % circle
+        board = self._board(turn, one) or 0
+        last = min(before - 2, self.total - 1) // (turns * games)
+        for cycle in range(last, -1, -1):
+            ordinal = (cycle * turns + turn) * games + board + 1
+            if ordinal < before:
+                yield ordinal
+
+    def _board(self, turn: int, entry: int) -> int | None:
+        """Where an entry plays in a turn: the inverse of `_pairing`. None: it sits out."""
+        circle = self._seats - 1
+        opponent_of_last = turn * (self._seats // 2) % circle
+        distance = 0 if entry == circle else (entry - opponent_of_last) % circle
+        board = min(distance, circle - distance) - self.entries % 2
+        return board if board >= 0 else None
+
     def _pairing(self, turn: int, board: int) -> tuple[int, int]:
         # The last seat stays, the others move on by half the table each round. An odd number of entries leaves the
         # last seat empty: its board falls away.

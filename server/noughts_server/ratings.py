@@ -5,7 +5,7 @@ The formulas are those of A. Elo, "The Rating of Chessplayers" (1978), with the 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from noughts_referee.rules import Result
@@ -22,6 +22,9 @@ _SCALE = 400.0
 # Members of an enumeration are looked up and compared slowly, and every game is rated.
 _FIRST_WINS, _DRAW, _SECOND_WINS = int(Result.FIRST_WINS), int(Result.DRAW), int(Result.SECOND_WINS)
 
+# Points of a rating's history to each doubling of the number of games, as a power of two.
+_POINTS_BITS = 5
+
 # Two-sided 95 % of the normal distribution.
 _NORMAL_95 = 1.959963984540054
 
@@ -35,6 +38,11 @@ class Rating:
     wins: int = 0
     draws: int = 0
     losses: int = 0
+    due: int = field(init=False, repr=False, compare=False)
+    """The number of games at which its history gets its next point. Whoever records that point sets the next one."""
+
+    def __post_init__(self) -> None:
+        self.due = next_point(self.games)
 
     @property
     def provisional(self) -> bool:
@@ -44,6 +52,17 @@ class Rating:
     def copy(self) -> "Rating":
         """The same numbers, independent of this object."""
         return Rating(self.rating, self.games, self.wins, self.draws, self.losses)
+
+
+def next_point(games: int) -> int:
+    """The next number of games after this one at which a rating's history has a point.
+
+    Points are at the multiples of the largest power of two that is at most a thirty-second of the number: every game
+    up to 64, every second up to 128, and so on. So there are 32 of them to a doubling, and which there are depends on
+    the number of games alone.
+    """
+    step = max(1, 1 << games.bit_length() >> (_POINTS_BITS + 1))
+    return (games // step + 1) * step
 
 
 def rate_game(first: Rating, second: Rating, result: int) -> None:

@@ -223,7 +223,7 @@ async def _listening(server: Server) -> AsyncIterator[None]:
         TournamentServicer(store, sessions, director), grpc_server
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
-    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store), grpc_server)
+    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, server.token_watch), grpc_server)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
         ChallengeServicer(store, sessions, director), grpc_server

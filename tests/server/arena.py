@@ -78,6 +78,7 @@ class Arena:
             "entry_scores": self.rows("SELECT * FROM entry_scores ORDER BY 1, 2"),
             "tournaments": self.rows("SELECT id, state, games_done, folded FROM tournaments ORDER BY 1"),
             "ratings": self.ratings(),
+            "rating_history": self.rows("SELECT list_id, bot_id, games, rating FROM rating_history ORDER BY 1, 2, 3"),
         }
 
 

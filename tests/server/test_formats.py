@@ -1,7 +1,7 @@
 """Who plays whom."""
 
 from collections import Counter
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 
 import pytest
 from hypothesis import given
@@ -80,6 +80,27 @@ def test_every_cycle_is_a_whole_round_robin_with_each_entrys_sides_balanced(sche
         assert {frozenset(pair) for pair in cycle} == set(map(frozenset, combinations(range(schedule.entries), 2)))
         sides = Counter(first for first, _ in cycle)
         assert all(abs(2 * sides[entry] - (schedule.entries - 1)) <= 1 for entry in range(schedule.entries))
+
+
+@given(SCHEDULES, st.data())
+def test_slots_of_an_entry_and_of_a_pair_are_those_that_hold_them_from_the_highest_down(
+    schedule: RoundRobin, data: st.DataObject
+) -> None:
+    one, other = (data.draw(st.integers(0, schedule.entries - 1)) for _ in range(2))
+    before = data.draw(st.integers(-1, schedule.total + 3))
+    numbered = list(enumerate(pairings(schedule), start=1))[::-1]
+    assert list(schedule.slots_of(one, before)) == [
+        ordinal for ordinal, pair in numbered if one in pair and ordinal < before
+    ]
+    assert list(schedule.slots_between(one, other, before)) == [
+        ordinal for ordinal, pair in numbered if {*pair} == {one, other} and ordinal < before
+    ]
+
+
+def test_last_slots_of_an_entry_of_a_huge_tournament_cost_no_table() -> None:
+    schedule = RoundRobin(4_096, 11)
+    assert len(list(islice(schedule.slots_of(17, schedule.total + 1), 5))) == 5
+    assert len(list(schedule.slots_between(17, 4_095, schedule.total + 1))) == 11
 
 
 @pytest.mark.parametrize("ordinal", [-1, 0, 3])

@@ -61,7 +61,9 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
     assert rows[0]["provisional"]
     text = noughts(f"tournament show spring --server {server}").stdout
     assert "Spring cup" in text
-    assert "alice-minimax" in noughts(f"leaderboard --server {server}").stdout
+    board = noughts(f"leaderboard --server {server}").stdout
+    assert "alice-minimax" in board
+    assert "● online   ? provisional" in board
     assert "spring" in noughts(f"tournament list --server {server}").stdout
 
 

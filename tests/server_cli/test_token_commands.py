@@ -56,5 +56,5 @@ def test_file_that_is_no_database_is_an_error(noughts: Any, tmp_path: Path) -> N
 
 def test_rebuilding_no_ratings_changes_nothing(noughts: Any, database: str) -> None:
     report = json.loads(noughts(f"ratings rebuild --db {database} --format json").stdout)
-    assert report == {"games": 0, "ratings": 0, "differences": []}
+    assert report == {"games": 0, "ratings": 0, "differences": [], "history": {"points": 0, "corrected": 0}}
     assert "nothing was changed" in noughts(f"ratings rebuild --db {database}").stdout

@@ -130,3 +130,6 @@ async def test_a_server_killed_twenty_times_plays_every_slot_exactly_once(tmp_pa
     report = noughts("ratings", "rebuild", "--db", database)
     assert report["games"] == GAMES
     assert report["differences"] == []
+    history = report["history"]
+    assert isinstance(history, dict)
+    assert history["corrected"] == 0

@@ -35,6 +35,8 @@ class Game(_message.Message):
     TERMINATION_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
     RATING_SEQ_FIELD_NUMBER: _builtins.int
+    FIRST_BOT_FIELD_NUMBER: _builtins.int
+    SECOND_BOT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -47,6 +49,9 @@ class Game(_message.Message):
     termination: _types_pb2.Termination.ValueType
     rating_seq: _builtins.int
     """Its place in the order in which games were rated; unset in unrated games."""
+    first_bot: _builtins.str
+    """`bots/NAME/versions/V` of the two."""
+    second_bot: _builtins.str
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Cells in the order played."""
@@ -71,10 +76,12 @@ class Game(_message.Message):
         termination: _types_pb2.Termination.ValueType = ...,
         end_time: _timestamp_pb2.Timestamp | None = ...,
         rating_seq: _builtins.int | None = ...,
+        first_bot: _builtins.str = ...,
+        second_bot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "rating_seq", b"rating_seq"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "first", b"first", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "first", b"first", "first_bot", b"first_bot", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015
@@ -129,22 +136,32 @@ class ListGamesRequest(_message.Message):
     PARENT_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    OPPONENT_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
     parent: _builtins.str
-    """`tournaments/ID`."""
+    """`tournaments/ID`, or `bots/NAME` for the games of all its versions: the newest tournament first, in each of them
+    the highest number first.
+    """
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
     """From the previous answer; opaque."""
+    opponent: _builtins.str
+    """With a bot as parent: only its games against this bot, `bots/NAME`."""
+    tournament: _builtins.str
+    """With a bot as parent: only its games in this tournament, `tournaments/ID`."""
     def __init__(
         self,
         *,
         parent: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        opponent: _builtins.str = ...,
+        tournament: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "parent", b"parent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -157,7 +174,7 @@ class ListGamesResponse(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Empty on the last page."""
+    """Empty on the last page. A page of a bot's games may hold fewer than asked for, even none, and not be the last."""
     @_builtins.property
     def games(self) -> _containers.RepeatedCompositeFieldContainer[Global___Game]: ...
     def __init__(

@@ -59,7 +59,7 @@ class GameServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListGames(self, request, context):
-        """The games of a tournament, in slot order.
+        """The games of a tournament, in slot order; or those of a bot, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,7 +36,7 @@ class GameServiceStub:
     GetGame: _grpc.UnaryUnaryMultiCallable[_games_pb2.GetGameRequest, _games_pb2.GetGameResponse]
     """One game."""
     ListGames: _grpc.UnaryUnaryMultiCallable[_games_pb2.ListGamesRequest, _games_pb2.ListGamesResponse]
-    """The games of a tournament, in slot order."""
+    """The games of a tournament, in slot order; or those of a bot, newest first."""
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
@@ -46,7 +46,7 @@ class GameServiceAsyncStub(GameServiceStub):
     GetGame: _aio.UnaryUnaryMultiCallable[_games_pb2.GetGameRequest, _games_pb2.GetGameResponse]  # type: ignore[assignment]
     """One game."""
     ListGames: _aio.UnaryUnaryMultiCallable[_games_pb2.ListGamesRequest, _games_pb2.ListGamesResponse]  # type: ignore[assignment]
-    """The games of a tournament, in slot order."""
+    """The games of a tournament, in slot order; or those of a bot, newest first."""
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     """The record of games."""
@@ -65,6 +65,6 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _games_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_games_pb2.ListGamesResponse, _abc.Awaitable[_games_pb2.ListGamesResponse]]:
-        """The games of a tournament, in slot order."""
+        """The games of a tournament, in slot order; or those of a bot, newest first."""
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

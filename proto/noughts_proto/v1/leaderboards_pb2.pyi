@@ -6,7 +6,9 @@ Ratings."""
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from noughts_proto.v1 import games_pb2 as _games_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -32,7 +34,10 @@ class LeaderboardRow(_message.Message):
     DRAWS_FIELD_NUMBER: _builtins.int
     LOSSES_FIELD_NUMBER: _builtins.int
     PROVISIONAL_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    ONLINE_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
+    """From 1, among the rows that the filters leave."""
     bot: _builtins.str
     """`bots/NAME`."""
     rating: _builtins.float
@@ -42,6 +47,10 @@ class LeaderboardRow(_message.Message):
     losses: _builtins.int
     provisional: _builtins.bool
     """Too few games to be sure."""
+    owner: _builtins.str
+    """The bot's owner."""
+    online: _builtins.bool
+    """Whether the bot has a session now."""
     def __init__(
         self,
         *,
@@ -53,10 +62,12 @@ class LeaderboardRow(_message.Message):
         draws: _builtins.int = ...,
         losses: _builtins.int = ...,
         provisional: _builtins.bool = ...,
+        owner: _builtins.str = ...,
+        online: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "draws", b"draws", "games", b"games", "losses", b"losses", "provisional", b"provisional", "rank", b"rank", "rating", b"rating", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "draws", b"draws", "games", b"games", "losses", b"losses", "online", b"online", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rating", b"rating", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -70,6 +81,10 @@ class GetLeaderboardRequest(_message.Message):
     TIME_CLASS_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    ONLINE_ONLY_FIELD_NUMBER: _builtins.int
+    MIN_GAMES_FIELD_NUMBER: _builtins.int
+    EXCLUDE_PROVISIONAL_FIELD_NUMBER: _builtins.int
     variant: _builtins.str
     """Empty means `tictactoe`."""
     time_class: _builtins.str
@@ -77,7 +92,15 @@ class GetLeaderboardRequest(_message.Message):
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
-    """From the previous answer; opaque."""
+    """From the previous answer; opaque. It belongs to this list and these filters."""
+    owner: _builtins.str
+    """Only bots of this owner; empty means all."""
+    online_only: _builtins.bool
+    """Only bots that have a session now."""
+    min_games: _builtins.int
+    """Only bots with at least so many rated games in this list."""
+    exclude_provisional: _builtins.bool
+    """Only bots whose rating is not provisional."""
     def __init__(
         self,
         *,
@@ -85,10 +108,14 @@ class GetLeaderboardRequest(_message.Message):
         time_class: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        owner: _builtins.str = ...,
+        online_only: _builtins.bool = ...,
+        min_games: _builtins.int = ...,
+        exclude_provisional: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_provisional", b"exclude_provisional", "min_games", b"min_games", "online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -121,3 +148,405 @@ class GetLeaderboardResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetLeaderboardResponse: _TypeAlias = GetLeaderboardResponse  # noqa: Y015
+
+@_typing.final
+class RatingList(_message.Message):
+    """The ratings of one variant and time class."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_CLASS_FIELD_NUMBER: _builtins.int
+    BOTS_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`VARIANT/TIME_CLASS`, e.g. `tictactoe/untimed`."""
+    variant: _builtins.str
+    time_class: _builtins.str
+    bots: _builtins.int
+    """Bots that have a rated game here."""
+    games: _builtins.int
+    """Rated games."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        variant: _builtins.str = ...,
+        time_class: _builtins.str = ...,
+        bots: _builtins.int = ...,
+        games: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "games", b"games", "name", b"name", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RatingList: _TypeAlias = RatingList  # noqa: Y015
+
+@_typing.final
+class ListRatingListsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """At most this many; 0 means 50, more than 1,000 means 1,000."""
+    page_token: _builtins.str
+    """From the previous answer; opaque."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRatingListsRequest: _TypeAlias = ListRatingListsRequest  # noqa: Y015
+
+@_typing.final
+class ListRatingListsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RATING_LISTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def rating_lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingList]: ...
+    def __init__(
+        self,
+        *,
+        rating_lists: _abc.Iterable[Global___RatingList] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "rating_lists", b"rating_lists"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRatingListsResponse: _TypeAlias = ListRatingListsResponse  # noqa: Y015
+
+@_typing.final
+class BotRating(_message.Message):
+    """A bot's place in one list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RATING_LIST_FIELD_NUMBER: _builtins.int
+    ROW_FIELD_NUMBER: _builtins.int
+    rating_list: _builtins.str
+    """E.g. `tictactoe/untimed`."""
+    @_builtins.property
+    def row(self) -> Global___LeaderboardRow:
+        """`rank` is the place among all bots of the list."""
+
+    def __init__(
+        self,
+        *,
+        rating_list: _builtins.str = ...,
+        row: Global___LeaderboardRow | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["row", b"row"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rating_list", b"rating_list", "row", b"row"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BotRating: _TypeAlias = BotRating  # noqa: Y015
+
+@_typing.final
+class ListBotRatingsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """`bots/NAME`."""
+    page_size: _builtins.int
+    """At most this many; 0 means 50, more than 1,000 means 1,000."""
+    page_token: _builtins.str
+    """From the previous answer; opaque."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListBotRatingsRequest: _TypeAlias = ListBotRatingsRequest  # noqa: Y015
+
+@_typing.final
+class ListBotRatingsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RATINGS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotRating]:
+        """By variant and time class."""
+
+    def __init__(
+        self,
+        *,
+        ratings: _abc.Iterable[Global___BotRating] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "ratings", b"ratings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListBotRatingsResponse: _TypeAlias = ListBotRatingsResponse  # noqa: Y015
+
+@_typing.final
+class RatingPoint(_message.Message):
+    """A bot's rating after some of its games."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAMES_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    games: _builtins.int
+    """Its rated games in the list so far."""
+    rating: _builtins.float
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When the game that made it was counted; after a rebuild of the ratings, in places when it was stored."""
+
+    def __init__(
+        self,
+        *,
+        games: _builtins.int = ...,
+        rating: _builtins.float = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "rating", b"rating", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RatingPoint: _TypeAlias = RatingPoint  # noqa: Y015
+
+@_typing.final
+class GetRatingHistoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_CLASS_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """`bots/NAME`."""
+    variant: _builtins.str
+    """Empty means `tictactoe`."""
+    time_class: _builtins.str
+    """As in GetLeaderboardRequest; empty means `untimed`."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        variant: _builtins.str = ...,
+        time_class: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRatingHistoryRequest: _TypeAlias = GetRatingHistoryRequest  # noqa: Y015
+
+@_typing.final
+class GetRatingHistoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POINTS_FIELD_NUMBER: _builtins.int
+    RATING_LIST_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    rating_list: _builtins.str
+    """E.g. `tictactoe/untimed`."""
+    rating: _builtins.float
+    """The rating now, and the number of rated games behind it."""
+    games: _builtins.int
+    @_builtins.property
+    def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingPoint]:
+        """Oldest first: one for each of the first 64 games, then 32 for each doubling of their number. Empty without games."""
+
+    def __init__(
+        self,
+        *,
+        points: _abc.Iterable[Global___RatingPoint] | None = ...,
+        rating_list: _builtins.str = ...,
+        rating: _builtins.float = ...,
+        games: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "points", b"points", "rating", b"rating", "rating_list", b"rating_list"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRatingHistoryResponse: _TypeAlias = GetRatingHistoryResponse  # noqa: Y015
+
+@_typing.final
+class Score(_message.Message):
+    """Results from the first-named bot's point of view; void games count nowhere."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WINS_FIELD_NUMBER: _builtins.int
+    DRAWS_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    wins: _builtins.int
+    draws: _builtins.int
+    losses: _builtins.int
+    def __init__(
+        self,
+        *,
+        wins: _builtins.int = ...,
+        draws: _builtins.int = ...,
+        losses: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draws", b"draws", "losses", b"losses", "wins", b"wins"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Score: _TypeAlias = Score  # noqa: Y015
+
+@_typing.final
+class ScoreBySide(_message.Message):
+    """Results by who moved first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    SECOND_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def first(self) -> Global___Score:
+        """The bot moved first."""
+
+    @_builtins.property
+    def second(self) -> Global___Score:
+        """The opponent moved first."""
+
+    def __init__(
+        self,
+        *,
+        first: Global___Score | None = ...,
+        second: Global___Score | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "second", b"second"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "second", b"second"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScoreBySide: _TypeAlias = ScoreBySide  # noqa: Y015
+
+@_typing.final
+class VariantScore(_message.Message):
+    """Results in one variant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    variant: _builtins.str
+    @_builtins.property
+    def score(self) -> Global___ScoreBySide: ...
+    def __init__(
+        self,
+        *,
+        variant: _builtins.str = ...,
+        score: Global___ScoreBySide | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["score", b"score"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["score", b"score", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VariantScore: _TypeAlias = VariantScore  # noqa: Y015
+
+@_typing.final
+class GetHeadToHeadRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    OPPONENT_FIELD_NUMBER: _builtins.int
+    LAST_GAMES_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """`bots/NAME`."""
+    opponent: _builtins.str
+    """`bots/NAME` of another bot."""
+    last_games: _builtins.int
+    """How many of their newest games to send along, at most 1,000; 0 means none. All of them: GameService.ListGames."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        opponent: _builtins.str = ...,
+        last_games: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "last_games", b"last_games", "opponent", b"opponent"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetHeadToHeadRequest: _TypeAlias = GetHeadToHeadRequest  # noqa: Y015
+
+@_typing.final
+class GetHeadToHeadResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOTAL_FIELD_NUMBER: _builtins.int
+    VARIANTS_FIELD_NUMBER: _builtins.int
+    LAST_GAMES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def total(self) -> Global___ScoreBySide:
+        """All variants, rated and unrated games."""
+
+    @_builtins.property
+    def variants(self) -> _containers.RepeatedCompositeFieldContainer[Global___VariantScore]:
+        """By variant; only variants that they have played."""
+
+    @_builtins.property
+    def last_games(self) -> _containers.RepeatedCompositeFieldContainer[_games_pb2.Game]:
+        """Newest first."""
+
+    def __init__(
+        self,
+        *,
+        total: Global___ScoreBySide | None = ...,
+        variants: _abc.Iterable[Global___VariantScore] | None = ...,
+        last_games: _abc.Iterable[_games_pb2.Game] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["total", b"total"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_games", b"last_games", "total", b"total", "variants", b"variants"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetHeadToHeadResponse: _TypeAlias = GetHeadToHeadResponse  # noqa: Y015

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class LeaderboardServiceStub(object):
-    """The leaderboards: one for each variant and time class.
+    """The leaderboards, one for each variant and time class, and what stands behind a place on them.
     """
 
     def __init__(self, channel):
@@ -40,14 +40,62 @@ class LeaderboardServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetLeaderboardRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetLeaderboardResponse.FromString,
                 _registered_method=True)
+        self.ListRatingLists = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/ListRatingLists',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListRatingListsRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListRatingListsResponse.FromString,
+                _registered_method=True)
+        self.ListBotRatings = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/ListBotRatings',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListBotRatingsRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListBotRatingsResponse.FromString,
+                _registered_method=True)
+        self.GetRatingHistory = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/GetRatingHistory',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryResponse.FromString,
+                _registered_method=True)
+        self.GetHeadToHead = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/GetHeadToHead',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadResponse.FromString,
+                _registered_method=True)
 
 
 class LeaderboardServiceServicer(object):
-    """The leaderboards: one for each variant and time class.
+    """The leaderboards, one for each variant and time class, and what stands behind a place on them.
     """
 
     def GetLeaderboard(self, request, context):
         """Bots of one rating list, strongest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListRatingLists(self, request, context):
+        """The rating lists there are, by variant and time class.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBotRatings(self, request, context):
+        """A bot's place in each list in which it has a rated game.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRatingHistory(self, request, context):
+        """How a bot's rating went in one list.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetHeadToHead(self, request, context):
+        """What two bots have scored against each other, in all their versions and tournaments.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +109,26 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
                     request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetLeaderboardRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetLeaderboardResponse.SerializeToString,
             ),
+            'ListRatingLists': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRatingLists,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListRatingListsRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListRatingListsResponse.SerializeToString,
+            ),
+            'ListBotRatings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBotRatings,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListBotRatingsRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.ListBotRatingsResponse.SerializeToString,
+            ),
+            'GetRatingHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRatingHistory,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryResponse.SerializeToString,
+            ),
+            'GetHeadToHead': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetHeadToHead,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'noughts.v1.LeaderboardService', rpc_method_handlers)
@@ -70,7 +138,7 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LeaderboardService(object):
-    """The leaderboards: one for each variant and time class.
+    """The leaderboards, one for each variant and time class, and what stands behind a place on them.
     """
 
     @staticmethod
@@ -90,6 +158,114 @@ class LeaderboardService(object):
             '/noughts.v1.LeaderboardService/GetLeaderboard',
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetLeaderboardRequest.SerializeToString,
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetLeaderboardResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRatingLists(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/ListRatingLists',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.ListRatingListsRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.ListRatingListsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBotRatings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/ListBotRatings',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.ListBotRatingsRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.ListBotRatingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRatingHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/GetRatingHistory',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetHeadToHead(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/GetHeadToHead',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class LeaderboardServiceStub:
-    """The leaderboards: one for each variant and time class."""
+    """The leaderboards, one for each variant and time class, and what stands behind a place on them."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -35,17 +35,33 @@ class LeaderboardServiceStub:
     def __new__(cls, channel: _aio.Channel) -> LeaderboardServiceAsyncStub: ...
     GetLeaderboard: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetLeaderboardRequest, _leaderboards_pb2.GetLeaderboardResponse]
     """Bots of one rating list, strongest first."""
+    ListRatingLists: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.ListRatingListsRequest, _leaderboards_pb2.ListRatingListsResponse]
+    """The rating lists there are, by variant and time class."""
+    ListBotRatings: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.ListBotRatingsRequest, _leaderboards_pb2.ListBotRatingsResponse]
+    """A bot's place in each list in which it has a rated game."""
+    GetRatingHistory: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]
+    """How a bot's rating went in one list."""
+    GetHeadToHead: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]
+    """What two bots have scored against each other, in all their versions and tournaments."""
 
 @_typing.type_check_only
 class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
-    """The leaderboards: one for each variant and time class."""
+    """The leaderboards, one for each variant and time class, and what stands behind a place on them."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetLeaderboard: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetLeaderboardRequest, _leaderboards_pb2.GetLeaderboardResponse]  # type: ignore[assignment]
     """Bots of one rating list, strongest first."""
+    ListRatingLists: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.ListRatingListsRequest, _leaderboards_pb2.ListRatingListsResponse]  # type: ignore[assignment]
+    """The rating lists there are, by variant and time class."""
+    ListBotRatings: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.ListBotRatingsRequest, _leaderboards_pb2.ListBotRatingsResponse]  # type: ignore[assignment]
+    """A bot's place in each list in which it has a rated game."""
+    GetRatingHistory: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]  # type: ignore[assignment]
+    """How a bot's rating went in one list."""
+    GetHeadToHead: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]  # type: ignore[assignment]
+    """What two bots have scored against each other, in all their versions and tournaments."""
 
 class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
-    """The leaderboards: one for each variant and time class."""
+    """The leaderboards, one for each variant and time class, and what stands behind a place on them."""
 
     @_abc_1.abstractmethod
     def GetLeaderboard(
@@ -54,5 +70,37 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetLeaderboardResponse, _abc.Awaitable[_leaderboards_pb2.GetLeaderboardResponse]]:
         """Bots of one rating list, strongest first."""
+
+    @_abc_1.abstractmethod
+    def ListRatingLists(
+        self,
+        request: _leaderboards_pb2.ListRatingListsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.ListRatingListsResponse, _abc.Awaitable[_leaderboards_pb2.ListRatingListsResponse]]:
+        """The rating lists there are, by variant and time class."""
+
+    @_abc_1.abstractmethod
+    def ListBotRatings(
+        self,
+        request: _leaderboards_pb2.ListBotRatingsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.ListBotRatingsResponse, _abc.Awaitable[_leaderboards_pb2.ListBotRatingsResponse]]:
+        """A bot's place in each list in which it has a rated game."""
+
+    @_abc_1.abstractmethod
+    def GetRatingHistory(
+        self,
+        request: _leaderboards_pb2.GetRatingHistoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.GetRatingHistoryResponse, _abc.Awaitable[_leaderboards_pb2.GetRatingHistoryResponse]]:
+        """How a bot's rating went in one list."""
+
+    @_abc_1.abstractmethod
+    def GetHeadToHead(
+        self,
+        request: _leaderboards_pb2.GetHeadToHeadRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.GetHeadToHeadResponse, _abc.Awaitable[_leaderboards_pb2.GetHeadToHeadResponse]]:
+        """What two bots have scored against each other, in all their versions and tournaments."""
 
 def add_LeaderboardServiceServicer_to_server(servicer: LeaderboardServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from noughts_server.cli.bot import bot
+from noughts_server.cli.bot_history import head_to_head, rating_lists, register_history
 from noughts_server.cli.challenge import challenge
 from noughts_server.cli.commands import command, help_text
 from noughts_server.cli.game import game
@@ -62,7 +63,15 @@ command(
 )(serve)
 command(tournament, "watch", "noughts tournament watch spring", panel=_AT_A_SERVER)(watch)
 app.add_typer(tournament, name="tournament", rich_help_panel=_AT_A_SERVER)
-command(app, "leaderboard", "noughts leaderboard --variant mnk:7,6,4", panel=_AT_A_SERVER)(leaderboard)
+command(
+    app,
+    "leaderboard",
+    "noughts leaderboard --variant mnk:7,6,4",
+    "noughts leaderboard --online --min-games 100",
+    panel=_AT_A_SERVER,
+)(leaderboard)
+command(app, "rating-lists", "noughts rating-lists", panel=_AT_A_SERVER)(rating_lists)
+command(app, "head-to-head", "noughts head-to-head careful centre", panel=_AT_A_SERVER)(head_to_head)
 command(
     app, "watch", "noughts watch spring", "noughts watch spring/7", "noughts watch --format json", panel=_AT_A_SERVER
 )(watch)
@@ -76,6 +85,7 @@ command(
     panel=_AT_A_SERVER,
 )(challenge)
 app.add_typer(game, name="game", rich_help_panel=_AT_A_SERVER)
+register_history(bot)
 app.add_typer(bot, name="bot", rich_help_panel="Bots")
 app.add_typer(token, name="token", rich_help_panel="Server")
 app.add_typer(ratings, name="ratings", rich_help_panel="Server")

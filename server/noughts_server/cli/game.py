@@ -27,7 +27,7 @@ def list_games(
     """The games of a tournament, in slot order.
 
     JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
-    "times_ms", "end_time", "rating_seq"}.
+    "times_ms", "end_time", "rating_seq", "first_bot", "second_bot"}.
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
@@ -37,10 +37,12 @@ def list_games(
         found = client.pages(client.games.ListGames, request, lambda page: page.games, limit)
     if output_format is Format.JSON:
         for row in found:
-            output.print_json(_document(row))
+            output.print_json(document(row))
         return
     columns = (">#", "first", "second", "result", "termination", ">plies")
-    rows = [(_number(row), row.first, row.second, _result(row), _termination(row), len(row.moves)) for row in found]
+    rows = [
+        (_number(row), row.first, row.second, result_text(row), termination_text(row), len(row.moves)) for row in found
+    ]
     output.stdout().print(output.table(columns, rows) if rows else f"No games in {request.parent} yet.")
 
 
@@ -62,7 +64,7 @@ def show(
     with connected(server, token, token_file) as client:
         shown = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name))).game
     if output_format is Format.JSON:
-        output.print_json(_document(shown))
+        output.print_json(document(shown))
     else:
         _print(shown)
 
@@ -72,7 +74,9 @@ def _print(shown: "pb.Game") -> None:
 
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
-    console.print(f"{_result(shown)}, {_termination(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}")
+    console.print(
+        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}"
+    )
     variant = parse_variant(shown.variant)
     board = str(Position.after(variant, shown.moves)).partition(" ")[0]
     for start in range(0, variant.cells, variant.columns):
@@ -80,7 +84,8 @@ def _print(shown: "pb.Game") -> None:
     console.print(f"moves: {' '.join(map(str, shown.moves))}", soft_wrap=True)
 
 
-def _document(row: "pb.Game") -> dict[str, Any]:
+def document(row: "pb.Game") -> dict[str, Any]:
+    """A game as JSON."""
     from datetime import UTC
 
     return {
@@ -90,11 +95,13 @@ def _document(row: "pb.Game") -> dict[str, Any]:
         "second": row.second,
         "seed": row.seed,
         "moves": list(row.moves),
-        "result": _result(row),
-        "termination": _termination(row),
+        "result": result_text(row),
+        "termination": termination_text(row),
         "times_ms": [microseconds / 1000 for microseconds in row.times_us],
         "end_time": row.end_time.ToDatetime(UTC).isoformat() if row.HasField("end_time") else None,
         "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
+        "first_bot": row.first_bot,
+        "second_bot": row.second_bot,
     }
 
 
@@ -102,13 +109,15 @@ def _number(row: "pb.Game") -> str:
     return row.name.rpartition("/")[2]
 
 
-def _result(row: "pb.Game") -> str:
+def result_text(row: "pb.Game") -> str:
+    """`1-0`, `1/2-1/2`, `0-1` or `*`."""
     from noughts_referee.rules import Result
 
     return str(Result(row.result))
 
 
-def _termination(row: "pb.Game") -> str:
+def termination_text(row: "pb.Game") -> str:
+    """How it ended, e.g. `board_full`."""
     from noughts_referee.rules import Termination
 
     return str(Termination(row.termination))

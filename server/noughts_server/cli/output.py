@@ -97,9 +97,12 @@ def points(value: float) -> str:
     whole, half = divmod(round(value * 2), 2)
     if not half:
         return str(whole)
-    if not (sys.stdout.encoding or "").lower().startswith("utf"):
-        return f"{whole}.5"
-    return f"{whole or ''}½"
+    return f"{whole or ''}½" if unicode() else f"{whole}.5"
+
+
+def unicode() -> bool:
+    """Whether stdout can show more than ASCII."""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def rating(value: float | None) -> str:

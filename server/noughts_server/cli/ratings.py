@@ -17,9 +17,12 @@ ratings = group("Rating lists. For the operator, on the server's machine.")
 
 @command(ratings, "rebuild", "noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json")
 def rebuild(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
-    """Computes all ratings again from the stored games and corrects what differs. Stop the server first.
+    """Computes all ratings and their history again from the stored games and corrects what differs.
 
-    JSON: {"games", "ratings", "differences": [{"rating_list", "name", "stored", "rebuilt"}]}; ratings may be null.
+    Stop the server first. Databases of versions that kept no history get one by this.
+
+    JSON: {"games", "ratings", "differences": [{"rating_list", "name", "stored", "rebuilt"}], "history": {"points",
+    "corrected"}}; ratings may be null.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.rating_lists import rebuild_ratings
@@ -60,14 +63,19 @@ def _document(report: "RebuildReport") -> dict[str, Any]:
             }
             for row in report.differences
         ],
+        "history": {"points": report.history_points, "corrected": report.history_corrected},
     }
 
 
 def _print(report: "RebuildReport") -> None:
     console = output.stdout()
     console.print(f"{output.count(report.slots, 'game')} give {output.count(report.bots, 'rating')}.")
-    if not report.differences:
+    if report.history_corrected:
+        points = output.count(report.history_points, "point")
+        console.print(f"Their history has {points}, of which {report.history_corrected:,} had to be corrected.")
+    if not report.differences and not report.history_corrected:
         console.print("All of them were stored like that; nothing was changed.")
+    if not report.differences:
         return
     rows = [_row(row) for row in report.differences]
     output.heading(console, "Corrected")

@@ -1,5 +1,6 @@
 """GameService: the record of games."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -7,9 +8,12 @@ import grpc
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
+from noughts_server.errors import InvalidArgument
+from noughts_server.pages import Page
 from noughts_server.services.messages import timestamp
-from noughts_server.services.names import game_id, tournament_id
-from noughts_server.store.database import Store
+from noughts_server.services.names import bot_id, game_id, tournament_id
+from noughts_server.store.bot_games import list_bot_games
+from noughts_server.store.database import Connection, Store
 from noughts_server.store.games import Game, get_game, list_games
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -24,17 +28,32 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
         slug, number = game_id("name", request.name)
         game = await self._store.read(lambda connection: get_game(connection, slug, number))
-        return pb.GetGameResponse(game=_message(game))
+        return pb.GetGameResponse(game=game_message(game))
 
     async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
-        slug = tournament_id("parent", request.parent)
-        page = await self._store.read(
-            partial(list_games, slug=slug, size=request.page_size, page_token=request.page_token)
+        page = await self._store.read(_listing(request))
+        return pb.ListGamesResponse(games=map(game_message, page.items), next_page_token=page.next_page_token)
+
+
+def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Game]]:
+    if request.parent.startswith("bots/"):
+        return partial(
+            list_bot_games,
+            bot=bot_id("parent", request.parent),
+            opponent=bot_id("opponent", request.opponent) if request.opponent else "",
+            tournament=tournament_id("tournament", request.tournament) if request.tournament else "",
+            size=request.page_size,
+            page_token=request.page_token,
         )
-        return pb.ListGamesResponse(games=map(_message, page.items), next_page_token=page.next_page_token)
+    for field in ("opponent", "tournament"):
+        if value := getattr(request, field):
+            raise InvalidArgument.of(field, value, "nothing: only the games of `bots/NAME` have this filter")
+    slug = tournament_id("parent", request.parent)
+    return partial(list_games, slug=slug, size=request.page_size, page_token=request.page_token)
 
 
-def _message(game: Game) -> pb.Game:
+def game_message(game: Game) -> pb.Game:
+    """A stored game for the wire."""
     return pb.Game(
         name=game.name,
         variant=game.variant,
@@ -47,4 +66,6 @@ def _message(game: Game) -> pb.Game:
         termination=game.termination,  # type: ignore[arg-type]  # equal values
         end_time=timestamp(game.ended_at),
         rating_seq=game.rating_seq,
+        first_bot=game.first_bot,
+        second_bot=game.second_bot,
     )

@@ -7,40 +7,130 @@ import grpc
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
+from noughts_server.services.games import game_message
+from noughts_server.services.messages import timestamp
+from noughts_server.services.names import bot_id
+from noughts_server.sessions import Sessions
+from noughts_server.store.bot_games import Score, ScoreBySide, head_to_head
 from noughts_server.store.database import Store
-from noughts_server.store.rating_lists import leaderboard, list_name
+from noughts_server.store.leaderboards import (
+    Filters,
+    LeaderboardRow,
+    leaderboard,
+    list_bot_ratings,
+    list_rating_lists,
+    rating_history,
+)
+from noughts_server.store.rating_lists import list_name
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
-    """Reads leaderboards."""
+    """Reads ratings and what led to them."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, sessions: Sessions) -> None:
         self._store = store
+        self._sessions = sessions
 
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         name = list_name(request.variant, request.time_class)
+        filters = Filters(
+            owner=request.owner,
+            online=self._sessions.bots_online() if request.online_only else None,
+            # Databases keep 63 bits, and nobody has so many games.
+            min_games=min(request.min_games, (1 << 63) - 1),
+            exclude_provisional=request.exclude_provisional,
+        )
         page = await self._store.read(
             partial(
                 leaderboard,
                 variant=request.variant,
                 time_class=request.time_class,
+                filters=filters,
                 size=request.page_size,
                 page_token=request.page_token,
             )
         )
-        rows = [
-            pb.LeaderboardRow(
-                rank=row.rank,
-                bot=f"bots/{row.bot}",
-                rating=row.rating,
-                games=row.games,
-                wins=row.wins,
-                draws=row.draws,
-                losses=row.losses,
-                provisional=row.provisional,
-            )
-            for row in page.items
-        ]
-        return pb.GetLeaderboardResponse(rows=rows, next_page_token=page.next_page_token, rating_list=name)
+        online = self._sessions.bots_online()
+        return pb.GetLeaderboardResponse(
+            rows=[_row(row, online) for row in page.items], next_page_token=page.next_page_token, rating_list=name
+        )
+
+    async def ListRatingLists(self, request: pb.ListRatingListsRequest, context: Context) -> pb.ListRatingListsResponse:
+        page = await self._store.read(partial(list_rating_lists, size=request.page_size, page_token=request.page_token))
+        return pb.ListRatingListsResponse(
+            rating_lists=[
+                pb.RatingList(
+                    name=each.name,
+                    variant=each.variant,
+                    time_class=each.time_class,
+                    bots=each.bots,
+                    games=each.games,
+                )
+                for each in page.items
+            ],
+            next_page_token=page.next_page_token,
+        )
+
+    async def ListBotRatings(self, request: pb.ListBotRatingsRequest, context: Context) -> pb.ListBotRatingsResponse:
+        bot = bot_id("bot", request.bot)
+        page = await self._store.read(
+            partial(list_bot_ratings, bot=bot, size=request.page_size, page_token=request.page_token)
+        )
+        online = self._sessions.bots_online()
+        return pb.ListBotRatingsResponse(
+            ratings=[pb.BotRating(rating_list=name, row=_row(row, online)) for name, row in page.items],
+            next_page_token=page.next_page_token,
+        )
+
+    async def GetRatingHistory(
+        self, request: pb.GetRatingHistoryRequest, context: Context
+    ) -> pb.GetRatingHistoryResponse:
+        bot = bot_id("bot", request.bot)
+        history = await self._store.read(
+            partial(rating_history, bot=bot, variant=request.variant, time_class=request.time_class)
+        )
+        return pb.GetRatingHistoryResponse(
+            points=[
+                pb.RatingPoint(games=point.games, rating=point.rating, time=timestamp(point.at))
+                for point in history.points
+            ],
+            rating_list=history.rating_list,
+            rating=history.rating,
+            games=history.games,
+        )
+
+    async def GetHeadToHead(self, request: pb.GetHeadToHeadRequest, context: Context) -> pb.GetHeadToHeadResponse:
+        bot, opponent = bot_id("bot", request.bot), bot_id("opponent", request.opponent)
+        found = await self._store.read(partial(head_to_head, bot=bot, opponent=opponent, last_games=request.last_games))
+        return pb.GetHeadToHeadResponse(
+            total=_by_side(found.total),
+            variants=[
+                pb.VariantScore(variant=variant, score=_by_side(score)) for variant, score in found.variants.items()
+            ],
+            last_games=map(game_message, found.last_games),
+        )
+
+
+def _row(row: LeaderboardRow, online: set[int]) -> pb.LeaderboardRow:
+    return pb.LeaderboardRow(
+        rank=row.rank,
+        bot=f"bots/{row.bot}",
+        rating=row.rating,
+        games=row.games,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        provisional=row.provisional,
+        owner=row.owner,
+        online=row.bot_id in online,
+    )
+
+
+def _by_side(score: ScoreBySide) -> pb.ScoreBySide:
+    return pb.ScoreBySide(first=_score(score.first), second=_score(score.second))
+
+
+def _score(score: Score) -> pb.Score:
+    return pb.Score(wins=score.wins, draws=score.draws, losses=score.losses)

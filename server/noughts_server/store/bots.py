@@ -15,6 +15,8 @@ from noughts_server.store.validation import check_name
 FIRST_VERSION = "1"
 """The version of a bot whose author gives none."""
 
+_UNKNOWN_BOT = "A bot is registered when it logs in for the first time; `noughts bot list --online` shows who is there."
+
 
 @dataclass(frozen=True, slots=True)
 class Bot:
@@ -90,7 +92,7 @@ def get_bot(connection: Connection, name: str) -> Bot:
     """The bot called `name`. Raises NotFound."""
     found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
     if found is None:
-        raise NotFound(f"bots/{name}", hint="A bot is registered when it logs in for the first time.")
+        raise NotFound(f"bots/{name}", hint=_UNKNOWN_BOT)
     return Bot(*found)
 
 

@@ -8,19 +8,20 @@ compared with a few numbers of the database at the start of each transaction, an
 Changes reach it only after the commit (`apply`), so a failed transaction leaves no trace in it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, and_, select, update
 
 from noughts_referee.clock import TimeControl
-from noughts_server.ratings import Rating, rate_game
+from noughts_server.ratings import Rating, next_point, rate_game
 from noughts_server.store import dialect
 from noughts_server.store.schema import (
     bot_versions,
     entries,
     games,
+    rating_history,
     rating_lists,
     rating_runs,
     ratings,
@@ -29,6 +30,9 @@ from noughts_server.store.schema import (
 
 Score = tuple[int, int, int]
 """First entry, second entry, result."""
+
+HistoryRow = tuple[int, int, int, float, int]
+"""A row of `rating_history`: list, bot, number of games, rating, moment in milliseconds since 1970."""
 
 # Databases limit the number of parameters of a statement.
 _KEYS_A_STATEMENT = 1000
@@ -118,10 +122,12 @@ class FoldingState:
 class Ledger:
     """The ratings within one transaction: reads, folds, writes back."""
 
-    def __init__(self, connection: Connection, state: FoldingState, changes: Changes) -> None:
+    def __init__(self, connection: Connection, state: FoldingState, changes: Changes, *, now_ms: int) -> None:
         self._connection = connection
         self._state = state
         self._changes = changes
+        self._now_ms = now_ms
+        self._history: list[HistoryRow] = []
         self._head: Row[Any] | None = connection.execute(
             select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
         ).one_or_none()
@@ -133,11 +139,17 @@ class Ledger:
         list_id = progress.rating_list
         if list_id is None or not span:
             return
-        rate_scores(scores, progress.bots, self._working(list_id, progress.bots, scores))
+        record, now_ms = self._history.append, self._now_ms
+        rate_scores(
+            scores,
+            progress.bots,
+            self._working(list_id, progress.bots, scores),
+            lambda bot, rating: record((list_id, bot, rating.games, rating.rating, now_ms)),
+        )
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
     def store(self) -> None:
-        """Writes the changed ratings."""
+        """Writes the changed ratings and their history."""
         rows = [
             rating_row(list_id, bot, rating)
             for list_id, changed in self._changes.ratings.items()
@@ -146,6 +158,8 @@ class Ledger:
             if rating.games
         ]
         write_ratings(self._connection, rows)
+        # In the order of their key, so that those of a bot are written side by side.
+        write_history(self._connection, sorted(self._history))
         if self._next_seq != self._read_seq:
             self._changes.next_seq = self._next_seq
 
@@ -170,8 +184,16 @@ class Ledger:
         self._next_seq += span
 
 
-def rate_scores(scores: Iterable[Score], bots: Sequence[int], rated: dict[int, Rating]) -> None:
-    """Rates games in order. Games of a bot against itself are not rated."""
+def rate_scores(
+    scores: Iterable[Score],
+    bots: Sequence[int],
+    rated: dict[int, Rating],
+    on_point: Callable[[int, Rating], None],
+) -> None:
+    """Rates games in order. Games of a bot against itself are not rated.
+
+    `on_point` is called with a bot and its rating whenever its history has a point.
+    """
     by_entry: dict[int, Rating] = {}
     for first, second, result in scores:
         try:
@@ -181,9 +203,16 @@ def rate_scores(scores: Iterable[Score], bots: Sequence[int], rated: dict[int, R
             second_rating = by_entry[second] = rated[bots[second]]
         if first_rating is not second_rating:
             rate_game(first_rating, second_rating, result)
+            # After a void game the numbers are as they were, and `due` is ahead of them.
+            if first_rating.games == first_rating.due:
+                first_rating.due = next_point(first_rating.due)
+                on_point(bots[first], first_rating)
+            if second_rating.games == second_rating.due:
+                second_rating.due = next_point(second_rating.due)
+                on_point(bots[second], second_rating)
 
 
-def fold_rest(connection: Connection, tournament_id: int) -> None:
+def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> None:
     """Rates what a cancelled tournament has stored behind its first gap; slots without a game are skipped."""
     state, changes = FoldingState(), Changes()
     row = connection.execute(tournament_rows([tournament_id])).one()
@@ -191,7 +220,7 @@ def fold_rest(connection: Connection, tournament_id: int) -> None:
     if not progress.beyond:
         return
     last = max(progress.beyond)
-    ledger = Ledger(connection, state, changes)
+    ledger = Ledger(connection, state, changes, now_ms=now_ms)
     scores = [progress.beyond[ordinal] for ordinal in sorted(progress.beyond)]
     ledger.fold(tournament_id, progress, last - progress.folded, scores)
     ledger.store()
@@ -218,6 +247,11 @@ def bots_of(connection: Connection, tournament_id: int) -> tuple[int, ...]:
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     """Stores ratings, whether or not the bots have one already."""
     dialect.upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
+
+
+def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
+    """Stores points of ratings' histories, over those that stand there already."""
+    dialect.upsert(connection, rating_history, rows, replace=("rating", "at"))
 
 
 def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:

@@ -1,26 +1,30 @@
 """Reading stored games."""
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, case, func, select
 
 from noughts_referee.records import unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_server.errors import NotFound
 from noughts_server.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.store.schema import bot_versions, entries, games, rating_runs
+from noughts_server.store.bots import version_name
+from noughts_server.store.schema import bot_versions, bots, entries, games, rating_runs
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id
 
 _ROWS_AT_ONCE = 1000
+# Databases limit the number of parameters of a statement.
+_KEYS_A_STATEMENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
     """A stored game."""
 
+    tournament_id: int
+    """The store's key."""
     tournament: str
     """`tournaments/ID`."""
     ordinal: int
@@ -29,6 +33,9 @@ class Game:
     first: str
     """Labels of the entries."""
     second: str
+    first_bot: str
+    """`bots/NAME/versions/V` of the entries."""
+    second_bot: str
     seed: int
     """The game's own; a side's is `side_seed(seed, side)`."""
     moves: list[int]
@@ -54,10 +61,15 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> Game:
     name = f"{tournament.name}/games/{ordinal}"
     if not 0 < ordinal <= tournament.games_total:
         raise NotFound(name, hint=f"Its games are numbered from 1 to {tournament.games_total}.")
-    row = connection.execute(_games(tournament).where(games.c.ordinal == ordinal)).one_or_none()
-    if row is None:
+    found = read_games(connection, tournament, [ordinal])
+    if not found:
         raise NotFound(name, hint="It has not been played yet.")
-    return _Reader(connection, tournament, ordinal, ordinal).game(row)
+    return found[0]
+
+
+def read_games(connection: Connection, tournament: Tournament, ordinals: Sequence[int]) -> list[Game]:
+    """Those of these games that are stored, in slot order; up to 1,001 ordinals."""
+    return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals)))
 
 
 def list_games(connection: Connection, slug: str, *, size: int = 0, page_token: str = "") -> Page[Game]:
@@ -66,13 +78,9 @@ def list_games(connection: Connection, slug: str, *, size: int = 0, page_token: 
     tournament = get_tournament(connection, slug)
     method = f"{tournament.name}/games"
     after = read_page_token(method, page_token, [0]) or [0]
-    rows = connection.execute(_games(tournament).where(games.c.ordinal > after[0]).limit(limit + 1)).all()
-    shown = rows[:limit]
-    if not shown:
-        return Page([], "")
-    more = write_page_token(method, [shown[-1].ordinal]) if len(rows) > limit else ""
-    reader = _Reader(connection, tournament, shown[0].ordinal, shown[-1].ordinal)
-    return Page([reader.game(row) for row in shown], more)
+    found = _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal > after[0]).limit(limit + 1))
+    more = write_page_token(method, [found[limit - 1].ordinal]) if len(found) > limit else ""
+    return Page(found[:limit], more)
 
 
 class ExportedGame(NamedTuple):
@@ -98,7 +106,9 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
     tournament = get_tournament_by_id(connection, tournament_id)
     variant, seed = tournament.variant, tournament.seed
     cells = parse_variant(variant).cells
-    labels = {number: entry.label for number, entry in _entries(connection, tournament_id).items()}
+    of_tournament = entries.c.tournament_id == tournament_id
+    named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
+    labels: dict[int, str] = {row.number: row.label for row in named}
     results = {int(result): str(result) for result in Result}
     terminations = {int(termination): str(termination) for termination in Termination}
     for row in connection.execute(_games(tournament).execution_options(yield_per=_ROWS_AT_ONCE)):
@@ -127,67 +137,71 @@ def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
 
 class _Entry(NamedTuple):
     label: str
-    bot: int
+    bot: str
+    version: str
 
 
-class _Reader:
-    """Makes games of rows whose ordinals lie within bounds, both included."""
+def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[Game]:
+    rows = connection.execute(statement).all()
+    cells = parse_variant(tournament.variant).cells
+    playing = _entries(
+        connection, tournament.id, {entry for row in rows for entry in (row.first_entry, row.second_entry)}
+    )
+    return [_game(tournament, cells, playing[row.first_entry], playing[row.second_entry], row) for row in rows]
 
-    def __init__(self, connection: Connection, tournament: Tournament, low: int, high: int) -> None:
-        self._tournament = tournament
-        self._cells = parse_variant(tournament.variant).cells
-        self._entries = _entries(connection, tournament.id)
-        self._runs = _runs(connection, tournament.id, low, high)
 
-    def game(self, row: Row[Any]) -> Game:
-        first, second = self._entries[row.first_entry], self._entries[row.second_entry]
-        rated = row.result != Result.VOID and first.bot != second.bot
-        return Game(
-            tournament=self._tournament.name,
-            ordinal=row.ordinal,
-            variant=self._tournament.variant,
-            first=first.label,
-            second=second.label,
-            seed=game_seed(self._tournament.seed, row.ordinal),
-            moves=unpack_moves(row.moves, self._cells),
-            times_us=unpack_times(row.times),
-            result=Result(row.result),
-            termination=Termination(row.termination),
-            ended_at=row.ended_at,
-            rating_seq=self._rating_seq(row.ordinal) if rated else None,
-        )
-
-    def _rating_seq(self, ordinal: int) -> int | None:
-        index = bisect_right(self._runs, ordinal, key=lambda run: run[0]) - 1
-        if index < 0:
-            return None
-        first_ordinal, count, first_seq = self._runs[index]
-        offset = ordinal - first_ordinal
-        return first_seq + offset if offset < count else None
+def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any]) -> Game:
+    rated = row.result != Result.VOID and first.bot != second.bot
+    return Game(
+        tournament_id=tournament.id,
+        tournament=tournament.name,
+        ordinal=row.ordinal,
+        variant=tournament.variant,
+        first=first.label,
+        second=second.label,
+        first_bot=version_name(first.bot, first.version),
+        second_bot=version_name(second.bot, second.version),
+        seed=game_seed(tournament.seed, row.ordinal),
+        moves=unpack_moves(row.moves, cells),
+        times_us=unpack_times(row.times),
+        result=Result(row.result),
+        termination=Termination(row.termination),
+        ended_at=row.ended_at,
+        rating_seq=row.rating_seq if rated else None,
+    )
 
 
 def _games(tournament: Tournament) -> Select[Any]:
     return select(games).where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
 
 
-def _entries(connection: Connection, tournament_id: int) -> dict[int, _Entry]:
-    rows = connection.execute(
-        select(entries.c.number, entries.c.label, bot_versions.c.bot_id)
-        .join(bot_versions)
-        .where(entries.c.tournament_id == tournament_id)
+def _rated_games(tournament: Tournament) -> Select[Any]:
+    """Games with `rating_seq`: their place in the log's run that holds their slot, if there is one."""
+    run = rating_runs.c
+    place = games.c.ordinal - run.first_ordinal
+    rating_seq = (
+        select(case((place < run.games, run.first_seq + place)))
+        .where(run.tournament_id == tournament.id, run.first_ordinal <= games.c.ordinal)
+        .order_by(run.first_ordinal.desc())
+        .limit(1)
+        .correlate(games)
+        .scalar_subquery()
     )
-    return {number: _Entry(label, bot) for number, label, bot in rows}
+    return _games(tournament).add_columns(rating_seq.label("rating_seq"))
 
 
-def _runs(connection: Connection, tournament_id: int, low: int, high: int) -> list[tuple[int, int, int]]:
-    """First ordinal, number of slots and first rating_seq of the runs that touch these ordinals."""
-    rows = connection.execute(
-        select(rating_runs.c.first_ordinal, rating_runs.c.games, rating_runs.c.first_seq)
-        .where(
-            rating_runs.c.tournament_id == tournament_id,
-            rating_runs.c.first_ordinal <= high,
-            rating_runs.c.first_ordinal + rating_runs.c.games > low,
+def _entries(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, _Entry]:
+    found: dict[int, _Entry] = {}
+    wanted = sorted(numbers)
+    for begin in range(0, len(wanted), _KEYS_A_STATEMENT):
+        rows = connection.execute(
+            select(entries.c.number, entries.c.label, bots.c.name, bot_versions.c.version)
+            .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
+            .join(bots, bots.c.id == bot_versions.c.bot_id)
+            .where(
+                entries.c.tournament_id == tournament_id,
+                entries.c.number.in_(wanted[begin : begin + _KEYS_A_STATEMENT]),
+            )
         )
-        .order_by(rating_runs.c.first_ordinal)
-    )
-    return [(first_ordinal, count, first_seq) for first_ordinal, count, first_seq in rows]
+        found.update({number: _Entry(label, bot, version) for number, label, bot, version in rows})
+    return found

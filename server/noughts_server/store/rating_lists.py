@@ -1,38 +1,20 @@
-"""Leaderboards, and recomputing them from the log."""
+"""Rating lists, and recomputing them from the log."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.errors import InvalidArgument
-from noughts_server.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.ratings import Rating
 from noughts_server.store import folding
-from noughts_server.store.schema import bots, games, rating_lists, rating_runs, ratings
+from noughts_server.store.schema import bots, games, rating_history, rating_lists, rating_runs, ratings
 
 TIME_CLASSES = ("untimed", "bullet", "blitz", "rapid", "classical")
 
 _ROWS_AT_ONCE = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderboardRow:
-    """A bot's place."""
-
-    rank: int
-    """From 1."""
-    bot: str
-    """Without the `bots/`."""
-    rating: float
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    provisional: bool
-    """Too few games to be sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +36,11 @@ class RebuildReport:
     bots: int
     """Ratings computed, over all lists."""
     differences: list[Difference]
-    """Empty when everything stored was right."""
+    """Ratings that were stored otherwise; empty when all were right."""
+    history_points: int = 0
+    """Points of the ratings' histories, over all lists."""
+    history_corrected: int = 0
+    """Points that were missing, wrong, or stored without being any."""
 
 
 def ensure_list(connection: Connection, variant: str, time_class: str) -> int:
@@ -79,40 +65,6 @@ def list_name(variant: str = "", time_class: str = "") -> str:
     return f"{canonical}/{time_class}"
 
 
-def leaderboard(
-    connection: Connection,
-    *,
-    variant: str = "",
-    time_class: str = "",
-    size: int = 0,
-    page_token: str = "",
-) -> Page[LeaderboardRow]:
-    """The bots of one list, strongest first, equal ones by name. Raises InvalidArgument."""
-    name = list_name(variant, time_class)
-    limit = page_size(size)
-    method = f"leaderboards/{name}"
-    canonical, _, time_class = name.partition("/")
-    statement = (
-        select(ratings, bots.c.name)
-        .join(bots)
-        .join(rating_lists)
-        .where(rating_lists.c.variant == canonical, rating_lists.c.time_class == time_class)
-        .order_by(ratings.c.rating.desc(), bots.c.name)
-        .limit(limit + 1)
-    )
-    rank = 0
-    after = read_page_token(method, page_token, [0.0, "", 0])
-    if after is not None:
-        rating, bot, rank = float(after[0]), str(after[1]), int(after[2])
-        statement = statement.where(or_(ratings.c.rating < rating, and_(ratings.c.rating == rating, bots.c.name > bot)))
-    found = connection.execute(statement).all()
-    rows = [_leaderboard_row(rank + place, row) for place, row in enumerate(found[:limit], 1)]
-    more = ""
-    if len(found) > limit:
-        more = write_page_token(method, [rows[-1].rating, rows[-1].bot, rows[-1].rank])
-    return Page(rows, more)
-
-
 def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> RebuildReport:
     """Computes all ratings again from the log, compares them with what is stored, and stores the result. Writes.
 
@@ -120,19 +72,14 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
     database: it would go on from the ratings that it remembers.
     """
     total = connection.execute(select(func.coalesce(func.sum(rating_runs.c.games), 0))).scalar_one()
-    rebuilt: dict[tuple[int, int], Rating] = {}
+    replay = _Replay(connection)
     done = 0
-    bots_of: dict[int, tuple[int, ...]] = {}
     for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)).all():
-        if run.tournament_id not in bots_of:
-            bots_of[run.tournament_id] = folding.bots_of(connection, run.tournament_id)
-        playing = bots_of[run.tournament_id]
-        of_list = {bot: rebuilt.setdefault((run.list_id, bot), Rating()) for bot in playing}
-        folding.rate_scores(_scores(connection, run), playing, of_list)
+        replay.rate(run)
         done += run.games
         if on_progress:
             on_progress(done, total)
-    rebuilt = {key: rating for key, rating in rebuilt.items() if rating.games}
+    rebuilt = {key: rating for key, rating in replay.ratings.items() if rating.games}
     differences = _compare(connection, rebuilt)
     if differences:
         connection.execute(delete(ratings))
@@ -140,20 +87,72 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
             connection,
             [folding.rating_row(list_id, bot, rating) for (list_id, bot), rating in rebuilt.items()],
         )
-    return RebuildReport(total, len(rebuilt), differences)
+    corrected = _correct_history(connection, replay.history)
+    return RebuildReport(total, len(rebuilt), differences, len(replay.history), corrected)
 
 
-def _scores(connection: Connection, run: Row[Any]) -> Iterator[folding.Score]:
-    rows = connection.execute(
-        select(games.c.first_entry, games.c.second_entry, games.c.result)
-        .where(
-            games.c.tournament_id == run.tournament_id,
-            games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1),
+class _Replay:
+    """Rates the games of the log once more."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.ratings: dict[tuple[int, int], Rating] = {}
+        """By list and bot."""
+        self.history: dict[tuple[int, int, int], tuple[float, int]] = {}
+        """Rating and moment, by list, bot and number of games."""
+        self._connection = connection
+        self._bots_of: dict[int, tuple[int, ...]] = {}
+        self._ended_at = 0
+        """Of the game that is being rated."""
+
+    def rate(self, run: Row[Any]) -> None:
+        """Rates the next run of the log."""
+        bots_of = self._bots_of
+        if run.tournament_id not in bots_of:
+            bots_of[run.tournament_id] = folding.bots_of(self._connection, run.tournament_id)
+        playing = bots_of[run.tournament_id]
+        of_list = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
+
+        def record(bot: int, rating: Rating) -> None:
+            self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)
+
+        folding.rate_scores(self._scores(run), playing, of_list, record)
+
+    def _scores(self, run: Row[Any]) -> Iterator[folding.Score]:
+        rows = self._connection.execute(
+            select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
+            .where(
+                games.c.tournament_id == run.tournament_id,
+                games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1),
+            )
+            .order_by(games.c.ordinal)
+            .execution_options(yield_per=_ROWS_AT_ONCE)
         )
-        .order_by(games.c.ordinal)
-        .execution_options(yield_per=_ROWS_AT_ONCE)
-    )
-    return ((first, second, result) for first, second, result in rows)
+        for first, second, result, self._ended_at in rows:
+            yield first, second, result
+
+
+def _correct_history(connection: Connection, rebuilt: dict[tuple[int, int, int], tuple[float, int]]) -> int:
+    """Makes the stored points those of the replay and returns how many were not. Moments known are kept.
+
+    The log does not say when a game was counted, which is when the last gap before it was closed: a point that was
+    missing gets the moment at which its own game was stored.
+    """
+    points = rating_history.c
+    stored = {
+        (list_id, bot, count): (rating, moment)
+        for list_id, bot, count, rating, moment in connection.execute(select(rating_history))
+    }
+    surplus = stored.keys() - rebuilt.keys()
+    for list_id, bot, count in surplus:
+        this = and_(points.list_id == list_id, points.bot_id == bot, points.games == count)
+        connection.execute(delete(rating_history).where(this))
+    wrong: list[folding.HistoryRow] = []
+    for key, (rating, ended_at) in rebuilt.items():
+        known = stored.get(key)
+        if known is None or known[0] != rating:
+            wrong.append((*key, rating, known[1] if known else ended_at))
+    folding.write_history(connection, wrong)
+    return len(surplus) + len(wrong)
 
 
 def _compare(connection: Connection, rebuilt: dict[tuple[int, int], Rating]) -> list[Difference]:
@@ -170,16 +169,3 @@ def _compare(connection: Connection, rebuilt: dict[tuple[int, int], Rating]) -> 
         Difference(lists[list_id], names[bot], stored.get((list_id, bot)), rebuilt.get((list_id, bot)))
         for list_id, bot in differing
     ]
-
-
-def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:
-    return LeaderboardRow(
-        rank=rank,
-        bot=row.name,
-        rating=row.rating,
-        games=row.games,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        provisional=Rating(games=row.games).provisional,
-    )

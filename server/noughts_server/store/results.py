@@ -71,7 +71,7 @@ def commit_games(
     for game in games:
         batches[game.tournament].append(game)
     rows = {row.id: row for row in connection.execute(tournament_rows(sorted(batches)))}
-    ledger = Ledger(connection, state, report.changes)
+    ledger = Ledger(connection, state, report.changes, now_ms=now_ms)
     for tournament_id in sorted(batches):
         batch, row = batches[tournament_id], rows.get(tournament_id)
         if row is None or row.state == TournamentState.CANCELLED:

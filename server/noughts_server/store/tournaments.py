@@ -267,7 +267,7 @@ def cancel_tournament(
     if tournament.state is TournamentState.CANCELLED:
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
-    folding.fold_rest(connection, tournament.id)
+    folding.fold_rest(connection, tournament.id, now_ms=now_ms)
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 
@@ -288,10 +288,11 @@ def check_size(tournament: Tournament, count: int) -> None:
 
 def schedule_of(connection: Connection, tournament: Tournament) -> RoundRobin:
     """The slots of a started tournament."""
-    count = connection.execute(
-        select(func.count()).select_from(entries).where(entries.c.tournament_id == tournament.id)
+    # From the start on entries are numbered from 0 without gaps; the highest one is found without reading them all.
+    last = connection.execute(
+        select(func.max(entries.c.number)).where(entries.c.tournament_id == tournament.id)
     ).scalar_one()
-    return RoundRobin(count, tournament.games_per_pair)
+    return RoundRobin(last + 1, tournament.games_per_pair)
 
 
 def conditions(connection: Connection, tournament_id: int) -> Conditions:

@@ -1,0 +1,114 @@
+"""Leaderboards, histories and game lists by the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from noughts_server.cli.chart import line_chart
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def played(noughts: Any, database: str) -> None:
+    """Three reference bots have played each other 40 times each in the database."""
+    path = database.removeprefix("sqlite:///")
+    noughts(f"tournament run random pascal minimax --games 40 --concurrency 32 --seed 3 --db {path} --format json")
+
+
+@pytest.fixture
+def ask(played: None, noughts: Any, server: str) -> Ask:
+    """A command at a server of that database; its JSON."""
+
+    def run(line: str) -> Any:
+        return json.loads(noughts(f"{line} --server {server} --format json").stdout)
+
+    return run
+
+
+def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, server: str) -> None:
+    board = ask("leaderboard --settled")
+    assert {row["name"] for row in board["rows"]} == {"random", "pascal", "minimax"}
+    assert {(row["owner"], row["online"]) for row in board["rows"]} == {("local", False)}
+    assert ask("leaderboard --min-games 81")["rows"] == []
+    assert ask("leaderboard --online")["rows"] == []
+    assert ask("leaderboard --owner local") == board
+    assert ask("rating-lists") == {
+        "rating_lists": [
+            {"name": "tictactoe/untimed", "variant": "tictactoe", "time_class": "untimed", "bots": 3, "games": 120}
+        ]
+    }
+    shown = ask("bot show random")
+    [place] = shown.pop("ratings")
+    assert shown == {
+        "name": "random",
+        "owner": "local",
+        "latest_version": "bots/random/versions/random",
+        "online": False,
+    }
+    assert place.pop("rating_list") == board["rating_list"]
+    assert place.items() <= next(row for row in board["rows"] if row["name"] == "random").items()
+
+    history = ask("bot history random")
+    assert (history["games"], history["rating"]) == (80, place["rating"])
+    assert [point["games"] for point in history["points"]] == [*range(1, 65), *range(66, 81, 2)]
+
+    lines = noughts(f"bot games random --limit 100 --server {server} --format json").stdout.splitlines()
+    games = [json.loads(line) for line in lines]
+    assert len(games) == 80
+    assert all("random" in (game["first"], game["second"]) for game in games)
+    numbers = [int(game["game"].rpartition("/")[2]) for game in games]
+    assert numbers == sorted(numbers, reverse=True)
+
+    score = ask("head-to-head minimax random --limit 2")
+    assert sum(score["total"]["first"].values()) == sum(score["total"]["second"].values()) == 20
+    assert score["variants"] == {"tictactoe": score["total"]}
+    assert [game["game"] for game in score["games"]] == [
+        game["game"] for game in games if "minimax" in (game["first"], game["second"])
+    ][:2]
+
+    for line, said in {
+        "leaderboard": "owner",
+        "leaderboard --online": "No bot of this list passes the filters.",
+        "rating-lists": "tictactoe",
+        "bot show random": "tictactoe/untimed",
+        "bot history random": "after 80 rated games",
+        "bot history random --variant mnk:5,5,4": "No rated game here yet.",
+        "bot games random --limit 3": "minimax",
+        "head-to-head minimax random": "moved first",
+    }.items():
+        assert said in noughts(f"{line} --server {server}").stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["bot show nobody", "bot history nobody", "bot games nobody", "head-to-head nobody you"]
+)
+def test_unknown_bot_is_told_where_to_look(noughts: Any, server: str, line: str) -> None:
+    result = noughts(f"{line} --server {server}", code=1)
+    assert "bots/nobody does not exist" in result.stderr
+    assert "noughts bot list" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("line", ["bot show a/b", "bot games mine@2", "head-to-head a b/c"])
+def test_what_names_no_bot_is_a_usage_error(noughts: Any, line: str) -> None:
+    assert "expected a bot" in noughts(line, code=2).stderr
+
+
+def test_chart_goes_from_corner_to_corner() -> None:
+    assert line_chart([(0, 0.0), (3, 3.0)], 4, 4, unicode=False) == ["   *", "  * ", " *  ", "*   "]
+    assert line_chart([(0, 0.0), (7, 7.0)], 4, 2) == ["  ⡠⠊", "⡠⠊  "]
+
+
+def test_chart_of_one_point_or_a_flat_line_is_a_line() -> None:
+    assert line_chart([(1, 1500.0)], 3, 1, unicode=False) == ["***"]
+    assert line_chart([(1, 1500.0), (9, 1500.0)], 3, 3, unicode=False) == ["   ", "***", "   "]
+
+
+def test_chart_has_no_gaps_where_the_line_is_steep() -> None:
+    chart = line_chart([(0, 0.0), (1, 9.0)], 2, 5, unicode=False)
+    assert all("*" in line for line in chart)
