@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -90,7 +91,7 @@ def server(host: Host) -> Iterator["subprocess.Popen[str]"]:
 
 
 def test_compose_file_follows_the_specification() -> None:
-    command = ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", str(COMPOSE)]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(COMPOSE)]
     checked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert checked.returncode == 0, checked.stdout
 

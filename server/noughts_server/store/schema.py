@@ -135,7 +135,7 @@ entries = Table(
     Column("label", String(80), nullable=False),
     UniqueConstraint("tournament_id", "label"),
     # From a bot to its tournaments.
-    Index(None, "bot_version_id"),
+    Index(None, "bot_version_id", "tournament_id", "number"),
 )
 
 # The attempt under which a unit was claimed last; no row: never.

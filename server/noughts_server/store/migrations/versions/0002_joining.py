@@ -35,7 +35,9 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index("ix_bots_owner_id", "bots", ["owner_id"])
-    op.create_index("ix_entries_bot_version_id", "entries", ["bot_version_id"])
+    op.create_index(
+        "ix_entries_bot_version_id_tournament_id_number", "entries", ["bot_version_id", "tournament_id", "number"]
+    )
     op.create_index("ix_ratings_bot_id", "ratings", ["bot_id"])
     op.create_index("ix_ratings_list_id_rating_bot_id", "ratings", ["list_id", "rating", "bot_id"])
     op.create_index("ix_tournaments_kind", "tournaments", ["kind"])

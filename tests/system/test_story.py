@@ -1,0 +1,190 @@
+"""The whole story, over real sockets: an operator, three authors in three languages, an organiser, a spectator."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grpc.aio
+import pytest
+
+from noughts_proto.transport import CLIENT_OPTIONS
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import feed_pb2_grpc
+
+from .node import NodeBot, installed_bot, node_bot
+from .processes import PROGRAM, asked, ended, environment, eventually, first_line, said, started
+
+if TYPE_CHECKING:
+    from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub
+
+PATIENCE = 60.0
+VARIANT, GAMES = "mnk:5,5,4", 6
+SLOW_BOT = """
+import time
+
+from noughts_bots import Bot, run
+
+
+class Careful(Bot):
+    max_games = 4
+
+    def choose(self, position):
+        time.sleep(0.03)
+        return position.draws().choice(position.free)
+
+
+run(Careful(), name="careful")
+"""
+
+pytestmark = pytest.mark.timeout(110)
+
+
+@asynccontextmanager
+async def program(*command: str, **variables: str) -> AsyncIterator[NodeBot]:
+    """A process whose words can be waited for."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        env=environment(**variables),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        yield NodeBot(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def late_game(feed: "FeedServiceAsyncStub", tournament: str) -> str:
+    """A game of the slow bot that has been running for some plies."""
+    async with asyncio.timeout(PATIENCE):
+        async for message in feed.Watch(pb.WatchRequest(name=tournament)):
+            for ply in message.increments.plies:
+                if ply.ply >= 3:
+                    return ply.game
+    raise AssertionError("the tournament ended before any game had four plies")
+
+
+async def seen_from_late_on(feed: "FeedServiceAsyncStub", game: str) -> tuple[int, list[int], pb.WatchedEnd]:
+    """How many moves a late watcher finds, all moves that it knows at the end, and the end as it was told."""
+    moves: list[int] = []
+    found = 0
+    end = pb.WatchedEnd()
+    expected: int | None = None
+    async with asyncio.timeout(PATIENCE):
+        async for message in feed.Watch(pb.WatchRequest(name=game)):
+            if message.HasField("snapshot"):
+                (known,) = message.snapshot.games
+                moves, found, expected = list(known.moves), len(known.moves), message.sequence
+                continue
+            assert not message.HasField("resync")
+            assert expected is not None
+            expected += 1
+            assert message.sequence == expected
+            for ply in message.increments.plies:
+                assert ply.ply == len(moves)
+                moves.append(ply.cell)
+            for each in message.increments.ends:
+                end = each
+    return found, moves, end
+
+
+def results(pairs: list[dict[str, int]]) -> int:
+    """The number of games that rows of results stand for."""
+    return sum(row["wins"] + row["draws"] + row["losses"] for row in pairs)
+
+
+async def test_the_whole_story(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'story.sqlite'}"
+    quiet = environment()
+    (tmp_path / "careful.py").write_text(SLOW_BOT)
+    node = installed_bot(tmp_path)
+
+    # The operator makes tokens.
+    tokens = {
+        owner: asked(f"token create --owner {owner} --db {database} --scope {scope}", quiet)
+        for owner, scope in (("ada", "play"), ("bob", "play:node"), ("carol", "play"), ("olga", "organise"))
+    }
+    secrets = {owner: made["token"] for owner, made in tokens.items()}
+
+    with started(["serve", "--listen", "127.0.0.1:0", "--db", database, "--format", "json"], quiet) as server:
+        address = json.loads(first_line(server))["grpc"]
+
+        def at_server(line: str, owner: str = "") -> object:
+            variables = {"NOUGHTS_SERVER": address, **({"NOUGHTS_TOKEN": secrets[owner]} if owner else {})}
+            return asked(line, environment(**variables))
+
+        variables = {"NOUGHTS_SERVER": address}
+        async with (
+            program(sys.executable, str(tmp_path / "careful.py"), NOUGHTS_TOKEN=secrets["ada"], **variables) as python,
+            node_bot(node, address, secrets["bob"]) as javascript,
+            program(
+                *PROGRAM, "bot", "run", "random", "--name", "dice", NOUGHTS_TOKEN=secrets["carol"], **variables
+            ) as reference,
+            grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS) as channel,
+        ):
+            # Three authors' bots come online and join.
+            await python.until("bots/careful/versions/1")
+            await javascript.until("bots/node")
+            await reference.until("bots/dice/versions/1")
+            at_server(f"tournament create league --variant {VARIANT} --games {GAMES} --concurrency 6 --seed 9", "olga")
+            for owner, bot in (("ada", "careful"), ("bob", "node"), ("carol", "dice")):
+                at_server(f"tournament join league --bot {bot}", owner)
+            at_server("tournament start league", "olga")
+
+            # A watcher comes late to a game and sees every ply of it in order.
+            feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
+            game = await late_game(feed, "tournaments/league")
+            found, moves, end = await seen_from_late_on(feed, game)
+            assert found >= 3
+            stored = at_server(f"game show {game}")
+            assert isinstance(stored, dict)
+            assert moves == stored["moves"]
+            assert len(moves) > found
+            assert (end.game, end.result) == (game, {"1-0": 1, "1/2-1/2": 2, "0-1": 3}[stored["result"]])
+
+            # The leaderboard and the history answer.
+            shown = await asyncio.to_thread(
+                eventually, lambda: asked("tournament show league", environment(**variables)),
+                lambda document: document["state"] == "finished", PATIENCE,
+            )  # fmt: skip
+            assert shown["games"] == 3 * GAMES
+            board = at_server(f"leaderboard --variant {VARIANT}")
+            assert isinstance(board, dict)
+            assert {row["name"] for row in board["rows"]} == {"careful", "node", "dice"}
+            assert all(row["provisional"] and row["games"] == 2 * GAMES for row in board["rows"])
+            history = at_server(f"bot history node --variant {VARIANT}")
+            assert isinstance(history, dict)
+            assert [point["games"] for point in history["points"]] == list(range(1, 2 * GAMES + 1))
+            assert history["points"][-1]["rating"] == pytest.approx(
+                next(row["rating"] for row in board["rows"] if row["name"] == "node"), abs=0.1
+            )
+            duel = at_server("head-to-head node dice")
+            assert isinstance(duel, dict)
+            assert results([duel["total"]["first"], duel["total"]["second"]]) == GAMES
+
+            # A token is revoked: the stream closes, and its bot says why and stops.
+            said(["token", "revoke", str(tokens["bob"]["id"]), "--db", database], quiet)
+            assert await javascript.exit_code() != 0
+            assert "TOKEN_REVOKED" in javascript.said or "revoked" in javascript.said
+            online = at_server("bot list --online")
+            assert isinstance(online, dict)
+            assert "node" not in json.dumps(online)
+            assert "careful" in json.dumps(online)
+            refused = said(
+                ["bot", "run", "random", "--name", "node"],
+                environment(NOUGHTS_TOKEN=secrets["bob"], **variables),
+                code=1,
+            )
+            assert "revoked" in refused.stderr
+        server.terminate()
+        code, log = ended(server)
+    assert code == 0
+    assert not [secret for secret in secrets.values() if secret in log]
+    assert "league" in log
