@@ -21,7 +21,7 @@ from noughts_referee.remote import PlayContext, RemoteWire, StreamClosed, WireCo
 from .games import Question
 
 TOKEN = "let-me-in"
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds after which a test that waits for something has failed."""
 
 Move = tuple[int, int, int]
