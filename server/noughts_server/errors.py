@@ -8,6 +8,7 @@
     ├── PermissionDenied       the token is good, but the thing belongs to somebody else
     │   └── ScopeMissing       the token is its owner's, but does not permit this
     ├── NotFound               there is no such thing
+    ├── UnknownMethod          there is no such call
     ├── AlreadyExists          the name is taken
     ├── RequestConflict        a request_id was used before with another body
     ├── WrongState             the thing exists, but is not in the state that the request needs
@@ -163,6 +164,21 @@ class NotFound(NoughtsError):
 
     def __init__(self, subject: str, *, hint: str = "") -> None:
         super().__init__(f"{subject} does not exist", subject=subject, hint=hint)
+
+
+class UnknownMethod(NoughtsError):
+    """A call to a service or a method that this server does not have."""
+
+    reason = "UNKNOWN_METHOD"
+
+    def __init__(self, method: str) -> None:
+        super().__init__(
+            f"{method} does not exist at this server",
+            subject="method",
+            got=method,
+            expected="a method of noughts.v1",
+            hint="Is the server older than the caller?",
+        )
 
 
 class AlreadyExists(NoughtsError):
@@ -332,6 +348,7 @@ _CODES: Mapping[type[NoughtsError], int] = {
     PermissionDenied: Code.PERMISSION_DENIED,
     ScopeMissing: Code.PERMISSION_DENIED,
     NotFound: Code.NOT_FOUND,
+    UnknownMethod: Code.UNIMPLEMENTED,
     AlreadyExists: Code.ALREADY_EXISTS,
     RequestConflict: Code.ALREADY_EXISTS,
     WrongState: Code.FAILED_PRECONDITION,

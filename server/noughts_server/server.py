@@ -6,73 +6,28 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import grpc
-import grpc.aio
 import structlog
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health, health_pb2
 
 from noughts_bots.host import tune_collector
-from noughts_proto.security import Identity, SecurityProblem
-from noughts_proto.transport import SERVER_OPTIONS
-from noughts_proto.v1 import (
-    bots_pb2,
-    bots_pb2_grpc,
-    challenges_pb2,
-    challenges_pb2_grpc,
-    feed_pb2,
-    games_pb2,
-    games_pb2_grpc,
-    leaderboards_pb2,
-    leaderboards_pb2_grpc,
-    play_pb2,
-    play_pb2_grpc,
-    status_pb2,
-    status_pb2_grpc,
-    tokens_pb2,
-    tokens_pb2_grpc,
-    tournaments_pb2,
-    tournaments_pb2_grpc,
-)
+from noughts_proto.security import Identity
 from noughts_referee.referee import Referee
 from noughts_referee.remote import WireSettings
 from noughts_server.bus import MemoryBus
 from noughts_server.challenge_watch import ChallengeWatch
 from noughts_server.director import Director
-from noughts_server.errors import AddressUnusable, TlsUnusable
+from noughts_server.endpoint import SERVICES, listening
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.feed import Feed
 from noughts_server.journal import Journal
 from noughts_server.metrics import serving_metrics
 from noughts_server.recorder import COMMITTED, Recorder
-from noughts_server.services.bots import BotServicer
-from noughts_server.services.challenges import ChallengeServicer
-from noughts_server.services.feed import FeedServicer, add_feed_service
-from noughts_server.services.games import GameServicer
-from noughts_server.services.interceptor import ErrorInterceptor
-from noughts_server.services.leaderboards import LeaderboardServicer
-from noughts_server.services.play import PlayServicer
-from noughts_server.services.status import StatusServicer
-from noughts_server.services.tokens import TokenServicer
-from noughts_server.services.tournaments import TournamentServicer
-from noughts_server.sessions import Sessions, server_stopping
+from noughts_server.sessions import Sessions
 from noughts_server.store.database import Store, default_database_url
 from noughts_server.token_watch import TokenWatch
 from noughts_server.vitals import Vitals
 
 logger = structlog.get_logger("noughts.server")
-
-_SERVICES = (
-    play_pb2.DESCRIPTOR.services_by_name["PlayService"].full_name,
-    bots_pb2.DESCRIPTOR.services_by_name["BotService"].full_name,
-    tournaments_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name,
-    games_pb2.DESCRIPTOR.services_by_name["GameService"].full_name,
-    leaderboards_pb2.DESCRIPTOR.services_by_name["LeaderboardService"].full_name,
-    tokens_pb2.DESCRIPTOR.services_by_name["TokenService"].full_name,
-    challenges_pb2.DESCRIPTOR.services_by_name["ChallengeService"].full_name,
-    status_pb2.DESCRIPTOR.services_by_name["StatusService"].full_name,
-    feed_pb2.DESCRIPTOR.services_by_name["FeedService"].full_name,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +141,10 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         stack.enter_context(Journal(bus, director, sessions).writing())
         await stack.enter_async_context(serving_metrics(server, settings.metrics))
         await stack.enter_async_context(feed.feeding())
-        await stack.enter_async_context(_listening(server))
+        await stack.enter_async_context(listening(server))
         await stack.enter_async_context(director.directing())
         await stack.enter_async_context(_watching(server))
-        for service in ("", *_SERVICES):
+        for service in ("", *SERVICES):
             await server.health.set(service, health_pb2.HealthCheckResponse.SERVING)
         if store.created:
             logger.info(f"new database at {store.url}")
@@ -210,48 +165,3 @@ async def _watching(server: Server) -> AsyncIterator[None]:
         finally:
             for watch in watches:
                 watch.cancel()
-
-
-@asynccontextmanager
-async def _listening(server: Server) -> AsyncIterator[None]:
-    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(server.vitals.errors),))
-    store, sessions, director = server.store, server.sessions, server.director
-    play = PlayServicer(store, sessions, margin_us=server.settings.margin_us)
-    play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
-    bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
-    tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
-        TournamentServicer(store, sessions, director), grpc_server
-    )
-    games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
-    leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
-    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, server.token_watch), grpc_server)
-    challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
-        ChallengeServicer(store, sessions, director), grpc_server
-    )
-    status_pb2_grpc.add_StatusServiceServicer_to_server(StatusServicer(server), grpc_server)
-    add_feed_service(FeedServicer(server.feed), grpc_server)
-    health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
-    if server.settings.reflection:
-        reflection.enable_server_reflection((*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
-    host = server.settings.listen.rpartition(":")[0]
-    server.address = f"{host}:{_bind(grpc_server, server.settings)}"
-    await grpc_server.start()
-    try:
-        yield
-    finally:
-        sessions.close_all(server_stopping())
-        server.feed.close()
-        await grpc_server.stop(grace=1.0)
-
-
-def _bind(grpc_server: grpc.aio.Server, settings: ServerSettings) -> int:
-    """Opens the server's port and returns its number. Raises TlsUnusable, AddressUnusable."""
-    try:
-        if settings.identity is None:
-            return grpc_server.add_insecure_port(settings.listen)
-        credentials = settings.identity.server_credentials(settings.client_authorities)
-        return grpc_server.add_secure_port(settings.listen, credentials)
-    except SecurityProblem as problem:
-        raise TlsUnusable(problem.subject, got=problem.got, expected=problem.expected, hint=problem.advice) from problem
-    except RuntimeError as error:
-        raise AddressUnusable(settings.listen) from error

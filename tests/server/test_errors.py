@@ -34,6 +34,7 @@ from noughts_server.errors import (
     TooManyEntries,
     Unauthenticated,
     Unavailable,
+    UnknownMethod,
     WrongState,
     to_status,
 )
@@ -55,6 +56,7 @@ EXAMPLES = (
     Unavailable("not now"),
     Draining(),
     DatabaseBusy(),
+    UnknownMethod("/noughts.v1.PlayService/Win"),
 )
 FOR_THE_OPERATOR = (
     OperatorError("something"),

@@ -307,6 +307,18 @@ async def test_draining_twice_does_no_harm(client: Client) -> None:
 # Letting bots in.
 
 
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_method_that_does_not_exist_is_refused_like_any_other_wrong_call(client: Client, streams: bool) -> None:
+    async with grpc.aio.insecure_channel(client.server.address) as channel:
+        if streams:
+            call: Any = channel.stream_stream("/noughts.v1.PlayService/Win")()
+            refusal = await refused(call.read())
+        else:
+            refusal = await refused(channel.unary_unary("/noughts.v2.LuckService/Win")(b""))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
+    assert refusal.info.metadata["got"].endswith("Service/Win")
+
+
 async def test_a_bot_is_welcomed_under_its_name_and_version(client: Client) -> None:
     answer = await client.first_frame(hello(version="2"), bearing(await client.token()))
     assert (answer.frame, answer.welcome.protocol) == (0, PROTOCOL)

@@ -10,12 +10,18 @@ import structlog
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.remote import StreamClosed
-from noughts_server.errors import INTERNAL_REASON, NoughtsError, to_status
+from noughts_server.errors import INTERNAL_REASON, NoughtsError, UnknownMethod, to_status
 
 logger = structlog.get_logger("noughts.grpc")
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _DETAILS_KEY = "grpc-status-details-bin"
+
+_KINDS: dict[str, Callable[..., Any]] = {
+    "unary_unary": grpc.unary_unary_rpc_method_handler,
+    "unary_stream": grpc.unary_stream_rpc_method_handler,
+    "stream_stream": grpc.stream_stream_rpc_method_handler,
+}
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -32,30 +38,27 @@ class ErrorInterceptor(grpc.aio.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Any:
-        handler = await continuation(handler_call_details)
-        if handler is None:
-            return handler
+        handler: Any = await continuation(handler_call_details)
         method = handler_call_details.method
-        if handler.unary_unary is not None:
-            return grpc.unary_unary_rpc_method_handler(
-                _guarded(handler.unary_unary, method, self._errors),
-                request_deserializer=handler.request_deserializer,
-                response_serializer=handler.response_serializer,
-            )
-        if handler.unary_stream is not None:
-            return grpc.unary_stream_rpc_method_handler(
-                _guarded(handler.unary_stream, method, self._errors),
-                request_deserializer=handler.request_deserializer,
-                response_serializer=handler.response_serializer,
-            )
-        # Ours are coroutines; reflection's is a generator, and puts its errors in its answers.
-        if handler.stream_stream is not None and not inspect.isasyncgenfunction(handler.stream_stream):
-            return grpc.stream_stream_rpc_method_handler(
-                _guarded(handler.stream_stream, method, self._errors),
-                request_deserializer=handler.request_deserializer,
-                response_serializer=handler.response_serializer,
-            )
+        if handler is None:
+            return grpc.unary_unary_rpc_method_handler(_guarded(_unknown(method), method, self._errors))
+        for kind, make in _KINDS.items():
+            call = getattr(handler, kind)
+            # Ours are coroutines; reflection's is a generator, and puts its errors in its answers.
+            if call is not None and not inspect.isasyncgenfunction(call):
+                return make(
+                    _guarded(call, method, self._errors),
+                    request_deserializer=handler.request_deserializer,
+                    response_serializer=handler.response_serializer,
+                )
         return handler
+
+
+def _unknown(method: str) -> Callable[[Any, Context], Any]:
+    async def refuse(request: Any, context: Context) -> NoReturn:
+        raise UnknownMethod(method)
+
+    return refuse
 
 
 def _guarded(call: Callable[[Any, Context], Any], method: str, errors: Counter[str]) -> Callable[[Any, Context], Any]:
