@@ -314,7 +314,8 @@ async def test_a_method_that_does_not_exist_is_refused_like_any_other_wrong_call
             call: Any = channel.stream_stream("/noughts.v1.PlayService/Win")()
             refusal = await refused(call.read())
         else:
-            refusal = await refused(channel.unary_unary("/noughts.v2.LuckService/Win")(b""))
+            win: Any = channel.unary_unary("/noughts.v2.LuckService/Win")
+            refusal = await refused(win(b""))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
     assert refusal.info.metadata["got"].endswith("Service/Win")
 

@@ -41,7 +41,8 @@ class ErrorInterceptor(grpc.aio.ServerInterceptor):
         handler: Any = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None:
-            return grpc.unary_unary_rpc_method_handler(_guarded(_unknown(method), method, self._errors))
+            # As a stream, so that it is refused before anything is read, whatever the caller takes it for.
+            return grpc.stream_stream_rpc_method_handler(_guarded(_unknown(method), method, self._errors))
         for kind, make in _KINDS.items():
             call = getattr(handler, kind)
             # Ours are coroutines; reflection's is a generator, and puts its errors in its answers.
