@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub
 
 PATIENCE = 60.0
-VARIANT, GAMES = "mnk:5,5,4", 6
+# Nobody wins this in a few moves: a watcher can be late and see the rest.
+VARIANT, GAMES = "mnk:5,5,5", 6
 SLOW_BOT = """
-import time
+import asyncio
 
 from noughts_bots import Bot, run
 
@@ -32,8 +33,8 @@ from noughts_bots import Bot, run
 class Careful(Bot):
     max_games = 4
 
-    def choose(self, position):
-        time.sleep(0.03)
+    async def choose(self, position):
+        await asyncio.sleep(0.15)
         return position.draws().choice(position.free)
 
 
