@@ -14,6 +14,7 @@ import pytest
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc
+from noughts_server.feed.view import View
 
 from .node import NodeBot, installed_bot, node_bot
 from .processes import PROGRAM, asked, ended, environment, eventually, first_line, said, started
@@ -64,11 +65,14 @@ async def program(*command: str, **variables: str) -> AsyncIterator[NodeBot]:
 
 async def late_game(feed: "FeedServiceAsyncStub", tournament: str) -> str:
     """A game of the slow bot that has been running for some plies."""
+    view = View()
     async with asyncio.timeout(PATIENCE):
         async for message in feed.Watch(pb.WatchRequest(name=tournament)):
-            for ply in message.increments.plies:
-                if ply.ply >= 3:
-                    return ply.game
+            view.take(message)
+            for game in view.games.values():
+                slow = "careful" in (game.first, game.second)
+                if slow and game.state == pb.GAME_STATE_RUNNING and 3 <= len(game.moves) <= 8:
+                    return game.name
     raise AssertionError("the tournament ended before any game had four plies")
 
 
