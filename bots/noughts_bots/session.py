@@ -435,16 +435,11 @@ class _Session:
 
 def _without_scores(answers: tuple[_Chosen, ...], moves: pb.Moves) -> tuple[int | None, ...]:
     """The cells of the answers; their scores go into the message."""
-    cells: list[int | None] = []
-    for row, answer in enumerate(answers):
-        if isinstance(answer, Move):
-            cells.append(answer.cell)
-            if answer.score is not None:
-                moves.scored.append(row)
-                moves.score.append(answer.score)
-        else:
-            cells.append(answer)
-    return tuple(cells)
+    scores = {row: answer.score for row, answer in enumerate(answers) if isinstance(answer, Move)}
+    given = {row: score for row, score in scores.items() if score is not None}
+    moves.scored.extend(given.keys())
+    moves.score.extend(given.values())
+    return tuple(answer.cell if isinstance(answer, Move) else answer for answer in answers)
 
 
 def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:
