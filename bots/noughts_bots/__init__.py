@@ -14,7 +14,7 @@ import noughts_proto as noughts_proto
 
 # isort: split
 from noughts_bots.api import run, run_async
-from noughts_bots.bot import Bot, GameEnd, GameInfo, TimeLimits
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, TimeLimits
 from noughts_bots.session import BotRefused
 from noughts_referee.rules import Draws, Position, Result, Termination, Variant, parse_variant
 
@@ -24,6 +24,7 @@ __all__ = [
     "Draws",
     "GameEnd",
     "GameInfo",
+    "Move",
     "Position",
     "Result",
     "Termination",

@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any
 
-from noughts_bots.bot import Bot
+from noughts_bots.bot import Bot, Move
 from noughts_bots.reference.considering import Considered, ConsideringBot
 from noughts_referee.rules import Position, PositionError, Variant
 
@@ -57,11 +57,13 @@ def answer(bot: Bot, position: Position) -> Answer:
     if not position.free:
         raise PositionError(str(position), "a free cell to play; the board is full")
     move = bot.choose(position)
-    if not isinstance(move, int):
+    if isinstance(move, Awaitable):
         move = asyncio.run(_result(move))
+    if isinstance(move, Move):
+        move = move.cell
     considered = bot.consider(position) if isinstance(bot, ConsideringBot) else Considered((move,))
     return Answer(move, considered.candidates, considered.scores)
 
 
-async def _result(move: Awaitable[int]) -> int:
+async def _result(move: Awaitable[int | Move]) -> int | Move:
     return await move

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from noughts_referee.rules import Position, Result, Termination, Variant
 
@@ -41,6 +42,17 @@ class GameEnd:
     moves: tuple[int, ...]
 
 
+class Move(NamedTuple):
+    """A cell to play, and what the bot thinks of its position then. `choose` may return it instead of a plain cell."""
+
+    cell: int
+    score: float | None = None
+    """On a scale of the bot's own; higher is better for the bot. None, NaN and the infinities are no score.
+
+    Those who watch the game are shown it; it is not stored, and nothing depends on it.
+    """
+
+
 class Bot:
     """A player. Subclass it and write `choose`; nothing else is required.
 
@@ -62,8 +74,8 @@ class Bot:
     """Variants it plays, e.g. `("tictactoe", "mnk")`; empty means every variant. For people and for its own checks:
     a bot that is entered in another variant's tournament is asked all the same."""
 
-    def choose(self, position: Position) -> int | Awaitable[int]:
-        """The cell to play, one of `position.free`. May be `async def`.
+    def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
+        """The cell to play, one of `position.free`; or a `Move`, if the bot tells a score. May be `async def`.
 
         `position.draws()` is the only source of chance a bot should use: the same game can then be played again.
         An exception resigns the game and is logged.

@@ -23,7 +23,7 @@ from importlib.metadata import PackageNotFoundError, version
 import grpc
 import grpc.aio
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo, TimeLimits
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, TimeLimits
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
@@ -108,7 +108,9 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
 
 
 _Question = tuple[int, int, Position]
-_Answer = tuple[int, int, int | None]
+_Chosen = int | Move | None
+"""A cell, with a score perhaps; None resigns."""
+_Answer = tuple[int, int, _Chosen]
 
 
 class _Session:
@@ -131,6 +133,8 @@ class _Session:
         self._wants_info = self._hears_start or self._hears_end
         self._done_through = 0
         self._answers: list[_Answer] = []
+        self._gives_scores = False
+        """Whether there may be a `Move` among the answers: only then are they looked through."""
         self._heartbeat = 0
         self._over = False
         """The stream has ended: nobody waits for answers any more."""
@@ -369,6 +373,8 @@ class _Session:
             answers = self._answers[:]
             del self._answers[: len(answers)]
             games, plies, cells = zip(*answers, strict=True)
+            if self._gives_scores:
+                cells = _without_scores(cells, request.moves)
             resigned = [row for row, cell in enumerate(cells) if cell is None] if None in cells else []
             request.moves.game.extend(games)
             request.moves.ply.extend(plies)
@@ -380,10 +386,15 @@ class _Session:
 
     # Moves.
 
-    def _choose(self, position: Position) -> int | None:
+    def _choose(self, position: Position) -> _Chosen:
         """The bot's move, which joins the position's moves; None if the bot failed, which resigns the game."""
         try:
-            cell = operator.index(self._ask(position))  # type: ignore[arg-type]  # it does not await
+            chosen = self._ask(position)
+            try:
+                cell = operator.index(chosen)  # type: ignore[arg-type]  # it does not await
+            except TypeError:
+                # Not asked beforehand: most bots give no scores, and pay nothing for those that do.
+                return self._scored(position, chosen)
         except Exception:
             logger.exception("the bot failed on %s and resigns", position)
             return None
@@ -393,10 +404,14 @@ class _Session:
         position.moves.append(cell)
         return cell
 
-    async def _choose_async(self, position: Position) -> int | None:
+    async def _choose_async(self, position: Position) -> _Chosen:
         try:
             chosen = self._bot.choose(position)
-            cell = operator.index(await chosen if isinstance(chosen, Awaitable) else chosen)
+            if isinstance(chosen, Awaitable):
+                chosen = await chosen
+            if isinstance(chosen, Move):
+                return self._scored(position, chosen)
+            cell = operator.index(chosen)
         except Exception:
             logger.exception("the bot failed on %s and resigns", position)
             return None
@@ -404,6 +419,27 @@ class _Session:
             return _OFF_BOARD
         position.moves.append(cell)
         return cell
+
+    def _scored(self, position: Position, chosen: object) -> _Chosen:
+        """The same when the bot has answered with something else than a number. Raises if that is not a `Move`."""
+        if not isinstance(chosen, Move):
+            raise TypeError(f"choose: got {chosen!r}, expected the number of a cell or a Move")
+        cell = operator.index(chosen.cell)
+        score = None if chosen.score is None else float(chosen.score)
+        if not 0 <= cell < position.variant.cells:
+            return _OFF_BOARD
+        position.moves.append(cell)
+        self._gives_scores = True
+        return Move(cell, score)
+
+
+def _without_scores(answers: tuple[_Chosen, ...], moves: pb.Moves) -> tuple[int | None, ...]:
+    """The cells of the answers; their scores go into the message."""
+    scores = {row: answer.score for row, answer in enumerate(answers) if isinstance(answer, Move)}
+    given = {row: score for row, score in scores.items() if score is not None}
+    moves.scored.extend(given.keys())
+    moves.score.extend(given.values())
+    return tuple(answer.cell if isinstance(answer, Move) else answer for answer in answers)
 
 
 def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:

@@ -1,5 +1,6 @@
-"""Frames' columns: from the arbiter's outbox to the messages of the protocol."""
+"""Frames' columns: from the arbiter's outbox to the messages of the protocol, and bots' scores from there."""
 
+from math import isfinite
 from typing import Any
 
 from noughts_proto.v1 import play_pb2 as pb
@@ -7,6 +8,26 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
 from noughts_referee.records import Conditions
 from noughts_referee.rules import side_seed
+
+Score = tuple[int, float]
+"""A row of a frame's moves, and what the bot thinks of its position."""
+
+
+class UnevenColumns(Exception):
+    """Columns of a message do not fit together; the text says which."""
+
+
+def scores(moves: pb.Moves) -> list[Score]:
+    """The scores that came with the moves; what is no finite number is left out. Raises UnevenColumns."""
+    rows, values = list(moves.scored), list(moves.score)
+    if len(rows) != len(values):
+        raise UnevenColumns(
+            f"moves: got {len(rows)} scored rows and {len(values)} scores, expected columns of equal length"
+        )
+    last, answers = max(rows, default=-1), len(moves.game)
+    if last >= answers:
+        raise UnevenColumns(f"moves: got a score for row {last} of {answers}, expected rows that there are, from 0")
+    return [(row, value) for row, value in zip(rows, values, strict=True) if isfinite(value)]
 
 
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:

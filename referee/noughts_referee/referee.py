@@ -45,8 +45,12 @@ class Observer(Protocol):
     def began(self, game: Game) -> None:
         """A game has begun."""
 
-    def answered(self, games: Sequence[int]) -> None:
-        """Answers were judged: the handles of their games, each of which got one ply further at most."""
+    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+        """Answers were judged: the handles of their games, each of which got one ply further at most.
+
+        `plies` are those that the player meant to answer, `scores` what it thinks of its positions: (index in these
+        columns, finite score).
+        """
 
     def ended(self, games: Sequence[Game]) -> None:
         """Games are over; their last plies were among those answered."""
@@ -242,12 +246,13 @@ class Referee:
         cells: Sequence[int],
         times_us: Sequence[int],
         resigned: Sequence[int] = (),
+        scores: Sequence[tuple[int, float]] = (),
     ) -> list[Complaint]:
-        """The player's answers, as columns; see `Arbiter.answered`."""
+        """The player's answers, as columns; see `Arbiter.answered`, and for the scores `Observer.answered`."""
         self.plies += len(games)
         complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned)
         if self._observer is not None:
-            self._observer.answered(games)
+            self._observer.answered(games, plies, scores)
         self._settle()
         return complaints
 

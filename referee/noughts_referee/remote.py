@@ -16,7 +16,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Outbox
-from noughts_referee.columns import ends_columns, starts_columns, turns_columns
+from noughts_referee.columns import Score, UnevenColumns, ends_columns, scores, starts_columns, turns_columns
 from noughts_referee.questions import Overdue, Questions, microseconds
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
@@ -232,14 +232,18 @@ class RemoteWire:
     def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
         games, plies, cells = list(moves.game), list(moves.ply), list(moves.cell)
         if not len(games) == len(plies) == len(cells):
-            raise StreamClosed(
-                grpc.StatusCode.INVALID_ARGUMENT,
-                "COLUMNS_UNEVEN",
+            raise _uneven(
                 f"moves: got {len(games)} games, {len(plies)} plies and {len(cells)} cells, "
-                "expected columns of equal length",
+                "expected columns of equal length"
             )
+        given: list[Score] = []
+        if moves.scored or moves.score:
+            try:
+                given = scores(moves)
+            except UnevenColumns as error:
+                raise _uneven(str(error)) from error
         times_us = self._questions.answered(games, plies, now)
-        complaints = self._referee.answered(self.player, games, plies, cells, times_us, list(moves.resigned))
+        complaints = self._referee.answered(self.player, games, plies, cells, times_us, list(moves.resigned), given)
         if complaints:
             self._complain(stream, complaints)
 
@@ -394,6 +398,10 @@ async def _until_closed(stream: _Stream) -> None:
     await stream.closing.wait()
     assert stream.closed is not None
     raise stream.closed
+
+
+def _uneven(message: str) -> StreamClosed:
+    return StreamClosed(grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN", message)
 
 
 def _session_replaced(bot: str) -> StreamClosed:

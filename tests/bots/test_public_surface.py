@@ -17,6 +17,7 @@ DOCUMENTED = (
     "Draws",
     "GameEnd",
     "GameInfo",
+    "Move",
     "Position",
     "Result",
     "Termination",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from noughts_bots.bot import Move
 from noughts_bots.errors import VariantRefused
 from noughts_bots.reference import minimax as minimax_module
 from noughts_bots.reference import nextstep as nextstep_module
@@ -123,7 +124,9 @@ def moves_of(bot: RememberingBot, position: Position, count: int) -> Counter[int
     chosen: Counter[int] = Counter()
     for seed in range(count):
         position.seed = seed
-        chosen[bot.choose(position)] += 1
+        cell = bot.choose(position)
+        assert isinstance(cell, int)
+        chosen[cell] += 1
     return chosen
 
 
@@ -169,6 +172,20 @@ def test_bot_chooses_one_of_its_candidates(spec: str) -> None:
         position = position.copy()
         position.seed = number
         assert bot.choose(position) in bot.consider(position).candidates
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_clock_makes_bots_tell_their_scores_and_changes_no_move(spec: str) -> None:
+    bot = bot_of(spec)
+    for number, (_, _, position) in enumerate(every_position()[::211]):
+        position = position.copy()
+        position.seed = number
+        cell = bot.choose(position)
+        position.own_clock_us = 1
+        scores = bot.consider(position).scores
+        assert bool(scores) == (spec not in ("random", "three-stage"))
+        assert isinstance(cell, int)
+        assert bot.choose(position) == (Move(cell, scores[cell]) if scores else cell)
 
 
 @pytest.mark.parametrize("spec", ["random", "pascal:level=0", "pascal:level=1", "nextstep", "three-stage"])

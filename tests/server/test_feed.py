@@ -10,7 +10,7 @@ import grpc
 import grpc.aio
 import pytest
 
-from noughts_bots import Bot, Position
+from noughts_bots import Bot, Move, Position
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
@@ -35,7 +35,7 @@ class Gated(Bot):
     def __init__(self, gate: asyncio.Semaphore) -> None:
         self._gate = gate
 
-    async def choose(self, position: Position) -> int:
+    async def choose(self, position: Position) -> int | Move:
         await self._gate.acquire()
         return position.free[0]
 
@@ -116,11 +116,13 @@ class Cinema:
         return Watching(self.stub.Watch(pb.WatchRequest(name=name, from_sequence=from_sequence, epoch=epoch)))
 
     @asynccontextmanager
-    async def playing(self, token: str, *, gated: bool, **fields: Any) -> AsyncIterator[None]:
+    async def playing(
+        self, token: str, *, gated: bool, kind: type[Gated] = Gated, **fields: Any
+    ) -> AsyncIterator[None]:
         """The tournament `cup` of ada and bob, running."""
         news: asyncio.Queue[str] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
-            bots = [Gated(self.gate) if gated else Random() for _ in range(2)]
+            bots = [kind(self.gate) if gated else Random() for _ in range(2)]
             running = [
                 tasks.create_task(play(bot, Login(self.client.server.address, token, name), news.put_nowait))
                 for bot, name in zip(bots, ("ada", "bob"), strict=True)

@@ -71,7 +71,7 @@ async def running(folder: Path, name: str, ground: Ground) -> AsyncIterator[asyn
 
 
 def test_every_program_of_the_pages_says_what_its_file_is_called() -> None:
-    assert set(PROGRAMS) == {"corner.py", "try_corner.py", "test_corner.py"}
+    assert set(PROGRAMS) == {"corner.py", "try_corner.py", "counting.py", "test_corner.py"}
 
 
 @pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" in source])

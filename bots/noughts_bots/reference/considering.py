@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from noughts_bots.bot import Bot
+from noughts_bots.bot import Bot, Move
 from noughts_referee.rules import Position
 
 
@@ -19,18 +19,25 @@ class Considered:
 
 
 class ConsideringBot(Bot):
-    """A bot whose move is drawn from the candidates it considers."""
+    """A bot whose move is drawn from the candidates it considers.
+
+    In games with a clock it gives the move's score along, if it has any: among the thousands of untimed games that are
+    played at once the scores would cost more than the moves.
+    """
 
     def consider(self, position: Position) -> Considered:
         """What the bot makes of the position; depends on stones and side to move alone, never on chance."""
         raise NotImplementedError
 
-    def choose(self, position: Position) -> int:
+    def choose(self, position: Position) -> int | Move:
         considered = self.consider(position)
         candidates = considered.candidates
         if len(candidates) == 1:
-            return candidates[0]
-        draws = position.draws()
-        if considered.weights:
-            return draws.weighted(candidates, considered.weights)
-        return draws.choice(candidates)
+            cell = candidates[0]
+        elif considered.weights:
+            cell = position.draws().weighted(candidates, considered.weights)
+        else:
+            cell = position.draws().choice(candidates)
+        if position.own_clock_us and considered.scores:
+            return Move(cell, considered.scores[cell])
+        return cell

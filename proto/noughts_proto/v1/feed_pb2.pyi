@@ -253,6 +253,8 @@ class WatchedGame(_message.Message):
     SECOND_CLOCK_US_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
     TERMINATION_FIELD_NUMBER: _builtins.int
+    FIRST_SCORE_FIELD_NUMBER: _builtins.int
+    SECOND_SCORE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -266,6 +268,9 @@ class WatchedGame(_message.Message):
     result: _types_pb2.Result.ValueType
     """Once the state is ENDED."""
     termination: _types_pb2.Termination.ValueType
+    first_score: _builtins.float
+    """The last score that each side gave (see WatchedPly.score); unset before its first, and in games read from the store."""
+    second_score: _builtins.float
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl: ...
     @_builtins.property
@@ -291,19 +296,29 @@ class WatchedGame(_message.Message):
         second_clock_us: _builtins.int | None = ...,
         result: _types_pb2.Result.ValueType = ...,
         termination: _types_pb2.Termination.ValueType = ...,
+        first_score: _builtins.float | None = ...,
+        second_score: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_second_clock_us", b"_second_clock_us", "first_clock_us", b"first_clock_us", "second_clock_us", b"second_clock_us", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_second_clock_us", b"_second_clock_us", "first", b"first", "first_clock_us", b"first_clock_us", "moves", b"moves", "name", b"name", "result", b"result", "second", b"second", "second_clock_us", b"second_clock_us", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "moves", b"moves", "name", b"name", "result", b"result", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_clock_us: _TypeAlias = _typing.Literal["first_clock_us"]  # noqa: Y015
     _WhichOneofArgType__first_clock_us: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us"]  # noqa: Y015
+    _WhichOneofReturnType__first_score: _TypeAlias = _typing.Literal["first_score"]  # noqa: Y015
+    _WhichOneofArgType__first_score: _TypeAlias = _typing.Literal["_first_score", b"_first_score"]  # noqa: Y015
     _WhichOneofReturnType__second_clock_us: _TypeAlias = _typing.Literal["second_clock_us"]  # noqa: Y015
     _WhichOneofArgType__second_clock_us: _TypeAlias = _typing.Literal["_second_clock_us", b"_second_clock_us"]  # noqa: Y015
+    _WhichOneofReturnType__second_score: _TypeAlias = _typing.Literal["second_score"]  # noqa: Y015
+    _WhichOneofArgType__second_score: _TypeAlias = _typing.Literal["_second_score", b"_second_score"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__first_clock_us) -> _WhichOneofReturnType__first_clock_us | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__first_score) -> _WhichOneofReturnType__first_score | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__second_clock_us) -> _WhichOneofReturnType__second_clock_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__second_score) -> _WhichOneofReturnType__second_score | None: ...
 
 Global___WatchedGame: _TypeAlias = WatchedGame  # noqa: Y015
 
@@ -317,6 +332,7 @@ class WatchedPly(_message.Message):
     TIME_US_FIELD_NUMBER: _builtins.int
     FIRST_CLOCK_US_FIELD_NUMBER: _builtins.int
     SECOND_CLOCK_US_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     ply: _builtins.int
@@ -327,6 +343,10 @@ class WatchedPly(_message.Message):
     first_clock_us: _builtins.int
     """What is left on the clocks after the move; unset in untimed games."""
     second_clock_us: _builtins.int
+    score: _builtins.float
+    """What the mover thinks of its position, on a scale of its own, finite; higher is better for the mover. Unset if the
+    bot did not say. It is told while the game is played and not stored.
+    """
     def __init__(
         self,
         *,
@@ -336,17 +356,22 @@ class WatchedPly(_message.Message):
         time_us: _builtins.int = ...,
         first_clock_us: _builtins.int | None = ...,
         second_clock_us: _builtins.int | None = ...,
+        score: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_second_clock_us", b"_second_clock_us", "first_clock_us", b"first_clock_us", "second_clock_us", b"second_clock_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_score", b"_score", "_second_clock_us", b"_second_clock_us", "first_clock_us", b"first_clock_us", "score", b"score", "second_clock_us", b"second_clock_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_second_clock_us", b"_second_clock_us", "cell", b"cell", "first_clock_us", b"first_clock_us", "game", b"game", "ply", b"ply", "second_clock_us", b"second_clock_us", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_score", b"_score", "_second_clock_us", b"_second_clock_us", "cell", b"cell", "first_clock_us", b"first_clock_us", "game", b"game", "ply", b"ply", "score", b"score", "second_clock_us", b"second_clock_us", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_clock_us: _TypeAlias = _typing.Literal["first_clock_us"]  # noqa: Y015
     _WhichOneofArgType__first_clock_us: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us"]  # noqa: Y015
+    _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
+    _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
     _WhichOneofReturnType__second_clock_us: _TypeAlias = _typing.Literal["second_clock_us"]  # noqa: Y015
     _WhichOneofArgType__second_clock_us: _TypeAlias = _typing.Literal["_second_clock_us", b"_second_clock_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__first_clock_us) -> _WhichOneofReturnType__first_clock_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__second_clock_us) -> _WhichOneofReturnType__second_clock_us | None: ...
 

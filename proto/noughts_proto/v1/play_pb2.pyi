@@ -375,6 +375,8 @@ class Moves(_message.Message):
     PLY_FIELD_NUMBER: _builtins.int
     CELL_FIELD_NUMBER: _builtins.int
     RESIGNED_FIELD_NUMBER: _builtins.int
+    SCORED_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -389,6 +391,15 @@ class Moves(_message.Message):
     def resigned(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rows (by their index in these columns) that resign instead; their cell is ignored."""
 
+    @_builtins.property
+    def scored(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Rows (by their index in these columns) whose move comes with a score, and those scores: columns of equal length.
+        A score is what the mover thinks of the position after its move, on a scale of the bot's own; higher is better for
+        the mover. Only watchers are told. NaN and the infinities are no scores.
+        """
+
+    @_builtins.property
+    def score(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
     def __init__(
         self,
         *,
@@ -396,10 +407,12 @@ class Moves(_message.Message):
         ply: _abc.Iterable[_builtins.int] | None = ...,
         cell: _abc.Iterable[_builtins.int] | None = ...,
         resigned: _abc.Iterable[_builtins.int] | None = ...,
+        scored: _abc.Iterable[_builtins.int] | None = ...,
+        score: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "ply", b"ply", "resigned", b"resigned"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "ply", b"ply", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -115,6 +115,19 @@ def rating_of(row: pb.WatchedStanding) -> float | None:
     return row.standing.rating if row.standing.HasField("rating") else None
 
 
+def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
+    """The last score of each side, if it gave any."""
+    return (
+        game.first_score if game.HasField("first_score") else None,
+        game.second_score if game.HasField("second_score") else None,
+    )
+
+
+def score_text(score: float | None) -> str:
+    """Six digits at most; `-` for none."""
+    return "-" if score is None else f"{score:g}"
+
+
 def ended_line(game: pb.WatchedGame) -> str:
     """`1-0, line`; only of a game that has ended."""
     return f"{Result(game.result)}, {_words(game.termination)}"
@@ -136,8 +149,10 @@ def _ply_line(ply: pb.WatchedPly) -> str:
     clocks = ""
     if ply.HasField("first_clock_us"):
         clocks = f", clocks {ply.first_clock_us / 1e6:.1f} s and {ply.second_clock_us / 1e6:.1f} s"
+    score = f", score {score_text(ply.score)}" if ply.HasField("score") else ""
     return (
-        f"{short_game(ply.game)}: ply {ply.ply}, {'XO'[ply.ply & 1]} on {ply.cell}, {ply.time_us / 1000:.1f} ms{clocks}"
+        f"{short_game(ply.game)}: ply {ply.ply}, {'XO'[ply.ply & 1]} on {ply.cell},"
+        f" {ply.time_us / 1000:.1f} ms{clocks}{score}"
     )
 
 
@@ -147,7 +162,7 @@ def _increments(increments: pb.Increments) -> Iterator[tuple[str, dict[str, Any]
     for game in increments.games:
         yield "game", _game(game)
     for ply in increments.plies:
-        yield "ply", {"game": ply.game, "ply": ply.ply, "cell": ply.cell, "time_ms": ply.time_us / 1000, **_clocks(ply)}
+        yield "ply", _ply(ply)
     for end in increments.ends:
         yield "end", {"game": end.game, **_result(end)}
     for tournament in increments.tournaments:
@@ -190,7 +205,19 @@ def _game(game: pb.WatchedGame) -> dict[str, Any]:
         "moves": list(game.moves),
         "times_ms": [microseconds / 1000 for microseconds in game.times_us],
         **_clocks(game),
+        **dict(zip(("first_score", "second_score"), scores_of(game), strict=True)),
         **_result(game),
+    }
+
+
+def _ply(ply: pb.WatchedPly) -> dict[str, Any]:
+    return {
+        "game": ply.game,
+        "ply": ply.ply,
+        "cell": ply.cell,
+        "time_ms": ply.time_us / 1000,
+        **_clocks(ply),
+        "score": ply.score if ply.HasField("score") else None,
     }
 
 

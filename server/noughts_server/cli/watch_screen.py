@@ -17,7 +17,14 @@ from rich.text import Text
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.cli import output
-from noughts_server.cli.watch_lines import ended_line, rating_of, short_game, tournament_line
+from noughts_server.cli.watch_lines import (
+    ended_line,
+    rating_of,
+    score_text,
+    scores_of,
+    short_game,
+    tournament_line,
+)
 from noughts_server.feed.view import View
 
 if TYPE_CHECKING:
@@ -158,6 +165,8 @@ class Screen:
         else:
             took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
             lines.append(Text(f"ply {len(game.moves)}{took}"))
+        if any(score is not None for score in scores_of(game)):
+            lines.append(_scores(game))
         lines.append(Text(_last_moves(game), style="dim", no_wrap=True, overflow="ellipsis"))
         width = min(self._console.width, max(28, 2 * variant.columns + 3))
         return Panel(Group(*lines), title=output.printable(short_game(game.name)), width=width)
@@ -199,6 +208,14 @@ def _winning_cells(variant: Variant, moves: list[int]) -> set[int]:
     stones = sum(1 << cell for cell in moves[(len(moves) - 1) & 1 :: 2])
     lines = [line for line in variant.lines_through[moves[-1]] if stones & line == line]
     return {cell for cell in range(variant.cells) for line in lines if line >> cell & 1}
+
+
+def _scores(game: pb.WatchedGame) -> Text:
+    """What each side thinks of its position."""
+    text = Text("score", no_wrap=True, overflow="ellipsis")
+    for side, score in enumerate(scores_of(game)):
+        text.append("  ").append("XO"[side], style=_STYLES[side]).append(f" {score_text(score)}")
+    return text
 
 
 def _last_moves(game: pb.WatchedGame) -> str:

@@ -50,8 +50,7 @@ class Tap:
         self._wanted[slot] += 1
         for game in self._referee.running(slot.tournament):
             if game.slot.ordinal == slot.ordinal:
-                self._following.setdefault(game.handle, _Followed(game))
-                return _game_message(game)
+                return _game_message(self._following.setdefault(game.handle, _Followed(game)))
         return None
 
     def unwant(self, slot: SlotKey) -> None:
@@ -82,16 +81,24 @@ class Tap:
         # Every game of the server comes by here while anybody watches: a plain tuple is found as well, and made sooner.
         if (game.unit.conditions.tournament, game.slot.ordinal) in self._wanted:
             followed = self._following[game.handle] = _Followed(game)
-            self._bus.publish(PLAYED, Played(followed.slot, _game_message(game)))
+            self._bus.publish(PLAYED, Played(followed.slot, _game_message(followed)))
 
-    def answered(self, games: Sequence[int]) -> None:
-        for handle in self._following.keys() & games:
+    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+        followed_games = self._following.keys() & games
+        if not followed_games:
+            return
+        given = {(games[row], plies[row]): score for row, score in scores}
+        for handle in followed_games:
             followed = self._following[handle]
             game = followed.game
             # An answer that came late, or lost the game, is no ply.
             if len(game.moves) > followed.plies:
                 followed.plies = len(game.moves)
-                self._bus.publish(PLAYED, Played(followed.slot, _ply_message(game)))
+                ply = followed.plies - 1
+                score = given.get((handle, ply))
+                if score is not None:
+                    followed.scores[ply & 1] = score
+                self._bus.publish(PLAYED, Played(followed.slot, _ply_message(game, score)))
 
     def ended(self, games: Sequence[Game]) -> None:
         if self._following:
@@ -100,13 +107,15 @@ class Tap:
 
 
 class _Followed:
-    __slots__ = ("game", "plies", "slot")
+    __slots__ = ("game", "plies", "scores", "slot")
 
     def __init__(self, game: Game) -> None:
         self.game = game
         self.slot = _slot(game)
         self.plies = len(game.moves)
         """So many are known to those who follow."""
+        self.scores: list[float | None] = [None, None]
+        """The last of each side, since the game is followed."""
 
 
 def _slot(game: Game) -> SlotKey:
@@ -117,8 +126,10 @@ def _name(game: Game) -> str:
     return f"{game.unit.conditions.name}/games/{game.slot.ordinal}"
 
 
-def _game_message(game: Game) -> pb.WatchedGame:
+def _game_message(followed: _Followed) -> pb.WatchedGame:
+    game = followed.game
     conditions = game.unit.conditions
+    first_score, second_score = followed.scores
     message = pb.WatchedGame(
         name=_name(game),
         variant=conditions.variant.name,
@@ -128,17 +139,19 @@ def _game_message(game: Game) -> pb.WatchedGame:
         state=pb.GAME_STATE_RUNNING,
         moves=game.moves,
         times_us=game.times_us,
+        first_score=first_score,
+        second_score=second_score,
     )
     if game.time is not None:
         message.first_clock_us, message.second_clock_us = game.clock_us(0), game.clock_us(1)
     return message
 
 
-def _ply_message(game: Game) -> pb.WatchedPly:
+def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
     ply = len(game.moves) - 1
     # A resignation or a lost clock adds a time without a move, but then the game got no ply.
     message = pb.WatchedPly(
-        game=_name(game), ply=ply, cell=game.moves[ply], time_us=min(game.times_us[ply], 0xFFFFFFFF)
+        game=_name(game), ply=ply, cell=game.moves[ply], time_us=min(game.times_us[ply], 0xFFFFFFFF), score=score
     )
     if game.time is not None:
         message.first_clock_us, message.second_clock_us = game.clock_us(0), game.clock_us(1)
