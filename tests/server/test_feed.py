@@ -269,6 +269,17 @@ async def test_a_game_of_a_cancelled_tournament_ends_void(cinema: Cinema, token:
     assert (await cinema.watch(GAME).to_the_end()).view.games[GAME].result == types_pb2.RESULT_VOID
 
 
+async def test_a_change_of_another_tournament_does_not_hide_a_cancellation(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=2):
+        await cinema.client.create(token, "plate")
+        watching = cinema.watch(GAME)
+        await watching.must()
+        # One right after the other, before the feed looks again.
+        await asyncio.gather(cinema.client.cancel(token), cinema.client.cancel(token, "plate"))
+        await watching.to_the_end()
+        assert watching.view.games[GAME].result == types_pb2.RESULT_VOID
+
+
 # Coming back.
 
 
