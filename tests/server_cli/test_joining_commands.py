@@ -244,5 +244,7 @@ def test_leaderboard_leaves_retired_bots_out_unless_asked(
     assert [(row["rank"], row["name"]) for row in ask("leaderboard")["rows"]] == [(1, "one")]
     assert [row["name"] for row in ask("leaderboard --retired")["rows"]] == ["two", "one"]
     assert ask("bot show one")["ratings"][0]["rank"] == 1
+    assert ask("bot show two")["retired"] is not None
+    assert "retired" in noughts("bot show two", env=env).stdout
     ask("bot retire one")
     assert "out of service" in noughts("leaderboard", env=env).stdout
