@@ -31,7 +31,7 @@ SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.keepalive_time_ms", _PING_EVERY_MS),
     ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
     ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_EVERY_MS // 2),
+    ("grpc.http2.min_ping_interval_without_data_ms", _PING_EVERY_MS // 2),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.max_receive_message_length", _LARGEST_REQUEST),
     ("grpc.max_send_message_length", _LARGEST_FRAME),

@@ -16,6 +16,8 @@ from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc, games_pb2, tournaments_pb2, types_pb2
+from noughts_server.bus import listening
+from noughts_server.director import CHANGED
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.game import GameChannel
 from noughts_server.feed.view import View
@@ -269,6 +271,23 @@ async def test_a_game_of_a_cancelled_tournament_ends_void(cinema: Cinema, token:
         assert watching.view.games[GAME].result == types_pb2.RESULT_VOID
     # And so it does for those who come later.
     assert (await cinema.watch(GAME).to_the_end()).view.games[GAME].result == types_pb2.RESULT_VOID
+
+
+async def test_a_change_of_another_tournament_does_not_hide_a_cancellation(cinema: Cinema, token: str) -> None:
+    bus = cinema.client.server.bus
+
+    def change_another(tournament: int) -> None:
+        if tournament != 999:
+            bus.publish(CHANGED, 999)
+
+    async with cinema.playing(token, gated=True, games_per_pair=2):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        # Told after the feed, and so before it looks again.
+        with listening(bus, CHANGED, change_another):
+            await cinema.client.cancel(token)
+        await watching.to_the_end()
+        assert watching.view.games[GAME].result == types_pb2.RESULT_VOID
 
 
 # Coming back.

@@ -8,6 +8,7 @@ import pytest
 
 from noughts_referee.clock import parse_time_control
 from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.store.bots import retire_bot
 from noughts_server.store.leaderboards import (
     Filters,
     LeaderboardRow,
@@ -18,7 +19,7 @@ from noughts_server.store.leaderboards import (
 )
 from noughts_server.store.rating_lists import list_name
 
-from .arena import Arena
+from .arena import NOW, Arena
 
 
 async def read(
@@ -108,6 +109,24 @@ async def test_filters_leave_the_rows_that_pass_them_ranked_anew(arena: Arena, s
             assert [row.rank for row in found] == list(range(1, len(expected) + 1))
 
 
+async def test_retired_bots_are_left_out_unless_asked_for(arena: Arena) -> None:
+    bots = ("ada", "bob", "cleo", "dora", "emil")
+    await arena.commit(await arena.play(await arena.tournament(bots=bots, games_per_pair=4)))
+    whole = await read(arena, 100)
+    gone = {whole[0].bot, whole[2].bot}
+    for bot in gone:
+        await arena.store.write(partial(retire_bot, name=bot, now_ms=NOW))
+    left = [row.bot for row in whole if row.bot not in gone]
+    for size in (1, 2, 100):
+        found = await read(arena, size)
+        assert [(row.rank, row.bot) for row in found] == list(enumerate(left, 1))
+        assert await read(arena, size, filters=Filters(owner="alice")) == found
+        assert await read(arena, size, filters=Filters(retired=True)) == whole
+    # A bot's own place is that of the leaderboard; of a retired one, the place that it would have.
+    places = [(await arena.store.read(partial(list_bot_ratings, bot=row.bot))).items[0][1].rank for row in whole]
+    assert places == [1, 1, 2, 2, 3]
+
+
 async def test_paging_visits_every_bot_once_while_ratings_do_not_change(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament(bots=("ada", "bob", "cleo", "dora"))))
     first = await arena.store.read(partial(leaderboard, size=2))
@@ -127,7 +146,7 @@ async def test_unknown_owner_is_not_found(arena: Arena) -> None:
 async def test_page_token_of_other_filters_is_an_invalid_argument(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament()))
     token = (await arena.store.read(partial(leaderboard, size=1))).next_page_token
-    for filters in (Filters(owner="alice"), Filters(online=set()), Filters(min_games=2)):
+    for filters in (Filters(owner="alice"), Filters(online=set()), Filters(min_games=2), Filters(retired=True)):
         with pytest.raises(InvalidArgument):
             await arena.store.read(partial(leaderboard, filters=filters, page_token=token))
 

@@ -35,6 +35,8 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
     assert {row["name"] for row in board["rows"]} == {"random", "pascal", "minimax"}
     assert {(row["owner"], row["online"]) for row in board["rows"]} == {("local", False)}
     assert ask("leaderboard --min-games 81")["rows"] == []
+    assert ask(f"leaderboard --min-games {2**64 - 1}")["rows"] == []
+    assert "--min-games" in noughts(f"leaderboard --min-games {2**64} --server {server}", code=2).stderr
     assert ask("leaderboard --online")["rows"] == []
     assert ask("leaderboard --owner local") == board
     assert ask("rating-lists") == {
@@ -49,6 +51,7 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
         "owner": "local",
         "latest_version": "bots/random/versions/random",
         "online": False,
+        "retired": None,
     }
     assert place.pop("rating_list") == board["rating_list"]
     assert place.items() <= next(row for row in board["rows"] if row["name"] == "random").items()

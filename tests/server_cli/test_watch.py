@@ -115,8 +115,8 @@ def test_what_cannot_be_watched_is_named(ask: Ask, noughts: Any, server: str, li
 # The screen, drawn without a terminal.
 
 
-def drawn(*messages: pb.WatchResponse) -> str:
-    console = Console(file=io.StringIO(), width=100, height=40, force_terminal=True, color_system=None)
+def drawn(*messages: pb.WatchResponse, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width, height=40, force_terminal=True, color_system=None)
     view = View()
     with Screen("tournaments/cup", console) as screen:
         for message in messages:
@@ -163,3 +163,13 @@ def test_the_screen_shows_boards_clocks_and_who_has_moved_up() -> None:
     assert "X ada  1:01.5" in text
     assert "1-0, line" in text
     assert "▲  1  bob" in " ".join(text.split("\n")).replace("   ", "  ")
+
+
+@pytest.mark.parametrize("columns, width", [(3, 80), (12, 80), (13, 80), (15, 80), (30, 80), (30, 40)])
+def test_each_row_of_a_board_is_one_line(columns: int, width: int) -> None:
+    game = pb.WatchedGame(name="tournaments/cup/games/1", variant=f"mnk:{columns},4,3", first="ada", second="bob")
+    text = drawn(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), width=width)
+    rows = [line for line in text.splitlines() if ". ." in line]
+    # The display is drawn when it starts and when it stops; cells that find no room are not shown.
+    assert len(rows) % 4 == 0
+    assert {line.count(".") for line in rows} == {min(columns, (width - 4) // 2)}

@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from noughts_proto.v1 import games_pb2 as noughts__proto_dot_v1_dot_games__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#noughts_proto/v1/leaderboards.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cnoughts_proto/v1/games.proto\"\xab\x01\n\x0eLeaderboardRow\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\x0e\n\x06rating\x18\x03 \x01(\x01\x12\r\n\x05games\x18\x04 \x01(\x04\x12\x0c\n\x04wins\x18\x05 \x01(\x04\x12\r\n\x05\x64raws\x18\x06 \x01(\x04\x12\x0e\n\x06losses\x18\x07 \x01(\x04\x12\x13\n\x0bprovisional\x18\x08 \x01(\x08\x12\r\n\x05owner\x18\t \x01(\t\x12\x0e\n\x06online\x18\n \x01(\x08\"\xb7\x01\n\x15GetLeaderboardRequest\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12\x12\n\ntime_class\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x13\n\x0bonline_only\x18\x06 \x01(\x08\x12\x11\n\tmin_games\x18\x07 \x01(\x04\x12\x1b\n\x13\x65xclude_provisional\x18\x08 \x01(\x08\"p\n\x16GetLeaderboardResponse\x12(\n\x04rows\x18\x01 \x03(\x0b\x32\x1a.noughts.v1.LeaderboardRow\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0brating_list\x18\x03 \x01(\t\"\\\n\nRatingList\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\x12\n\ntime_class\x18\x03 \x01(\t\x12\x0c\n\x04\x62ots\x18\x04 \x01(\x04\x12\r\n\x05games\x18\x05 \x01(\x04\"?\n\x16ListRatingListsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"`\n\x17ListRatingListsResponse\x12,\n\x0crating_lists\x18\x01 \x03(\x0b\x32\x16.noughts.v1.RatingList\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"I\n\tBotRating\x12\x13\n\x0brating_list\x18\x01 \x01(\t\x12\'\n\x03row\x18\x02 \x01(\x0b\x32\x1a.noughts.v1.LeaderboardRow\"K\n\x15ListBotRatingsRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"Y\n\x16ListBotRatingsResponse\x12&\n\x07ratings\x18\x01 \x03(\x0b\x32\x15.noughts.v1.BotRating\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"V\n\x0bRatingPoint\x12\r\n\x05games\x18\x01 \x01(\x04\x12\x0e\n\x06rating\x18\x02 \x01(\x01\x12(\n\x04time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"K\n\x17GetRatingHistoryRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\x12\n\ntime_class\x18\x03 \x01(\t\"w\n\x18GetRatingHistoryResponse\x12\'\n\x06points\x18\x01 \x03(\x0b\x32\x17.noughts.v1.RatingPoint\x12\x13\n\x0brating_list\x18\x02 \x01(\t\x12\x0e\n\x06rating\x18\x03 \x01(\x01\x12\r\n\x05games\x18\x04 \x01(\x04\"4\n\x05Score\x12\x0c\n\x04wins\x18\x01 \x01(\x04\x12\r\n\x05\x64raws\x18\x02 \x01(\x04\x12\x0e\n\x06losses\x18\x03 \x01(\x04\"R\n\x0bScoreBySide\x12 \n\x05\x66irst\x18\x01 \x01(\x0b\x32\x11.noughts.v1.Score\x12!\n\x06second\x18\x02 \x01(\x0b\x32\x11.noughts.v1.Score\"G\n\x0cVariantScore\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12&\n\x05score\x18\x02 \x01(\x0b\x32\x17.noughts.v1.ScoreBySide\"I\n\x14GetHeadToHeadRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x10\n\x08opponent\x18\x02 \x01(\t\x12\x12\n\nlast_games\x18\x03 \x01(\x05\"\x91\x01\n\x15GetHeadToHeadResponse\x12&\n\x05total\x18\x01 \x01(\x0b\x32\x17.noughts.v1.ScoreBySide\x12*\n\x08variants\x18\x02 \x03(\x0b\x32\x18.noughts.v1.VariantScore\x12$\n\nlast_games\x18\x03 \x03(\x0b\x32\x10.noughts.v1.Game2\xd7\x03\n\x12LeaderboardService\x12W\n\x0eGetLeaderboard\x12!.noughts.v1.GetLeaderboardRequest\x1a\".noughts.v1.GetLeaderboardResponse\x12Z\n\x0fListRatingLists\x12\".noughts.v1.ListRatingListsRequest\x1a#.noughts.v1.ListRatingListsResponse\x12W\n\x0eListBotRatings\x12!.noughts.v1.ListBotRatingsRequest\x1a\".noughts.v1.ListBotRatingsResponse\x12]\n\x10GetRatingHistory\x12#.noughts.v1.GetRatingHistoryRequest\x1a$.noughts.v1.GetRatingHistoryResponse\x12T\n\rGetHeadToHead\x12 .noughts.v1.GetHeadToHeadRequest\x1a!.noughts.v1.GetHeadToHeadResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#noughts_proto/v1/leaderboards.proto\x12\nnoughts.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cnoughts_proto/v1/games.proto\"\xab\x01\n\x0eLeaderboardRow\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\x0e\n\x06rating\x18\x03 \x01(\x01\x12\r\n\x05games\x18\x04 \x01(\x04\x12\x0c\n\x04wins\x18\x05 \x01(\x04\x12\r\n\x05\x64raws\x18\x06 \x01(\x04\x12\x0e\n\x06losses\x18\x07 \x01(\x04\x12\x13\n\x0bprovisional\x18\x08 \x01(\x08\x12\r\n\x05owner\x18\t \x01(\t\x12\x0e\n\x06online\x18\n \x01(\x08\"\xcd\x01\n\x15GetLeaderboardRequest\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12\x12\n\ntime_class\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x13\n\x0bonline_only\x18\x06 \x01(\x08\x12\x11\n\tmin_games\x18\x07 \x01(\x04\x12\x1b\n\x13\x65xclude_provisional\x18\x08 \x01(\x08\x12\x14\n\x0cshow_retired\x18\t \x01(\x08\"p\n\x16GetLeaderboardResponse\x12(\n\x04rows\x18\x01 \x03(\x0b\x32\x1a.noughts.v1.LeaderboardRow\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0brating_list\x18\x03 \x01(\t\"\\\n\nRatingList\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\x12\n\ntime_class\x18\x03 \x01(\t\x12\x0c\n\x04\x62ots\x18\x04 \x01(\x04\x12\r\n\x05games\x18\x05 \x01(\x04\"?\n\x16ListRatingListsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"`\n\x17ListRatingListsResponse\x12,\n\x0crating_lists\x18\x01 \x03(\x0b\x32\x16.noughts.v1.RatingList\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"I\n\tBotRating\x12\x13\n\x0brating_list\x18\x01 \x01(\t\x12\'\n\x03row\x18\x02 \x01(\x0b\x32\x1a.noughts.v1.LeaderboardRow\"K\n\x15ListBotRatingsRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"Y\n\x16ListBotRatingsResponse\x12&\n\x07ratings\x18\x01 \x03(\x0b\x32\x15.noughts.v1.BotRating\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"V\n\x0bRatingPoint\x12\r\n\x05games\x18\x01 \x01(\x04\x12\x0e\n\x06rating\x18\x02 \x01(\x01\x12(\n\x04time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"K\n\x17GetRatingHistoryRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\t\x12\x12\n\ntime_class\x18\x03 \x01(\t\"w\n\x18GetRatingHistoryResponse\x12\'\n\x06points\x18\x01 \x03(\x0b\x32\x17.noughts.v1.RatingPoint\x12\x13\n\x0brating_list\x18\x02 \x01(\t\x12\x0e\n\x06rating\x18\x03 \x01(\x01\x12\r\n\x05games\x18\x04 \x01(\x04\"4\n\x05Score\x12\x0c\n\x04wins\x18\x01 \x01(\x04\x12\r\n\x05\x64raws\x18\x02 \x01(\x04\x12\x0e\n\x06losses\x18\x03 \x01(\x04\"R\n\x0bScoreBySide\x12 \n\x05\x66irst\x18\x01 \x01(\x0b\x32\x11.noughts.v1.Score\x12!\n\x06second\x18\x02 \x01(\x0b\x32\x11.noughts.v1.Score\"G\n\x0cVariantScore\x12\x0f\n\x07variant\x18\x01 \x01(\t\x12&\n\x05score\x18\x02 \x01(\x0b\x32\x17.noughts.v1.ScoreBySide\"I\n\x14GetHeadToHeadRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x10\n\x08opponent\x18\x02 \x01(\t\x12\x12\n\nlast_games\x18\x03 \x01(\x05\"\x91\x01\n\x15GetHeadToHeadResponse\x12&\n\x05total\x18\x01 \x01(\x0b\x32\x17.noughts.v1.ScoreBySide\x12*\n\x08variants\x18\x02 \x03(\x0b\x32\x18.noughts.v1.VariantScore\x12$\n\nlast_games\x18\x03 \x03(\x0b\x32\x10.noughts.v1.Game2\xd7\x03\n\x12LeaderboardService\x12W\n\x0eGetLeaderboard\x12!.noughts.v1.GetLeaderboardRequest\x1a\".noughts.v1.GetLeaderboardResponse\x12Z\n\x0fListRatingLists\x12\".noughts.v1.ListRatingListsRequest\x1a#.noughts.v1.ListRatingListsResponse\x12W\n\x0eListBotRatings\x12!.noughts.v1.ListBotRatingsRequest\x1a\".noughts.v1.ListBotRatingsResponse\x12]\n\x10GetRatingHistory\x12#.noughts.v1.GetRatingHistoryRequest\x1a$.noughts.v1.GetRatingHistoryResponse\x12T\n\rGetHeadToHead\x12 .noughts.v1.GetHeadToHeadRequest\x1a!.noughts.v1.GetHeadToHeadResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,37 +36,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LEADERBOARDROW']._serialized_start=115
   _globals['_LEADERBOARDROW']._serialized_end=286
   _globals['_GETLEADERBOARDREQUEST']._serialized_start=289
-  _globals['_GETLEADERBOARDREQUEST']._serialized_end=472
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=474
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=586
-  _globals['_RATINGLIST']._serialized_start=588
-  _globals['_RATINGLIST']._serialized_end=680
-  _globals['_LISTRATINGLISTSREQUEST']._serialized_start=682
-  _globals['_LISTRATINGLISTSREQUEST']._serialized_end=745
-  _globals['_LISTRATINGLISTSRESPONSE']._serialized_start=747
-  _globals['_LISTRATINGLISTSRESPONSE']._serialized_end=843
-  _globals['_BOTRATING']._serialized_start=845
-  _globals['_BOTRATING']._serialized_end=918
-  _globals['_LISTBOTRATINGSREQUEST']._serialized_start=920
-  _globals['_LISTBOTRATINGSREQUEST']._serialized_end=995
-  _globals['_LISTBOTRATINGSRESPONSE']._serialized_start=997
-  _globals['_LISTBOTRATINGSRESPONSE']._serialized_end=1086
-  _globals['_RATINGPOINT']._serialized_start=1088
-  _globals['_RATINGPOINT']._serialized_end=1174
-  _globals['_GETRATINGHISTORYREQUEST']._serialized_start=1176
-  _globals['_GETRATINGHISTORYREQUEST']._serialized_end=1251
-  _globals['_GETRATINGHISTORYRESPONSE']._serialized_start=1253
-  _globals['_GETRATINGHISTORYRESPONSE']._serialized_end=1372
-  _globals['_SCORE']._serialized_start=1374
-  _globals['_SCORE']._serialized_end=1426
-  _globals['_SCOREBYSIDE']._serialized_start=1428
-  _globals['_SCOREBYSIDE']._serialized_end=1510
-  _globals['_VARIANTSCORE']._serialized_start=1512
-  _globals['_VARIANTSCORE']._serialized_end=1583
-  _globals['_GETHEADTOHEADREQUEST']._serialized_start=1585
-  _globals['_GETHEADTOHEADREQUEST']._serialized_end=1658
-  _globals['_GETHEADTOHEADRESPONSE']._serialized_start=1661
-  _globals['_GETHEADTOHEADRESPONSE']._serialized_end=1806
-  _globals['_LEADERBOARDSERVICE']._serialized_start=1809
-  _globals['_LEADERBOARDSERVICE']._serialized_end=2280
+  _globals['_GETLEADERBOARDREQUEST']._serialized_end=494
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=496
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=608
+  _globals['_RATINGLIST']._serialized_start=610
+  _globals['_RATINGLIST']._serialized_end=702
+  _globals['_LISTRATINGLISTSREQUEST']._serialized_start=704
+  _globals['_LISTRATINGLISTSREQUEST']._serialized_end=767
+  _globals['_LISTRATINGLISTSRESPONSE']._serialized_start=769
+  _globals['_LISTRATINGLISTSRESPONSE']._serialized_end=865
+  _globals['_BOTRATING']._serialized_start=867
+  _globals['_BOTRATING']._serialized_end=940
+  _globals['_LISTBOTRATINGSREQUEST']._serialized_start=942
+  _globals['_LISTBOTRATINGSREQUEST']._serialized_end=1017
+  _globals['_LISTBOTRATINGSRESPONSE']._serialized_start=1019
+  _globals['_LISTBOTRATINGSRESPONSE']._serialized_end=1108
+  _globals['_RATINGPOINT']._serialized_start=1110
+  _globals['_RATINGPOINT']._serialized_end=1196
+  _globals['_GETRATINGHISTORYREQUEST']._serialized_start=1198
+  _globals['_GETRATINGHISTORYREQUEST']._serialized_end=1273
+  _globals['_GETRATINGHISTORYRESPONSE']._serialized_start=1275
+  _globals['_GETRATINGHISTORYRESPONSE']._serialized_end=1394
+  _globals['_SCORE']._serialized_start=1396
+  _globals['_SCORE']._serialized_end=1448
+  _globals['_SCOREBYSIDE']._serialized_start=1450
+  _globals['_SCOREBYSIDE']._serialized_end=1532
+  _globals['_VARIANTSCORE']._serialized_start=1534
+  _globals['_VARIANTSCORE']._serialized_end=1605
+  _globals['_GETHEADTOHEADREQUEST']._serialized_start=1607
+  _globals['_GETHEADTOHEADREQUEST']._serialized_end=1680
+  _globals['_GETHEADTOHEADRESPONSE']._serialized_start=1683
+  _globals['_GETHEADTOHEADRESPONSE']._serialized_end=1828
+  _globals['_LEADERBOARDSERVICE']._serialized_start=1831
+  _globals['_LEADERBOARDSERVICE']._serialized_end=2302
 # @@protoc_insertion_point(module_scope)

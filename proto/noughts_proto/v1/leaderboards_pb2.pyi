@@ -85,6 +85,7 @@ class GetLeaderboardRequest(_message.Message):
     ONLINE_ONLY_FIELD_NUMBER: _builtins.int
     MIN_GAMES_FIELD_NUMBER: _builtins.int
     EXCLUDE_PROVISIONAL_FIELD_NUMBER: _builtins.int
+    SHOW_RETIRED_FIELD_NUMBER: _builtins.int
     variant: _builtins.str
     """Empty means `tictactoe`."""
     time_class: _builtins.str
@@ -101,6 +102,8 @@ class GetLeaderboardRequest(_message.Message):
     """Only bots with at least so many rated games in this list."""
     exclude_provisional: _builtins.bool
     """Only bots whose rating is not provisional."""
+    show_retired: _builtins.bool
+    """Retired bots, too."""
     def __init__(
         self,
         *,
@@ -112,10 +115,11 @@ class GetLeaderboardRequest(_message.Message):
         online_only: _builtins.bool = ...,
         min_games: _builtins.int = ...,
         exclude_provisional: _builtins.bool = ...,
+        show_retired: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_provisional", b"exclude_provisional", "min_games", b"min_games", "online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_provisional", b"exclude_provisional", "min_games", b"min_games", "online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "show_retired", b"show_retired", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -245,7 +249,7 @@ class BotRating(_message.Message):
     """E.g. `tictactoe/untimed`."""
     @_builtins.property
     def row(self) -> Global___LeaderboardRow:
-        """`rank` is the place among all bots of the list."""
+        """`rank` is the place among the bots of the list that are in service, and this one."""
 
     def __init__(
         self,

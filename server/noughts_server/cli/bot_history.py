@@ -9,6 +9,7 @@ from noughts_server.cli.chart import line_chart
 from noughts_server.cli.commands import command
 from noughts_server.cli.game import document, result_text, termination_text
 from noughts_server.cli.leaderboard import TimeClassOption, print_rows, row_document
+from noughts_server.cli.moments import iso, milliseconds
 from noughts_server.cli.names import bot_name, short, tournament_name
 from noughts_server.cli.output import Format
 from noughts_server.cli.problems import UsageProblem
@@ -38,10 +39,10 @@ def show(
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """One bot: whose it is, whether it is online, its rating and record in each rating list.
+    """One bot: whose it is, whether it is online or retired, its rating and record in each rating list.
 
-    JSON: {"name", "owner", "latest_version", "online", "ratings": [{"rating_list", "rank", "rating", "games", "wins",
-    "draws", "losses", "provisional"}]}.
+    JSON: {"name", "owner", "latest_version", "online", "retired", "ratings": [{"rating_list", "rank", "rating",
+    "games", "wins", "draws", "losses", "provisional"}]}; retired is a time or null.
     """
     resource = _bot(name)
     from noughts_proto.v1 import bots_pb2
@@ -59,11 +60,13 @@ def show(
             for known in ("name", "owner", "online"):
                 del row[known]
         about = {"name": short(shown.name), "owner": shown.owner, "latest_version": shown.latest_version}
-        output.print_json({**about, "online": shown.online, "ratings": rows})
+        state = {"online": shown.online, "retired": iso(milliseconds(shown, "retire_time"))}
+        output.print_json({**about, **state, "ratings": rows})
         return
     console = output.stdout()
     online = "online" if shown.online else "offline"
-    output.heading(console, f"{short(shown.name)}: {shown.owner}'s, version {version}, {online}")
+    retired = ", retired" if shown.HasField("retire_time") else ""
+    output.heading(console, f"{short(shown.name)}: {shown.owner}'s, version {version}, {online}{retired}")
     if ratings:
         print_rows(("list",), [((row.rating_list,), row.row) for row in ratings])
     else:

@@ -12,6 +12,9 @@ from noughts_server.cli.output import Format
 if TYPE_CHECKING:
     from noughts_proto.v1 import leaderboards_pb2 as pb
 
+# What the request can hold.
+_MOST_GAMES = (1 << 64) - 1
+
 TimeClassOption = Annotated[
     str,
     typer.Option("--time-class", metavar="CLASS", help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`."),
@@ -24,9 +27,13 @@ def leaderboard(
     owner: Annotated[str, typer.Option("--owner", metavar="NAME", help="Only bots of this owner.")] = "",
     online: Annotated[bool, typer.Option("--online", help="Only bots that are online.")] = False,
     min_games: Annotated[
-        int, typer.Option("--min-games", min=0, metavar="N", help="Only bots with so many rated games here.")
+        int,
+        typer.Option(
+            "--min-games", min=0, max=_MOST_GAMES, metavar="N", help="Only bots with so many rated games here."
+        ),
     ] = 0,
     settled: Annotated[bool, typer.Option("--settled", help="Only bots whose rating is not provisional.")] = False,
+    retired: Annotated[bool, typer.Option("--retired", help="Also bots that are retired.")] = False,
     limit: options.LimitOption = 50,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -51,6 +58,7 @@ def leaderboard(
         online_only=online,
         min_games=min_games,
         exclude_provisional=settled,
+        show_retired=retired,
     )
     names: list[str] = []
 
@@ -70,7 +78,8 @@ def leaderboard(
     elif owner or online or min_games or settled:
         console.print("No bot of this list passes the filters.")
     else:
-        console.print("Nobody has a rating here yet. `noughts rating-lists` shows the lists that have some.")
+        hint = "" if retired else " (or all are out of service, see `--retired`)"
+        console.print(f"Nobody has a rating here yet{hint}. `noughts rating-lists` shows the lists that have some.")
 
 
 def print_rows(columns: tuple[str, ...], rows: "Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]") -> None:

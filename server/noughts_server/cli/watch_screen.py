@@ -168,7 +168,8 @@ class Screen:
         if any(score is not None for score in scores_of(game)):
             lines.append(_scores(game))
         lines.append(Text(_last_moves(game), style="dim", no_wrap=True, overflow="ellipsis"))
-        width = min(self._console.width, max(28, 2 * variant.columns + 3))
+        # Two characters a cell and one before the first, in a frame with padding of four.
+        width = min(self._console.width, max(28, 2 * variant.columns + 5))
         return Panel(Group(*lines), title=output.printable(short_game(game.name)), width=width)
 
     def _player(self, game: pb.WatchedGame, side: int, *, to_move: bool) -> Text:
@@ -189,7 +190,7 @@ def board_lines(variant: Variant, moves: list[int]) -> list[Text]:
     winning = _winning_cells(variant, moves)
     rows = []
     for start in range(0, variant.cells, variant.columns):
-        row = Text(" ")
+        row = Text(" ", no_wrap=True, overflow="crop")
         for cell in range(start, start + variant.columns):
             side = stones.get(cell)
             style = "dim" if side is None else _STYLES[side]

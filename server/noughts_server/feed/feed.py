@@ -167,6 +167,8 @@ class Feed:
                 await self._opened.wait()
             await asyncio.sleep(self.settings.interval)
             for name, channel in list(self._channels.items()):
+                if self._channels.get(name) is not channel:
+                    continue  # it has failed while another one was waited for
                 if self._deserted(channel):
                     self._drop(name, channel)
                 elif not channel.over:

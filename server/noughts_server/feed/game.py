@@ -63,7 +63,8 @@ class GameChannel(Channel):
             self.finish()
 
     def changed(self, tournament: int) -> None:
-        self._look_again = self._slot is not None and self._slot.tournament == tournament
+        # Another tournament may change before the next look.
+        self._look_again |= self._slot is not None and self._slot.tournament == tournament
 
     def release(self) -> None:
         if self._slot is not None:

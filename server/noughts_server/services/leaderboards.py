@@ -41,6 +41,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             # Databases keep 63 bits, and nobody has so many games.
             min_games=min(request.min_games, (1 << 63) - 1),
             exclude_provisional=request.exclude_provisional,
+            retired=request.show_retired,
         )
         page = await self._store.read(
             partial(

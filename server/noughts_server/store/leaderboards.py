@@ -42,7 +42,7 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which bots of a list are shown; by default all."""
+    """Which bots of a list are shown; by default all that are in service."""
 
     owner: str = ""
     """Only bots of this owner."""
@@ -51,6 +51,8 @@ class Filters:
     min_games: int = 0
     """Only bots with at least so many rated games in the list."""
     exclude_provisional: bool = False
+    retired: bool = False
+    """Also bots that are out of service."""
 
     @property
     def fewest_games(self) -> int:
@@ -112,11 +114,15 @@ def leaderboard(
     name = list_name(variant, time_class)
     limit = page_size(size)
     # `online` is left out: bots come and go while the list is paged.
-    method = f"leaderboards/{name}?{filters.owner}&{filters.online is not None}&{filters.fewest_games}"
+    method = (
+        f"leaderboards/{name}?{filters.owner}&{filters.online is not None}&{filters.fewest_games}&{filters.retired}"
+    )
     after = read_page_token(method, page_token, [0.0, 0, 0])
     # A list that nobody was ever rated in has no key, and no row has none.
     in_list = ratings.c.list_id == _list_id(connection, name)
     statement = _rows().where(in_list, ratings.c.games >= filters.fewest_games)
+    if not filters.retired:
+        statement = statement.where(bots.c.retired_at.is_(None))
     rank = 0
     if after is not None:
         rating, bot_id, rank = float(after[0]), int(after[1]), int(after[2])
@@ -166,7 +172,7 @@ def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str 
 def list_bot_ratings(
     connection: Connection, bot: str, *, size: int = 0, page_token: str = ""
 ) -> Page[tuple[str, LeaderboardRow]]:
-    """A bot's place in each list in which it has a rated game, with the list's name.
+    """A bot's place in each list in which it has a rated game, with the list's name: among those in service and itself.
 
     Raises NotFound, InvalidArgument for a bad size or page token.
     """
@@ -245,8 +251,15 @@ def _rows_among(connection: Connection, statement: Select[Any], among: Collectio
 
 
 def _rank(connection: Connection, row: Row[Any]) -> int:
-    above = select(func.count()).where(
-        ratings.c.list_id == row.list_id, tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id)
+    above = (
+        select(func.count())
+        .select_from(ratings)
+        .where(
+            ratings.c.list_id == row.list_id,
+            tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
+            # Few are retired: cheaper than a look at each bot above.
+            ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at.is_not(None))),
+        )
     )
     return int(connection.execute(above).scalar_one()) + 1
 
