@@ -257,8 +257,8 @@ def _rank(connection: Connection, row: Row[Any]) -> int:
         .where(
             ratings.c.list_id == row.list_id,
             tuple_(ratings.c.rating, ratings.c.bot_id) > (row.rating, row.bot_id),
-            # Few are retired: cheaper than a look at each bot above.
-            ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at.is_not(None))),
+            # Few are retired: cheaper than a look at each bot above. SQLite takes its index for a comparison only.
+            ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0)),
         )
     )
     return int(connection.execute(above).scalar_one()) + 1

@@ -70,6 +70,7 @@ bots = Table(
     # A retired bot keeps its name and its past, and plays no more.
     Column("retired_at", BigInteger),
     Index(None, "owner_id"),
+    Index(None, "retired_at"),
 )
 
 bot_versions = Table(

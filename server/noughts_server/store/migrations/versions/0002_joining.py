@@ -35,6 +35,7 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index("ix_bots_owner_id", "bots", ["owner_id"])
+    op.create_index("ix_bots_retired_at", "bots", ["retired_at"])
     op.create_index(
         "ix_entries_bot_version_id_tournament_id_number", "entries", ["bot_version_id", "tournament_id", "number"]
     )
