@@ -165,7 +165,18 @@ def failed_handshake(address: str, details: str) -> SecurityProblem | None:
     return None
 
 
+# The first sign that is found counts: the reasons why a certificate fails come before the failure itself.
 _HANDSHAKE_FAILURES = {
+    "certificate has expired": (
+        "a certificate that has expired",
+        "a valid one",
+        "The server's operator has to renew it and restart the server. Is the clock of this machine right?",
+    ),
+    "certificate is not yet valid": (
+        "a certificate that is not valid yet",
+        "a valid one",
+        "Are the clocks of this machine and the server right?",
+    ),
     "CERTIFICATE_VERIFY_FAILED": (
         "a certificate that no authority trusted here has signed",
         "one of a trusted authority",

@@ -89,6 +89,13 @@ def test_certificate_for_another_name_is_a_clear_error(authority: Authority, dat
         assert "got a certificate for another host name" in said(line, environment(), code=1).stderr
 
 
+def test_certificate_that_has_expired_is_not_called_untrusted(authority: Authority, data: dict[str, str]) -> None:
+    with started(serve_line(authority.identity("expired", days=-1)), data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
+        assert "got a certificate that has expired" in said(line, environment(), code=1).stderr
+
+
 def test_client_certificate_without_its_key_is_named(authority: Authority) -> None:
     env = environment(NOUGHTS_TLS_CERT=str(authority.certificate))
     assert "NOUGHTS_TLS_KEY: got nothing" in said(["health"], env, code=1).stderr
