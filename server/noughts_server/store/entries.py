@@ -36,6 +36,7 @@ from noughts_server.store.validation import check_name
 
 _MOST_CROSSTABLE_ENTRIES = 256
 _MOST_WAITED_FOR = 20
+_SHOW = "`noughts tournament show {}` lists the entries."
 
 
 class Entry(NamedTuple):
@@ -44,6 +45,9 @@ class Entry(NamedTuple):
     label: str
     bot_version: str
     """`bots/NAME/versions/V`."""
+
+
+_SHOW = "`noughts tournament show {}` lists the entries."
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,7 @@ def bot_of_entry(connection: Connection, slug: str, label: str) -> str:
         .where(entries.c.tournament_id == tournament.id, entries.c.label == label)
     ).scalar()
     if name is None:
-        raise NotFound(f"{tournament.name}/entries/{label}")
+        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
     return name
 
 
@@ -159,7 +163,7 @@ def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: i
         select(bots.c.owner_id).select_from(entries).join(bot_versions).join(bots).where(this)
     ).scalar()
     if owner is None:
-        raise NotFound(f"{tournament.name}/entries/{label}")
+        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
     if owner_id not in (None, owner, tournament.owner_id):
         raise PermissionDenied(f"{tournament.name}/entries/{label}")
     require_state(tournament, TournamentState.OPEN)
