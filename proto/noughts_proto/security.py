@@ -95,14 +95,14 @@ class Dialling:
     def channel(self, address: str) -> grpc.Channel:
         """A channel for blocking calls. Raises SecurityProblem."""
         if not self.encrypted:
-            return grpc.insecure_channel(address, options=CLIENT_OPTIONS)
-        return grpc.secure_channel(address, self._credentials(), options=CLIENT_OPTIONS)
+            return grpc.insecure_channel(address, options=_options(address))
+        return grpc.secure_channel(address, self._credentials(), options=_options(address))
 
     def async_channel(self, address: str) -> grpc.aio.Channel:
         """A channel for the running event loop. Raises SecurityProblem."""
         if not self.encrypted:
-            return grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS)
-        return grpc.aio.secure_channel(address, self._credentials(), options=CLIENT_OPTIONS)
+            return grpc.aio.insecure_channel(address, options=_options(address))
+        return grpc.aio.secure_channel(address, self._credentials(), options=_options(address))
 
     def _credentials(self) -> grpc.ChannelCredentials:
         authorities = None if self.ca is None else read_authorities(self.ca)
@@ -122,6 +122,14 @@ def dialling_from_environment(*, tls: bool = False, ca: Path | None = None, inse
         raise SecurityProblem(missing, "nothing", f"a file in PEM beside that of {given}", "Set both or neither.")
     identity = Identity(certificate, key) if certificate and key else None
     return Dialling(tls, ca or authorities, identity, insecure)
+
+
+def _options(address: str) -> tuple[tuple[str, int | str], ...]:
+    """Those of every client; what is for this machine goes past any proxy of the environment, which gRPC would ask.
+
+    The proxy could read the token, and this machine is not its to reach.
+    """
+    return (*CLIENT_OPTIONS, ("grpc.enable_http_proxy", 0)) if is_loopback(host_of(address)) else CLIENT_OPTIONS
 
 
 def host_of(address: str) -> str:

@@ -1,10 +1,13 @@
 """TLS between real processes, with certificates of an authority made for the occasion."""
 
 import json
+import select
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import grpc
 import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
@@ -172,3 +175,21 @@ def test_address_that_may_be_elsewhere_needs_tls_or_consent(address: str) -> Non
     Dialling().check(address, "")
     Dialling(tls=True).check(address, "token")
     Dialling(insecure=True).check(address, "token")
+
+
+@pytest.mark.parametrize("dialling", [Dialling(), Dialling(tls=True)])
+def test_connection_to_this_machine_goes_past_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, dialling: Dialling
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as server:
+        host, port = proxy.getsockname()
+        for variable in ("http_proxy", "https_proxy", "grpc_proxy"):
+            monkeypatch.setenv(variable, f"http://{host}:{port}")
+        for variable in ("no_proxy", "no_grpc_proxy"):
+            monkeypatch.delenv(variable, raising=False)
+        with dialling.channel(f"127.0.0.1:{server.getsockname()[1]}") as channel:
+            method: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/noughts/Anything")
+            call = method.future(b"", timeout=30)
+            called, _, _ = select.select([proxy, server], [], [], 20)
+            call.cancel()
+    assert called == [server]
