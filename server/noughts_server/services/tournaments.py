@@ -18,7 +18,7 @@ from noughts_server.sessions import Sessions
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import (
     Standing,
-    bot_of_entry,
+    concerned,
     crosstable,
     join_tournament,
     standings,
@@ -97,8 +97,11 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.WithdrawTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
-        bot = await self._store.read(lambda connection: bot_of_entry(connection, slug, request.label))
-        require(who, play_as(bot), ORGANISE)
+        entry = await self._store.read(lambda connection: concerned(connection, slug, request.label))
+        as_owner = (play_as(entry.bot),) if who.owner_id == entry.owner_id else ()
+        as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
+        # Whoever is neither is refused by the store, unless the token is for everything.
+        require(who, *((*as_owner, *as_organiser) or (play_as(entry.bot), ORGANISE)))
         await self._store.write(
             lambda connection: withdraw_entry(connection, slug, request.label, owner_id=who.only_owner)
         )

@@ -137,19 +137,27 @@ def join_tournament(
     return Entry(str(row["label"]), entering.resource)
 
 
-def bot_of_entry(connection: Connection, slug: str, label: str) -> str:
-    """The name of the bot that plays under this label. Raises NotFound."""
+class Concerned(NamedTuple):
+    """Whom an entry concerns: its bot's name and owner, and the tournament's owner."""
+
+    bot: str
+    owner_id: int
+    organiser_id: int
+
+
+def concerned(connection: Connection, slug: str, label: str) -> Concerned:
+    """Whom the entry under this label concerns. Raises NotFound."""
     tournament = get_tournament(connection, slug)
-    name: str | None = connection.execute(
-        select(bots.c.name)
+    found = connection.execute(
+        select(bots.c.name, bots.c.owner_id)
         .select_from(entries)
         .join(bot_versions)
         .join(bots)
         .where(entries.c.tournament_id == tournament.id, entries.c.label == label)
-    ).scalar()
-    if name is None:
+    ).one_or_none()
+    if found is None:
         raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
-    return name
+    return Concerned(found.name, found.owner_id, tournament.owner_id)
 
 
 def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: int | None = None) -> None:
