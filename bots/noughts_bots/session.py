@@ -154,7 +154,7 @@ class _Session:
                     await self._serve_quick(call)
         finally:
             self._over = True
-        _raise_if_failed(await call.code(), await call.details())
+        await _raise_if_failed(call)
 
     async def _greet(self, call: PlayCall) -> None:
         bot = self._bot
@@ -169,7 +169,7 @@ class _Session:
         await call.write(pb.PlayRequest(hello=hello))
         first = await _next_frame(call)
         if first is None:
-            _raise_if_failed(await call.code(), await call.details())
+            await _raise_if_failed(call)
             raise BotRefused(grpc.StatusCode.UNKNOWN, "the server ended the session without a welcome")
         self.welcomed = True
         self._on_event(f"online as {first.welcome.version}")
@@ -539,10 +539,11 @@ def _end_of_stream(call: PlayCall) -> Iterator[None]:
             raise
 
 
-def _raise_if_failed(code: grpc.StatusCode, details: str) -> None:
+async def _raise_if_failed(call: PlayCall) -> None:
+    code = await call.code()
     if code is not grpc.StatusCode.OK:
-        metadata = grpc.aio.Metadata()
-        raise grpc.aio.AioRpcError(code, metadata, metadata, details=details)
+        trailing = grpc.aio.Metadata.from_tuple(tuple(await call.trailing_metadata() or ()))
+        raise grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details=await call.details())
 
 
 def _software() -> str:

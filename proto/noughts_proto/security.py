@@ -95,14 +95,14 @@ class Dialling:
     def channel(self, address: str) -> grpc.Channel:
         """A channel for blocking calls. Raises SecurityProblem."""
         if not self.encrypted:
-            return grpc.insecure_channel(address, options=CLIENT_OPTIONS)
-        return grpc.secure_channel(address, self._credentials(), options=CLIENT_OPTIONS)
+            return grpc.insecure_channel(address, options=_options(address))
+        return grpc.secure_channel(address, self._credentials(), options=_options(address))
 
     def async_channel(self, address: str) -> grpc.aio.Channel:
         """A channel for the running event loop. Raises SecurityProblem."""
         if not self.encrypted:
-            return grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS)
-        return grpc.aio.secure_channel(address, self._credentials(), options=CLIENT_OPTIONS)
+            return grpc.aio.insecure_channel(address, options=_options(address))
+        return grpc.aio.secure_channel(address, self._credentials(), options=_options(address))
 
     def _credentials(self) -> grpc.ChannelCredentials:
         authorities = None if self.ca is None else read_authorities(self.ca)
@@ -122,6 +122,14 @@ def dialling_from_environment(*, tls: bool = False, ca: Path | None = None, inse
         raise SecurityProblem(missing, "nothing", f"a file in PEM beside that of {given}", "Set both or neither.")
     identity = Identity(certificate, key) if certificate and key else None
     return Dialling(tls, ca or authorities, identity, insecure)
+
+
+def _options(address: str) -> tuple[tuple[str, int | str], ...]:
+    """Those of every client; what is for this machine goes past any proxy of the environment, which gRPC would ask.
+
+    The proxy could read the token, and this machine is not its to reach.
+    """
+    return (*CLIENT_OPTIONS, ("grpc.enable_http_proxy", 0)) if is_loopback(host_of(address)) else CLIENT_OPTIONS
 
 
 def host_of(address: str) -> str:
@@ -165,7 +173,18 @@ def failed_handshake(address: str, details: str) -> SecurityProblem | None:
     return None
 
 
+# The first sign that is found counts: the reasons why a certificate fails come before the failure itself.
 _HANDSHAKE_FAILURES = {
+    "certificate has expired": (
+        "a certificate that has expired",
+        "a valid one",
+        "The server's operator has to renew it and restart the server. Is the clock of this machine right?",
+    ),
+    "certificate is not yet valid": (
+        "a certificate that is not valid yet",
+        "a valid one",
+        "Are the clocks of this machine and the server right?",
+    ),
     "CERTIFICATE_VERIFY_FAILED": (
         "a certificate that no authority trusted here has signed",
         "one of a trusted authority",

@@ -7,7 +7,7 @@ whose moment has come.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -31,6 +31,7 @@ from noughts_server.store.tournaments import (
 )
 from noughts_server.store.tournaments import conditions as read_conditions
 from noughts_server.store.units import claim_unit, unfinished_units
+from noughts_server.whole import Done, Whole
 
 logger = structlog.get_logger("noughts.director")
 
@@ -59,6 +60,7 @@ class Director:
         self._conditions: dict[int, Conditions] = {}
         self._progress = asyncio.Event()
         self._rescheduled = asyncio.Event()
+        self._whole = Whole()
         referee.on_progress(self._progress.set)
 
     @asynccontextmanager
@@ -66,22 +68,34 @@ class Director:
         """Plays what is running in the store until the block is left; running games are then abandoned."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
+            self._whole.open(tasks)
             scheduler = tasks.create_task(self._start_on_time(), name="scheduled starts")
             for tournament in await self._store.read(running_tournaments):
                 self._play(tournament)
             try:
                 yield
             finally:
+                self._whole.close()
                 for task in (scheduler, *self._playing.values()):
                     task.cancel()
                 self.abandon()
+
+    async def whole(self, work: Callable[[], Awaitable[Done]]) -> Done:
+        """What `work` returns or raises. It goes on when its caller is cancelled: a call whose caller has hung up.
+
+        For work that writes a tournament and then has it played. Raises Draining when the server goes down.
+        """
+        return await self._whole.run(work)
 
     async def start(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may.
 
         Raises Unavailable when games of the time before a pause are still being finished after a few seconds, and
-        what the store raises.
+        what the store raises. A caller who gives up meanwhile does not stop it; so it is with `pause` and `cancel`.
         """
+        await self.whole(lambda: self._start(slug, owner_id))
+
+    async def _start(self, slug: str, owner_id: int | None) -> None:
         before = await self._store.read(lambda connection: get_tournament(connection, slug))
         # Games of an earlier start are still being finished: no slot may be played twice at the same time.
         try:
@@ -110,12 +124,18 @@ class Director:
 
     async def pause(self, slug: str, *, owner_id: int | None = None) -> None:
         """Begins no new game; those running are finished and kept."""
+        await self.whole(lambda: self._pause(slug, owner_id))
+
+    async def _pause(self, slug: str, owner_id: int | None) -> None:
         tournament = await self._store.write(lambda connection: pause_tournament(connection, slug, owner_id=owner_id))
         self._stop(tournament)
         self._bus.publish(CHANGED, tournament.id)
 
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Ends the tournament for good; games that are running are ended void."""
+        await self.whole(lambda: self._cancel(slug, owner_id, reason))
+
+    async def _cancel(self, slug: str, owner_id: int | None, reason: str) -> None:
         await self._recorder.flush()
         now = self._store.now_ms()
         tournament = await self._store.write(

@@ -110,7 +110,9 @@ class Unauthenticated(NoughtsError):
     reason = "UNAUTHENTICATED"
 
     def __init__(self, message: str = "a valid token is needed") -> None:
-        super().__init__(message, subject="token", hint="Make a token with `noughts token create`.")
+        super().__init__(
+            message, subject="token", hint="Make a token with `noughts token create`, and give it in NOUGHTS_TOKEN."
+        )
 
 
 class TokenRevoked(Unauthenticated):
@@ -138,6 +140,7 @@ class PermissionDenied(NoughtsError):
 
     def __init__(self, subject: str, *, got: str = "", expected: str = "", hint: str = "") -> None:
         text = f"{subject} belongs to {expected}" if expected else f"{subject} is not yours"
+        hint = hint or "It takes a token of its owner, or one with the scope `admin`."
         super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
 
 

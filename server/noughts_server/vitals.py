@@ -131,12 +131,17 @@ class Vitals:
         ]
 
     def tournament_rate(self, tournament: int) -> float:
-        """Games a second that were stored of a running tournament, over the last minute."""
+        """Games a second that were stored of a running tournament, over the last minute.
+
+        One that stands still comes down to 0 within that minute; 0 also before it has been seen for a second.
+        """
         known = self._progress.get(tournament)
-        if not known or len(known) < 2:
+        if not known:
             return 0.0
-        (then, before), (now, after) = known[0], known[-1]
-        return (after - before) / (now - then)
+        now = time.monotonic()
+        then, before = next((seen for seen in known if now - seen[0] <= _HISTORY_SECONDS), known[-1])
+        seconds = now - then
+        return (known[-1][1] - before) / seconds if seconds >= 1 else 0.0
 
     async def _tick(self) -> None:
         due = 0
@@ -162,6 +167,14 @@ class Vitals:
             if progress.finished:
                 self._progress.pop(progress.tournament, None)
                 continue
-            known = self._progress.setdefault(progress.tournament, deque(maxlen=_HISTORY_SECONDS))
+            known = self._progress.get(progress.tournament)
+            if known is None:
+                self._forget_old(now)
+                known = self._progress[progress.tournament] = deque(maxlen=_HISTORY_SECONDS)
             if not known or now - known[-1][0] >= 1:
                 known.append((now, progress.games_done))
+
+    def _forget_old(self, now: float) -> None:
+        """Drops the tournaments that are not played any more: of a cancelled one nothing is heard."""
+        for old in [key for key, known in self._progress.items() if now - known[-1][0] > _HISTORY_SECONDS]:
+            del self._progress[old]

@@ -129,6 +129,20 @@ async def test_after_the_window_bots_may_leave_but_not_join_and_its_owner_may_st
     assert refusal.reason == "WRONG_STATE"
 
 
+async def test_leaving_takes_the_scope_of_that_by_which_one_is_concerned(client: Client) -> None:
+    organiser, owner = await client.token("olga"), await client.token("ada")
+    await client.register("bot", owner="ada")
+    await client.create(organiser)
+    await client.join(owner, "bot")
+    for token in (await client.token("ada", "organise"), await client.token("olga", "play"), await client.token("eve")):
+        refusal = await refused(client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearing(token)))
+        assert refusal.code is grpc.StatusCode.PERMISSION_DENIED
+    for name, scope in (("ada", "play:bot"), ("olga", "organise"), ("root", "admin")):
+        token = await client.token(name, scope)
+        await client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearing(token))
+        await client.join(owner, "bot")
+
+
 async def test_a_full_tournament_takes_another_when_one_has_left(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob", "cleo")

@@ -17,7 +17,7 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
-from noughts_server.bus import MemoryBus
+from noughts_server.bus import MemoryBus, listening
 from noughts_server.errors import AddressUnusable
 from noughts_server.metrics import collect
 from noughts_server.server import Server, ServerSettings, running_server
@@ -204,3 +204,37 @@ async def test_rate_of_a_tournament_is_forgotten_when_it_is_over() -> None:
         bus.publish("games.committed", CommitReport(progress=[TournamentProgress(1, "tournaments/a", 9, 9, True)]))
     assert vitals.tournament_rate(1) == vitals.tournament_rate(2) == 0
     assert vitals._progress == {}
+
+
+async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Referee:
+        plies = 0
+
+    def done(tournament: int, games: int) -> None:
+        progress = TournamentProgress(tournament, f"tournaments/{tournament}", games, 10_000, False)
+        bus.publish("games.committed", CommitReport(progress=[progress]))
+
+    now, bus = 1_000.0, MemoryBus()
+    monkeypatch.setattr("noughts_server.vitals.time.monotonic", lambda: now)
+    vitals = Vitals(Referee(), bus)  # type: ignore[arg-type]  # it reads nothing else
+    with listening(bus, "games.committed", vitals._committed):
+        done(1, 0)
+        now += 10
+        done(1, 1_000)
+        assert vitals.tournament_rate(1) == 100
+        now += 30
+        assert vitals.tournament_rate(1) == 25
+        now += 60
+        assert vitals.tournament_rate(1) == 0
+        # What has been standing still for long is not counted in when it goes on.
+        done(1, 1_200)
+        assert vitals.tournament_rate(1) == 0
+        now += 10
+        done(1, 1_300)
+        assert vitals.tournament_rate(1) == 10
+        # The first was cancelled, of which nothing is heard.
+        now += 61
+        done(2, 1)
+        assert list(vitals._progress) == [2]

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
@@ -33,6 +34,7 @@ from noughts_proto.v1 import (
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
+from noughts_server.errors import Draining
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection
@@ -784,3 +786,68 @@ async def test_a_cancelled_tournament_keeps_what_was_played_and_plays_no_more(cl
     assert (cancelled.state, cancelled.games_done) == (tournaments_pb2.TOURNAMENT_STATE_CANCELLED, done)
     numbers = await client.game_numbers()
     assert len(numbers) == len(set(numbers)) == done < 100_000
+
+
+# Callers that hang up.
+
+
+async def given_up(client: Client, monkeypatch: pytest.MonkeyPatch, call: Awaitable[object]) -> None:
+    """Makes the call and gives it up when it has asked the store to write, which is busy until afterwards."""
+    store, asked, free = client.server.store, asyncio.Event(), threading.Event()
+    write = store.write
+
+    async def noticed(function: Any) -> Any:
+        asked.set()
+        return await write(function)
+
+    async def make() -> None:
+        await call
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(store.write(lambda _: free.wait(20)))
+        monkeypatch.setattr(store, "write", noticed)
+        calling = tasks.create_task(make())
+        async with asyncio.timeout(20):
+            await asked.wait()
+        calling.cancel()
+        await asyncio.wait([calling])
+        free.set()
+        monkeypatch.setattr(store, "write", write)
+
+
+async def test_a_start_whose_caller_has_hung_up_is_played(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bert"):
+        await client.create(token)
+        for bot in ("ada", "bert"):
+            await client.join(token, bot)
+        await given_up(client, monkeypatch, client.server.director.start("cup"))
+        await client.until(lambda cup: cup.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+
+
+async def test_what_a_caller_who_has_hung_up_asked_for_fails_quietly(
+    client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = await client.token()
+    await client.create(token)
+    await given_up(client, monkeypatch, client.server.director.start("cup"))
+    # Without entries; and the writer is free again when this has been written.
+    assert (await client.cancel(token)).state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
+    assert not [record for record in caplog.records if record.name == "asyncio"]
+
+
+async def test_a_server_that_goes_down_takes_no_work_and_leaves_none(tmp_path: Path) -> None:
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    async with client_of(tmp_path / "x.sqlite") as client, asyncio.TaskGroup() as tasks:
+        director = client.server.director
+
+        async def refused_work() -> None:
+            with pytest.raises(Draining):
+                await director.whole(never)
+
+        async with director.directing():
+            tasks.create_task(refused_work())
+            await asyncio.sleep(0)
+        await refused_work()

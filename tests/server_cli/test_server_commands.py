@@ -237,6 +237,17 @@ def test_bot_with_a_wrong_name_is_refused_with_the_reason(noughts: Any, server: 
     assert "my bot" in result.stderr
 
 
+def test_bot_beyond_the_scopes_of_its_token_is_told_which_one_to_make(noughts: Any, server: str, database: str) -> None:
+    narrow = noughts(f"token create --owner ada --scope play:one --db {database}").stdout.strip()
+    result = noughts("bot run random --name two", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": narrow})
+    assert "noughts token create --owner ada --scope play:two" in result.stderr
+
+
+def test_call_without_a_token_says_where_to_give_it(noughts: Any, server: str) -> None:
+    result = noughts("tournament create cup", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": ""})
+    assert "NOUGHTS_TOKEN" in result.stderr
+
+
 def test_token_on_the_command_line_works_with_a_warning(noughts: Any, server: str, token: str) -> None:
     result = noughts(f"tournament create mine --server {server} --token {token} --format json")
     assert json.loads(result.stdout)["state"] == "open"

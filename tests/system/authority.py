@@ -21,14 +21,14 @@ class Authority:
         self._key = folder / f"{name}.key"
         _openssl("req", "-x509", *_KEY, "-subj", f"/CN={name}", "-keyout", self._key, "-out", self.certificate)
 
-    def identity(self, name: str, *, names: str = "IP:127.0.0.1,DNS:localhost") -> Identity:
-        """A certificate for these subject alternative names, and its key."""
+    def identity(self, name: str, *, names: str = "IP:127.0.0.1,DNS:localhost", days: int = 2) -> Identity:
+        """A certificate for these subject alternative names, and its key; it has expired if `days` is negative."""
         request, key, certificate = (self._folder / f"{name}.{kind}" for kind in ("csr", "key", "pem"))
         extensions = self._folder / f"{name}.ext"
         extensions.write_text(f"subjectAltName={names}\n")
         _openssl("req", "-new", *_KEY, "-subj", f"/CN={name}", "-keyout", key, "-out", request)
         _openssl(
             "x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial",
-            "-days", "2", "-extfile", extensions, "-out", certificate,
+            "-days", str(days), "-extfile", extensions, "-out", certificate,
         )  # fmt: skip
         return Identity(certificate, key)

@@ -1,10 +1,13 @@
 """TLS between real processes, with certificates of an authority made for the occasion."""
 
 import json
+import select
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import grpc
 import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
@@ -89,6 +92,13 @@ def test_certificate_for_another_name_is_a_clear_error(authority: Authority, dat
         assert "got a certificate for another host name" in said(line, environment(), code=1).stderr
 
 
+def test_certificate_that_has_expired_is_not_called_untrusted(authority: Authority, data: dict[str, str]) -> None:
+    with started(serve_line(authority.identity("expired", days=-1)), data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
+        assert "got a certificate that has expired" in said(line, environment(), code=1).stderr
+
+
 def test_client_certificate_without_its_key_is_named(authority: Authority) -> None:
     env = environment(NOUGHTS_TLS_CERT=str(authority.certificate))
     assert "NOUGHTS_TLS_KEY: got nothing" in said(["health"], env, code=1).stderr
@@ -165,3 +175,21 @@ def test_address_that_may_be_elsewhere_needs_tls_or_consent(address: str) -> Non
     Dialling().check(address, "")
     Dialling(tls=True).check(address, "token")
     Dialling(insecure=True).check(address, "token")
+
+
+@pytest.mark.parametrize("dialling", [Dialling(), Dialling(tls=True)])
+def test_connection_to_this_machine_goes_past_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, dialling: Dialling
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as server:
+        host, port = proxy.getsockname()
+        for variable in ("http_proxy", "https_proxy", "grpc_proxy"):
+            monkeypatch.setenv(variable, f"http://{host}:{port}")
+        for variable in ("no_proxy", "no_grpc_proxy"):
+            monkeypatch.delenv(variable, raising=False)
+        with dialling.channel(f"127.0.0.1:{server.getsockname()[1]}") as channel:
+            method: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/noughts/Anything")
+            call = method.future(b"", timeout=30)
+            called, _, _ = select.select([proxy, server], [], [], 20)
+            call.cancel()
+    assert called == [server]

@@ -19,7 +19,7 @@ from noughts_server.store.bots import BotVersion, get_bot, get_version, get_vers
 from noughts_server.store.challenges import NewChallenge, create_challenge
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.scopes import play_as
-from noughts_server.store.tournaments import get_tournament
+from noughts_server.store.tournaments import Tournament, get_tournament
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -62,9 +62,13 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             )
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now).slug
 
-        slug = await self._store.write(repeatable(who, request.request_id, request, begin))
-        tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
-        self._director.play_on(tournament)
+        async def play() -> Tournament:
+            slug = await self._store.write(repeatable(who, request.request_id, request, begin))
+            tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
+            self._director.play_on(tournament)
+            return tournament
+
+        tournament = await self._director.whole(play)
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 
 

@@ -15,10 +15,10 @@ from noughts_server.services.messages import milliseconds, time_control, tournam
 from noughts_server.services.names import bot_version_id, tournament_id
 from noughts_server.services.repeats import repeatable
 from noughts_server.sessions import Sessions
-from noughts_server.store.database import Store
+from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import (
     Standing,
-    bot_of_entry,
+    concerned,
     crosstable,
     join_tournament,
     standings,
@@ -55,16 +55,16 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CreateTournamentResponse:
         who = await caller(context, self._store, scope=ORGANISE)
         new, now = _new_tournament(request.tournament), self._store.now_ms()
-        slug = await self._store.write(
-            repeatable(
-                who,
-                request.request_id,
-                request,
-                lambda connection: create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug,
-            )
-        )
-        self._director.reschedule()
-        return pb.CreateTournamentResponse(tournament=await self._full(slug))
+
+        def create(connection: Connection) -> str:
+            return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug
+
+        async def schedule() -> str:
+            slug = await self._store.write(repeatable(who, request.request_id, request, create))
+            self._director.reschedule()
+            return slug
+
+        return pb.CreateTournamentResponse(tournament=await self._full(await self._director.whole(schedule)))
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
         return pb.GetTournamentResponse(tournament=await self._full(tournament_id("name", request.name)))
@@ -97,8 +97,11 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.WithdrawTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
-        bot = await self._store.read(lambda connection: bot_of_entry(connection, slug, request.label))
-        require(who, play_as(bot), ORGANISE)
+        entry = await self._store.read(lambda connection: concerned(connection, slug, request.label))
+        as_owner = (play_as(entry.bot),) if who.owner_id == entry.owner_id else ()
+        as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
+        # Whoever is neither is refused by the store, unless the token is for everything.
+        require(who, *((*as_owner, *as_organiser) or (play_as(entry.bot), ORGANISE)))
         await self._store.write(
             lambda connection: withdraw_entry(connection, slug, request.label, owner_id=who.only_owner)
         )

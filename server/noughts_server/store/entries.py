@@ -36,6 +36,7 @@ from noughts_server.store.validation import check_name
 
 _MOST_CROSSTABLE_ENTRIES = 256
 _MOST_WAITED_FOR = 20
+_SHOW = "`noughts tournament show {}` lists the entries."
 
 
 class Entry(NamedTuple):
@@ -44,6 +45,9 @@ class Entry(NamedTuple):
     label: str
     bot_version: str
     """`bots/NAME/versions/V`."""
+
+
+_SHOW = "`noughts tournament show {}` lists the entries."
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +137,27 @@ def join_tournament(
     return Entry(str(row["label"]), entering.resource)
 
 
-def bot_of_entry(connection: Connection, slug: str, label: str) -> str:
-    """The name of the bot that plays under this label. Raises NotFound."""
+class Concerned(NamedTuple):
+    """Whom an entry concerns: its bot's name and owner, and the tournament's owner."""
+
+    bot: str
+    owner_id: int
+    organiser_id: int
+
+
+def concerned(connection: Connection, slug: str, label: str) -> Concerned:
+    """Whom the entry under this label concerns. Raises NotFound."""
     tournament = get_tournament(connection, slug)
-    name: str | None = connection.execute(
-        select(bots.c.name)
+    found = connection.execute(
+        select(bots.c.name, bots.c.owner_id)
         .select_from(entries)
         .join(bot_versions)
         .join(bots)
         .where(entries.c.tournament_id == tournament.id, entries.c.label == label)
-    ).scalar()
-    if name is None:
-        raise NotFound(f"{tournament.name}/entries/{label}")
-    return name
+    ).one_or_none()
+    if found is None:
+        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
+    return Concerned(found.name, found.owner_id, tournament.owner_id)
 
 
 def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: int | None = None) -> None:
@@ -159,7 +171,7 @@ def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: i
         select(bots.c.owner_id).select_from(entries).join(bot_versions).join(bots).where(this)
     ).scalar()
     if owner is None:
-        raise NotFound(f"{tournament.name}/entries/{label}")
+        raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
     if owner_id not in (None, owner, tournament.owner_id):
         raise PermissionDenied(f"{tournament.name}/entries/{label}")
     require_state(tournament, TournamentState.OPEN)
