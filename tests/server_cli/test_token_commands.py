@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from noughts_server.store.database import Store
+
+
+@pytest.fixture
+def empty(database: str) -> str:
+    """The address of a database with nothing in it."""
+
+    async def make() -> None:
+        await (await Store.open(database)).close()
+
+    asyncio.run(make())
+    return database
 
 
 def test_token_is_made_listed_and_revoked(noughts: Any, database: str) -> None:
@@ -27,8 +43,8 @@ def test_secret_stands_alone_on_stdout_and_never_in_the_list(noughts: Any, datab
     assert secret not in noughts(f"token list --db {database} --format json").stdout
 
 
-def test_unknown_token_cannot_be_revoked(noughts: Any, database: str) -> None:
-    result = noughts(f"token revoke 7 --db {database}", code=1)
+def test_unknown_token_cannot_be_revoked(noughts: Any, empty: str) -> None:
+    result = noughts(f"token revoke 7 --db {empty}", code=1)
     assert "tokens/7 does not exist" in result.stderr
     assert "noughts token list" in result.stderr
 
@@ -37,8 +53,8 @@ def test_owner_without_a_name_is_a_usage_error(noughts: Any, database: str) -> N
     assert "owner" in noughts(f"token create --owner '' --db {database}", code=2).stderr
 
 
-def test_empty_list_says_what_to_do(noughts: Any, database: str) -> None:
-    assert "noughts token create" in noughts(f"token list --db {database}").stdout
+def test_empty_list_says_what_to_do(noughts: Any, empty: str) -> None:
+    assert "noughts token create" in noughts(f"token list --db {empty}").stdout
 
 
 def test_default_database_is_this_users(noughts: Any, tmp_path: Path) -> None:
@@ -54,7 +70,22 @@ def test_file_that_is_no_database_is_an_error(noughts: Any, tmp_path: Path) -> N
     assert file.read_text().startswith("Dear Alice")
 
 
-def test_rebuilding_no_ratings_changes_nothing(noughts: Any, database: str) -> None:
-    report = json.loads(noughts(f"ratings rebuild --db {database} --format json").stdout)
+def test_rebuilding_no_ratings_changes_nothing(noughts: Any, empty: str) -> None:
+    report = json.loads(noughts(f"ratings rebuild --db {empty} --format json").stdout)
     assert report == {"games": 0, "ratings": 0, "differences": [], "history": {"points": 0, "corrected": 0}}
-    assert "nothing was changed" in noughts(f"ratings rebuild --db {database}").stdout
+    assert "nothing was changed" in noughts(f"ratings rebuild --db {empty}").stdout
+
+
+@pytest.mark.parametrize("line", ["token list", "token revoke 1", "ratings rebuild"])
+def test_a_database_that_does_not_exist_is_not_made_by_looking_into_it(noughts: Any, tmp_path: Path, line: str) -> None:
+    failed = noughts(f"{line} --db {tmp_path}/typo.db", code=1)
+    assert f"{tmp_path}/typo.db: it does not exist" in failed.stderr
+    assert "--db" in failed.stderr
+    assert not list(tmp_path.glob("typo*"))
+
+
+def test_the_first_token_says_that_its_database_is_new(noughts: Any, tmp_path: Path) -> None:
+    first, second = (noughts(f"token create --owner ada --db {tmp_path}/games.db") for _ in range(2))
+    assert f"New database at sqlite:///{tmp_path}/games.db" in first.stderr
+    assert "New database" not in second.stderr
+    assert first.stdout.startswith("nou_")

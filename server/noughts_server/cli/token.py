@@ -136,7 +136,7 @@ def _create_in(database: str | None, owner: str, label: str, scopes: list[str], 
             )
         )
 
-    made = in_database(database, make)
+    made = in_database(database, make, create=True)
     return _from_store(made.token), made.secret
 
 

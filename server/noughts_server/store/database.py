@@ -64,14 +64,19 @@ class Store:
         busy_seconds: float = 5.0,
         now_ms: Callable[[], int] = wall_clock_ms,
         alone: bool = False,
+        create: bool = True,
     ) -> "Store":
-        """Opens a database, makes it where there is none, and brings its schema up to date.
+        """Opens a database, makes it where there is none if `create`, and brings its schema up to date.
 
         Transactions wait up to `busy_seconds` for another process that holds the database. With `alone` no other
         store may be open that was opened so: two servers would play each other's tournaments.
-        Raises BadDatabaseUrl, DatabaseUnusable (no right to write, damaged, not ours), DatabaseTooNew, DatabaseBusy.
+        Raises BadDatabaseUrl, DatabaseUnusable (none there, no right to write, damaged, not ours), DatabaseTooNew,
+        DatabaseBusy.
         """
         parsed = dialect.parse_url(url)
+        if not create and dialect.is_new(parsed):
+            hint = "Look at --db. `noughts serve` and `noughts token create` make a database where there is none."
+            raise DatabaseUnusable(str(parsed.database), "it does not exist", hint=hint)
         engine = dialect.make_engine(parsed, readers + 1, busy_seconds)
         store = cls(engine, now_ms, readers)
         try:
