@@ -60,7 +60,10 @@ def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[
             asked(f"tournament join cup --bot {name}", env)
         asked("tournament start cup", env)
         cup = eventually(lambda: asked("tournament show cup", env), lambda shown: shown["state"] == "finished")
-    assert cup["games"] == 20
+        challenge = asked("challenge bot:left --with random --games 6", env)
+        lines = said(["watch", "cup", "--format", "json"], env).stdout.splitlines()
+    assert (cup["games"], challenge["games"]) == (20, 6)
+    assert json.loads(lines[-1])
 
 
 def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:

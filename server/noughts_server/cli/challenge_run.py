@@ -11,7 +11,7 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import BotSpec, make_bot, unique_labels
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import options, output
 from noughts_server.cli.client import CallFailed, Client
 from noughts_server.cli.problems import Problem
 
@@ -44,7 +44,12 @@ async def play_challenge_with(
     """Plays with a reference bot that is online from here as long as it takes."""
     bot = make_bot(spec)
     bot.accepts_challenges = False
-    login = Login(client.address, secret, name=request.challenger.partition("/")[2])
+    login = Login(
+        client.address,
+        secret,
+        name=request.challenger.partition("/")[2],
+        dialling=options.dialling(client.address, secret),
+    )
     online = asyncio.Event()
 
     async def keep_playing() -> None:
