@@ -1,6 +1,6 @@
 """`noughts tournament`: organising tournaments at a server."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -172,72 +172,37 @@ def withdraw(
         output.stdout().print(f"{label} no longer plays in {request.name}.")
 
 
-@command(tournament, "start", "noughts tournament start spring", panel=_AT_A_SERVER)
-def start(
-    name: NameArgument,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
-) -> None:
-    """Starts a tournament, or resumes one that is paused."""
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
+def _register(verb: str, method: str, summary: str, *more: str) -> None:
+    """A command that calls a method on one tournament and shows what came of it."""
 
-    request = pb.StartTournamentRequest(name=tournament_name(name))
-    with connected(server, token, token_file) as client:
-        show_tournament(client, client.call(client.tournaments.StartTournament, request).tournament, output_format)
+    def run(
+        name: NameArgument,
+        server: options.ServerOption = None,
+        token: options.TokenOption = None,
+        token_file: options.TokenFileOption = None,
+        output_format: options.FormatOption = Format.TEXT,
+    ) -> None:
+        from noughts_proto.v1 import tournaments_pb2 as pb
+        from noughts_server.cli.client import connected
 
+        request = getattr(pb, f"{method}Request")(name=tournament_name(name))
+        with connected(server, token, token_file) as client:
+            answer: Any = client.call(getattr(client.tournaments, method), request)
+            show_tournament(client, answer.tournament, output_format)
 
-@command(tournament, "pause", "noughts tournament pause spring", panel=_AT_A_SERVER)
-def pause(
-    name: NameArgument,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
-) -> None:
-    """Begins no new game; those running are finished. `start` goes on."""
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
-
-    request = pb.PauseTournamentRequest(name=tournament_name(name))
-    with connected(server, token, token_file) as client:
-        show_tournament(client, client.call(client.tournaments.PauseTournament, request).tournament, output_format)
+    run.__doc__ = summary
+    command(tournament, verb, f"noughts tournament {verb} spring", *more, panel=_AT_A_SERVER)(run)
 
 
-@command(tournament, "cancel", "noughts tournament cancel spring", panel=_AT_A_SERVER)
-def cancel(
-    name: NameArgument,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
-) -> None:
-    """Ends a tournament for good; what was played stays."""
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
-
-    request = pb.CancelTournamentRequest(name=tournament_name(name))
-    with connected(server, token, token_file) as client:
-        show_tournament(client, client.call(client.tournaments.CancelTournament, request).tournament, output_format)
-
-
-@command(tournament, "show", "noughts tournament show spring --format json", panel=_AT_A_SERVER)
-def show(
-    name: NameArgument,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
-    output_format: options.FormatOption = Format.TEXT,
-) -> None:
-    """A tournament with its standings and its crosstable."""
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
-
-    request = pb.GetTournamentRequest(name=tournament_name(name))
-    with connected(server, token, token_file) as client:
-        show_tournament(client, client.call(client.tournaments.GetTournament, request).tournament, output_format)
+_register("start", "StartTournament", "Starts a tournament, or resumes one that is paused.")
+_register("pause", "PauseTournament", "Begins no new game; those running are finished. `start` goes on.")
+_register("cancel", "CancelTournament", "Ends a tournament for good; what was played stays.")
+_register(
+    "show",
+    "GetTournament",
+    "A tournament with its standings and its crosstable.",
+    "noughts tournament show spring --format json",
+)
 
 
 @command(
