@@ -11,10 +11,7 @@ import functools
 import inspect
 import logging
 import operator
-import queue
 import random
-import sys
-import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,6 +21,7 @@ import grpc
 import grpc.aio
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, TimeLimits
+from noughts_bots.thinker import Thinker, Work
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
@@ -82,7 +80,7 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
     """
     login.dialling.check(login.server, login.token)
     wait = _FIRST_WAIT
-    with _Thinker() as thinker:
+    with Thinker() as thinker:
         while True:
             session = _Session(bot, login, on_event, thinker)
             began = time.monotonic()
@@ -116,7 +114,7 @@ _Answer = tuple[int, int, _Chosen]
 class _Session:
     """One stream."""
 
-    def __init__(self, bot: Bot, login: Login, on_event: Callable[[str], None], thinker: "_Thinker") -> None:
+    def __init__(self, bot: Bot, login: Login, on_event: Callable[[str], None], thinker: Thinker) -> None:
         self.welcomed = False
         self._thinker = thinker
         self._bot = bot
@@ -202,7 +200,7 @@ class _Session:
 
     async def _serve_in_thread(self, call: PlayCall, unfinished: Callable[[], None] | None = None) -> None:
         """The bot thinks in its own thread; this loop keeps talking to the referee."""
-        work = _Work()
+        work = Work()
         async with asyncio.TaskGroup() as group:
             flusher = group.create_task(self._flush_thoughts(call, work))
             if unfinished is not None:
@@ -213,7 +211,7 @@ class _Session:
                 self._thinker.put(functools.partial(self._think_about, frame), work)
             flusher.cancel()
 
-    async def _flush_thoughts(self, call: PlayCall, work: "_Work") -> None:
+    async def _flush_thoughts(self, call: PlayCall, work: Work) -> None:
         while True:
             # While the bot thinks about the next move, the answers it already has leave in small batches.
             # (Not `wait_for`: before Python 3.12 it loses a cancellation that comes together with the wakeup.)
@@ -461,61 +459,6 @@ def _logged(hook: str) -> Iterator[None]:
         yield
     except Exception:
         logger.exception("the bot failed in its method `%s`; the game goes on", hook)
-
-
-class _Work:
-    """What a session has given its thinker to do."""
-
-    def __init__(self) -> None:
-        self.wakeup = asyncio.Event()
-        """Set on the loop when something is done."""
-        self.open = 0
-        """How much is not done yet."""
-        self.failure: BaseException | None = None
-
-    def done(self, failure: BaseException | None) -> None:
-        """On the loop: something is done, or has failed for good."""
-        self.open -= 1
-        self.failure = self.failure or failure
-        self.wakeup.set()
-
-
-class _Thinker:
-    """The thread of a slow bot. It outlives sessions: the bot never has to think about two things at once."""
-
-    def __init__(self) -> None:
-        self.started = False
-        self._loop = asyncio.get_running_loop()
-        self._tasks: queue.SimpleQueue[tuple[Callable[[], None], _Work] | None] = queue.SimpleQueue()
-
-    def __enter__(self) -> "_Thinker":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._tasks.put(None)
-
-    def start(self) -> None:
-        """Starts the thread; from now on the bot thinks there and nowhere else."""
-        self.started = True
-        # The loop waits for the interpreter while the bot thinks; 5 ms, the default, is long for a message.
-        sys.setswitchinterval(0.0005)
-        threading.Thread(target=self._run, name="noughts-bot", daemon=True).start()
-
-    def put(self, task: Callable[[], None], work: _Work) -> None:
-        """Queues a task behind those already there."""
-        work.open += 1
-        self._tasks.put((task, work))
-
-    def _run(self) -> None:
-        while (entry := self._tasks.get()) is not None:
-            task, work = entry
-            failure: BaseException | None = None
-            try:
-                task()
-            except BaseException as error:
-                failure = error
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for this any more
-                self._loop.call_soon_threadsafe(work.done, failure)
 
 
 async def _next_frame(call: PlayCall) -> pb.PlayResponse | None:
