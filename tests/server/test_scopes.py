@@ -276,3 +276,11 @@ async def until_online(client: Client, bot: str) -> None:
             if f"bots/{bot}" in [each.name for each in online.bots]:
                 return
             await asyncio.sleep(0.01)
+
+
+async def test_a_stolen_token_leaves_none_behind_when_it_is_revoked(client: Client) -> None:
+    stolen = await client.token("ada")
+    made = await make(client, await make(client, stolen))
+    await revoke(client, stolen)
+    refusal = await refused(own_token(client, made))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")

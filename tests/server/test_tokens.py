@@ -59,6 +59,24 @@ async def test_revoked_token_is_worthless_from_then_on(arena: Arena) -> None:
     assert again.revoked_at == NOW + 1
 
 
+async def test_what_a_revoked_token_has_made_for_its_owner_is_revoked_with_it(arena: Arena) -> None:
+    async def made_by(parent: NewToken, owner: str = "alice") -> NewToken:
+        making = partial(create_token, owner=owner, made_by=parent.token.id, now_ms=NOW)
+        return await arena.store.write(making)
+
+    mother = await make(arena)
+    child = await made_by(mother)
+    grandchild, foster = await made_by(child), await made_by(child, "bob")
+    await arena.store.write(partial(revoke_token, token_id=child.token.id, now_ms=NOW + 1))
+    revoked = {row.id for row in await arena.store.read(list_tokens) if row.revoked_at is not None}
+    assert revoked == {child.token.id, grandchild.token.id}
+    assert foster.token.id not in revoked
+    await arena.store.write(partial(revoke_token, token_id=mother.token.id, now_ms=NOW + 2))
+    moments = {row.id: row.revoked_at for row in await arena.store.read(list_tokens)}
+    assert moments[grandchild.token.id] == NOW + 1
+    assert moments[mother.token.id] == NOW + 2
+
+
 @pytest.mark.parametrize("number", [0, -1, 7, 2**80])
 async def test_token_that_does_not_exist_cannot_be_revoked(arena: Arena, number: int) -> None:
     with pytest.raises(NotFound, match=f"tokens/{number}"):

@@ -34,7 +34,13 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         life = _life(who, milliseconds("ttl", request), now)
         made = await self._store.write(
             lambda connection: create_token(
-                connection, owner=owner, label=wanted.label, scopes=scopes, life_ms=life, now_ms=now
+                connection,
+                owner=owner,
+                label=wanted.label,
+                scopes=scopes,
+                life_ms=life,
+                made_by=who.token_id,
+                now_ms=now,
             )
         )
         return pb.CreateTokenResponse(token=_message(made.token), secret=made.secret)

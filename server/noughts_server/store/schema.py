@@ -58,6 +58,9 @@ tokens = Table(
     # What it permits, words separated by spaces; see `tokens.Scopes`.
     Column("scopes", String(400), nullable=False, server_default="play organise"),
     Column("expires_at", BigInteger),
+    # The token that made it over the network; null: made at the server's machine.
+    Column("made_by", BigInteger),
+    Index(None, "made_by"),
 )
 
 bots = Table(

@@ -82,11 +82,12 @@ def create_token(
     label: str = "",
     scopes: Iterable[str] = (),
     life_ms: int | None = None,
+    made_by: int | None = None,
     now_ms: int,
 ) -> NewToken:
     """Makes a token for an owner, who is made too if new; no scopes: `play organise`. Raises InvalidArgument.
 
-    It expires after `life_ms` milliseconds; None: never.
+    It expires after `life_ms` milliseconds; None: never. `made_by` is the token that asked for it.
     """
     check_text("token.label", label, _LONGEST_LABEL)
     if life_ms is not None:
@@ -99,6 +100,7 @@ def create_token(
         "created_at": now_ms,
         "scopes": " ".join(check_scopes(scopes)),
         "expires_at": None if life_ms is None else now_ms + life_ms,
+        "made_by": made_by,
     }
     key = connection.execute(insert(tokens).returning(tokens.c.id), row).scalar_one()
     return NewToken(_read_token(connection, key), secret)
@@ -190,10 +192,21 @@ def get_token(connection: Connection, token_id: int, *, owner_id: int | None = N
 
 
 def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id: int | None = None) -> Token:
-    """Makes a token worthless from now on; again does no harm. Raises NotFound, PermissionDenied (another owner's)."""
+    """Makes a token worthless from now on, and what it has made for its owner; again does no harm.
+
+    Whoever steals a token must not keep a foot in the door by making others. Raises NotFound, PermissionDenied
+    (another owner's).
+    """
     get_token(connection, token_id, owner_id=owner_id)
+    doomed = select(tokens.c.id, tokens.c.owner_id).where(tokens.c.id == token_id).cte("doomed", recursive=True)
+    made = tokens.alias()
+    doomed = doomed.union(
+        select(made.c.id, made.c.owner_id).where(made.c.made_by == doomed.c.id, made.c.owner_id == doomed.c.owner_id)
+    )
     connection.execute(
-        update(tokens).where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None)).values(revoked_at=now_ms)
+        update(tokens)
+        .where(tokens.c.id.in_(select(doomed.c.id)), tokens.c.revoked_at.is_(None))
+        .values(revoked_at=now_ms)
     )
     return _read_token(connection, token_id)
 

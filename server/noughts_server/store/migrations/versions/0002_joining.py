@@ -14,6 +14,7 @@ _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 def upgrade() -> None:
     op.add_column("tokens", sa.Column("scopes", sa.String(400), nullable=False, server_default="play organise"))
     op.add_column("tokens", sa.Column("expires_at", sa.BigInteger()))
+    op.add_column("tokens", sa.Column("made_by", sa.BigInteger()))
     op.add_column("bots", sa.Column("retired_at", sa.BigInteger()))
     op.add_column("tournaments", sa.Column("kind", sa.SmallInteger(), nullable=False, server_default="1"))
     op.add_column("tournaments", sa.Column("entries_min", sa.Integer(), nullable=False, server_default="2"))
@@ -41,4 +42,5 @@ def upgrade() -> None:
     )
     op.create_index("ix_ratings_bot_id", "ratings", ["bot_id"])
     op.create_index("ix_ratings_list_id_rating_bot_id", "ratings", ["list_id", "rating", "bot_id"])
+    op.create_index("ix_tokens_made_by", "tokens", ["made_by"])
     op.create_index("ix_tournaments_kind", "tournaments", ["kind"])
