@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.rules import Draws, game_seed, side_seed
+from noughts_referee.rules import Draws, first_choice, game_seed, side_seed
 
 from .settings import examples
 
@@ -35,6 +35,11 @@ def test_the_same_seed_and_ply_give_the_same_draws(seed: int, ply: int, count: i
     assert [one.below(count) for _ in range(5)] == [another.below(count) for _ in range(5)]
     assert 0 <= one.bits() < 2**64
     assert one.bits() != another.bits()  # the second number of one stream, the first of the other
+
+
+@given(seed=st.integers(0, 2**64 - 1), ply=st.integers(0, 899), count=st.integers(1, 900))
+def test_the_quick_first_choice_is_the_first_choice(seed: int, ply: int, count: int) -> None:
+    assert first_choice(seed, ply, range(count)) == Draws(seed, ply).choice(range(count))
 
 
 def test_the_first_draws_are_those_of_every_machine_and_release() -> None:

@@ -2,7 +2,7 @@
 
 from noughts_bots.reference.considering import Considered
 from noughts_bots.reference.remembering import RememberingBot
-from noughts_referee.rules import Draws, Position
+from noughts_referee.rules import Position, first_choice
 
 
 class Random(RememberingBot):
@@ -16,7 +16,7 @@ class Random(RememberingBot):
     def choose(self, position: Position) -> int:
         # The same draw as from `consider`, without making an object for each of its many positions.
         occupied = position.own | position.opponent
-        return Draws(position.seed, occupied.bit_count()).choice(position.variant.free_cells(occupied))
+        return first_choice(position.seed, occupied.bit_count(), position.variant.free_cells(occupied))
 
     def consider(self, position: Position) -> Considered:
         return Considered(position.free)

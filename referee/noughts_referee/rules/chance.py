@@ -33,6 +33,14 @@ def _mix(z: int) -> int:
     return z ^ (z >> 31)
 
 
+def first_choice(seed: int, ply: int, items: Sequence[Item]) -> Item:
+    """`Draws(seed, ply).choice(items)` in half the time, for whoever draws once a move and millions of moves."""
+    z = (seed + ply * _PLY_STEP + _GAMMA) & _MASK
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
+    return items[(z ^ (z >> 31)) * len(items) >> 64]
+
+
 class Draws:
     """The draws of one bot at one ply of one game: a stream that begins at (seed, ply)."""
 
