@@ -71,8 +71,8 @@ class Bot:
     """Whether others may challenge it to a few unrated games while it is online."""
 
     variants: tuple[str, ...] = ()
-    """Variants it plays, e.g. `("tictactoe", "mnk")`; empty means every variant. For people and for its own checks:
-    a bot that is entered in another variant's tournament is asked all the same."""
+    """Variants it plays, e.g. `("tictactoe", "mnk")`, where `mnk` stands for every `mnk:M,N,K`; empty means every
+    variant. While it is online, the server does not let it be entered in others."""
 
     def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         """The cell to play, one of `position.free`; or a `Move`, if the bot tells a score. May be `async def`.

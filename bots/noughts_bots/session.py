@@ -163,6 +163,7 @@ class _Session:
             max_games=bot.max_games,
             agent=f"noughts-python/{_software()} {type(bot).__name__}",
             declines_challenges=not bot.accepts_challenges,
+            variants=bot.variants,
         )
         await call.write(pb.PlayRequest(hello=hello))
         first = await _next_frame(call)

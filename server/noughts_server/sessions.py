@@ -10,6 +10,7 @@ import grpc
 from noughts_referee.referee import Referee
 from noughts_referee.remote import RemoteWire, StreamClosed, WireCounts, WireSettings
 from noughts_server.bus import Bus
+from noughts_server.errors import InvalidArgument
 
 PRESENCE = "sessions.presence"
 """Subject on which the key of a bot version is published when it comes or goes."""
@@ -34,6 +35,14 @@ class Login:
     token: int | None
     """None: by a ticket."""
     declines_challenges: bool
+    variants: tuple[str, ...] = ()
+    """Names and families of the variants it plays; empty: all."""
+
+    def check_plays(self, field: str, variant: str) -> None:
+        """Raises InvalidArgument of the request's `field` when the bot does not play the variant."""
+        if self.variants and not {variant, variant.partition(":")[0]} & set(self.variants):
+            got = f"{self.name}, which plays {', '.join(self.variants)}"
+            raise InvalidArgument.of(field, got, f"a bot that plays {variant}")
 
 
 class Present(NamedTuple):
@@ -71,6 +80,10 @@ class Sessions:
         """Whether the bot version has a stream now."""
         wire = self._wires.get(version)
         return wire is not None and wire.online
+
+    def login(self, version: int) -> Login | None:
+        """How the bot version logged in, if it is online."""
+        return self._logins.get(version) if self.online(version) else None
 
     def logged_in(self, version: int, login: Login) -> RemoteWire:
         """The wire of a bot version that has just logged in."""

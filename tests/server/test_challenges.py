@@ -191,3 +191,24 @@ async def test_a_challenge_whose_bot_has_left_for_good_is_cancelled_with_the_rea
             assert (await until(client, made.name, RUNNING)).challenge
         shown = await until(client, made.name, CANCELLED)
     assert shown.reason == "a bot went offline and did not come back in time"
+
+
+class OnlyThree(Random):
+    """Plays 3x3 and four in a row on whatever board."""
+
+    variants = ("tictactoe", "mnk:7,6,4")
+
+
+async def test_a_bot_is_entered_only_in_variants_that_it_plays(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada"), playing(client, token, "bob", OnlyThree()):
+        refusal = await refused(challenge(client, token, variant="mnk:5,5,4"))
+        assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["opponent"])
+        assert "which plays tictactoe, mnk:7,6,4" in refusal.info.metadata["got"]
+        for variant in ("mnk:3,3,3", "mnk:7,6,4"):
+            made = await challenge(client, token, variant=variant)
+            assert (await until(client, made.name, FINISHED)).games_done == 2
+        await client.create(token, "cup", variant="mnk:5,5,4")
+        refusal = await refused(client.join(token, "bob"))
+        assert refusal.fields() == ["bot"]
+        await client.join(token, "ada")

@@ -137,6 +137,7 @@ class Hello(_message.Message):
     MAX_GAMES_FIELD_NUMBER: _builtins.int
     AGENT_FIELD_NUMBER: _builtins.int
     DECLINES_CHALLENGES_FIELD_NUMBER: _builtins.int
+    VARIANTS_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The protocol the bot speaks; this file describes 1. Others are refused with reason PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
@@ -151,6 +152,12 @@ class Hello(_message.Message):
     """Name and version of the bot's software, for the log."""
     declines_challenges: _builtins.bool
     """Whether others may not challenge it to unrated games while it is online (see ChallengeService)."""
+    @_builtins.property
+    def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The variants it plays: names such as `tictactoe`, or a family such as `mnk` for every `mnk:M,N,K`. Empty means every
+        variant. While it is online, tournaments and challenges of another variant are refused.
+        """
+
     def __init__(
         self,
         *,
@@ -160,10 +167,11 @@ class Hello(_message.Message):
         max_games: _builtins.int = ...,
         agent: _builtins.str = ...,
         declines_challenges: _builtins.bool = ...,
+        variants: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "protocol", b"protocol", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -19,7 +19,7 @@ from noughts_server.store.bots import BotVersion, get_bot, get_version, get_vers
 from noughts_server.store.challenges import NewChallenge, create_challenge
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.scopes import play_as
-from noughts_server.store.tournaments import Tournament, get_tournament
+from noughts_server.store.tournaments import Tournament, canonical_variant, get_tournament
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -52,10 +52,13 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 raise WrongState(
                     f"bots/{opponent.bot}", got="declining challenges", expected="one that accepts", hint=hint
                 )
+            variant = canonical_variant(request.variant or "tictactoe")
+            online[challenger.id].check_plays("challenger", variant)
+            online[opponent.id].check_plays("opponent", variant)
             new = NewChallenge(
                 challenger=challenger,
                 opponent=opponent,
-                variant=request.variant or "tictactoe",
+                variant=variant,
                 time=time_control(request.time),
                 games=request.games or _DEFAULT_GAMES,
                 seed=seed,

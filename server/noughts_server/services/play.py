@@ -19,6 +19,7 @@ from noughts_server.version import software_version
 
 _HELLO_SECONDS = 10.0
 _LONGEST_AGENT = 200
+_MOST_VARIANTS = 100
 
 
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
@@ -49,7 +50,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
             waits_for=waits_for,
         )
-        login = Login(bot.bot_id, bot.version, token, hello.declines_challenges)
+        login = Login(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
         wire = self._sessions.logged_in(bot.bot_version_id, login)
         await wire.serve(context, welcome, hello.max_games)
 
@@ -64,6 +65,10 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         hello = first.hello
         if hello.protocol != PROTOCOL:
             raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
+        if len(hello.variants) > _MOST_VARIANTS or any(len(name) > _LONGEST_AGENT for name in hello.variants):
+            raise InvalidArgument.of(
+                "hello.variants", f"{len(hello.variants)} names", f"at most {_MOST_VARIANTS}, short"
+            )
         if len(hello.agent) > _LONGEST_AGENT:
             raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
         return hello

@@ -15,6 +15,7 @@ from noughts_server.services.messages import milliseconds, time_control, tournam
 from noughts_server.services.names import bot_version_id, tournament_id
 from noughts_server.services.repeats import repeatable
 from noughts_server.sessions import Sessions
+from noughts_server.store.bots import get_version
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import (
     Standing,
@@ -83,6 +84,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         who, now = await caller(context, self._store, scope=play_as(bot)), self._store.now_ms()
 
         def join(connection: Any) -> str:
+            login = self._sessions.login(get_version(connection, bot, version).id)
+            if login is not None:
+                login.check_plays("bot", get_tournament(connection, slug).variant)
             entry = join_tournament(
                 connection, slug, bot=bot, version=version, label=request.label, owner_id=who.only_owner, now_ms=now
             )

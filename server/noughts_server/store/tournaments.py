@@ -150,7 +150,7 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
         "title": new.title,
         "owner_id": owner_id,
         "state": TournamentState.OPEN,
-        "variant": _canonical(new.variant),
+        "variant": canonical_variant(new.variant),
         "move_us": new.time.move_us,
         "bank_us": new.time.bank_us,
         "increment_us": new.time.increment_us,
@@ -315,7 +315,8 @@ def conditions(connection: Connection, tournament_id: int) -> Conditions:
     )
 
 
-def _canonical(variant: str) -> str:
+def canonical_variant(variant: str) -> str:
+    """A variant's name in its one spelling. Raises InvalidArgument."""
     try:
         return parse_variant(variant).name
     except VariantError as error:
