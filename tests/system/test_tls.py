@@ -13,6 +13,7 @@ import pytest
 from noughts_proto.security import Dialling, Identity, SecurityProblem
 
 from .authority import Authority
+from .node import installed_bot, node_bot
 from .processes import asked, ended, environment, eventually, first_line, said, started
 
 
@@ -64,6 +65,15 @@ def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[
         lines = said(["watch", "cup", "--format", "json"], env).stdout.splitlines()
     assert (cup["games"], challenge["games"]) == (20, 6)
     assert json.loads(lines[-1])
+
+
+async def test_bot_in_node_plays_over_tls(
+    server: str, authority: Authority, data: dict[str, str], tmp_path: Path
+) -> None:
+    token = asked("token create --owner ada", data)["token"]
+    bot = installed_bot(tmp_path)
+    async with node_bot(bot, server, token, "--tls-ca", str(authority.certificate)) as playing:
+        await playing.until("playing as bots/node")
 
 
 def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:

@@ -2,6 +2,7 @@
 //
 // This file speaks the protocol (docs/protocol.md), player.js chooses the moves.
 
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -108,10 +109,10 @@ function play(client, token, hello, onWelcome) {
 }
 
 /** Plays until the server does not want the bot any more; a lost connection is dialled again. Returns the exit code. */
-async function run(PlayService, server, token, hello) {
+async function run(PlayService, server, credentials, token, hello) {
   let wait = FIRST_WAIT_MS;
   for (;;) {
-    const client = new PlayService(server, grpc.credentials.createInsecure(), CHANNEL_OPTIONS);
+    const client = new PlayService(server, credentials, CHANNEL_OPTIONS);
     const status = await play(client, token, hello, (welcome) => {
       wait = FIRST_WAIT_MS;
       console.log(`playing as ${welcome.version} on ${server}`);
@@ -134,6 +135,7 @@ async function run(PlayService, server, token, hello) {
 }
 
 const USAGE = `usage: NOUGHTS_TOKEN=... node bot.js [--server HOST:PORT] [--name NAME] [--version V] [--proto FOLDER]
+       [--tls | --tls-ca FILE]
 FOLDER holds noughts_proto/; at the server \`noughts token create --owner NAME\` makes a token`;
 
 /** The command line's options; a problem with them ends the program with 2. */
@@ -145,16 +147,21 @@ function readOptions() {
         name: { type: 'string', default: 'node' },
         version: { type: 'string', default: '1' },
         proto: { type: 'string', default: folder('../../../proto') },
+        tls: { type: 'boolean', default: false },
+        'tls-ca': { type: 'string' },
       },
     });
     if (!process.env.NOUGHTS_TOKEN) throw new Error('no token: set NOUGHTS_TOKEN');
-    return { ...values, token: process.env.NOUGHTS_TOKEN, service: loadService(values.proto) };
+    const ca = values['tls-ca'] ? readFileSync(values['tls-ca']) : null;
+    const encrypted = values.tls || ca !== null;
+    const credentials = encrypted ? grpc.credentials.createSsl(ca) : grpc.credentials.createInsecure();
+    return { ...values, credentials, token: process.env.NOUGHTS_TOKEN, service: loadService(values.proto) };
   } catch (error) {
     console.error(`${error.message}\n${USAGE}`);
     process.exit(2);
   }
 }
 
-const { service, server, token, name, version } = readOptions();
+const { service, server, credentials, token, name, version } = readOptions();
 const hello = { protocol: PROTOCOL, bot: name, version, agent: 'noughts-node-bot/1.0.0' };
-process.exitCode = await run(service, server, token, hello);
+process.exitCode = await run(service, server, credentials, token, hello);
