@@ -1,7 +1,7 @@
 """004: sums over fives, or over windows of k cells up to five. The article has no program, only its text.
 
-Its computer plays the cross. "0 for an empty cell, 1 for the nought and 6 for the cross": with these the sum of five
-cells tells how many of each there are. What it calls a window of two, three or four has no mark of the other side.
+Its computer plays the cross. An empty cell is 0, a nought 1 and a cross 6, so that the sum of five cells tells how
+many of each there are. What it calls a window of two, three or four has no mark of the other side.
 The board may have any size here; it is kept as rows of those numbers.
 """
 
@@ -33,7 +33,7 @@ def priorities(field: list[list[int]], k: int = 5) -> list[list[int]]:
         raise ValueError("a cross of 6 is too small to tell more than five noughts from a cross")
     rows, columns = len(field), len(field[0])
     priority = [[0] * columns for _ in range(rows)]
-    # "To all cells that have some neighbour (also diagonally) we set the priority 1."
+    # Every cell with some neighbour, also a diagonal one, starts from 1.
     for row in range(rows):
         for column in range(columns):
             for other_row in range(max(row - 1, 0), min(row + 2, rows)):
@@ -41,7 +41,7 @@ def priorities(field: list[list[int]], k: int = 5) -> list[list[int]]:
                     itself = (other_row, other_column) == (row, column)
                     if not itself and field[other_row][other_column] != EMPTY:
                         priority[row][column] = 1
-    # "We take the fives one after another, moving by one cell", and raise the empty cells of those of interest.
+    # Every five in turn, each one cell farther than the last; those of interest raise their empty cells.
     for down, right in DIRECTIONS:
         for row in range(rows):
             for column in range(columns):
@@ -62,7 +62,7 @@ def from_edge(place: int, size: int) -> int:
 
 
 def first_move(rows: int, columns: int) -> tuple[int, ...]:
-    """ "Not nearer to the edge than five cells (unless the board itself is small)": then as far from it as can be."""
+    """Five cells or more from every edge; on a board too small for that, as far from it as can be."""
     rows_enough = min(5, max(from_edge(row, rows) for row in range(rows)))
     columns_enough = min(5, max(from_edge(column, columns) for column in range(columns)))
     return tuple(
