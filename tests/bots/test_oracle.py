@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from .oracle import PLAYERS, Considered, coursework, minimax, nextstep, pascal, three_stage
+from .oracle import PLAYERS, Considered, coursework, fives, minimax, nextstep, pascal, three_stage
 from .oracle.boards import (
     EMPTY,
     LINES,
@@ -34,6 +34,7 @@ EVERY_PLAYER: tuple[tuple[str, dict[str, int]], ...] = (
     ("pascal", {"level": 1}),
     ("minimax", {}),
     ("minimax", {"faster": True}),
+    ("fives", {}),
     *(("nextstep", {"depth": depth}) for depth in range(1, 10)),
 )
 
@@ -398,3 +399,23 @@ def test_the_plain_recursion_of_003_makes_549946_calls_from_the_empty_board() ->
         return 1 + sum(calls(put(board, cell, player), other(player)) for cell in free_cells(board))
 
     assert calls(EMPTY, "X") == 549946
+
+
+# 004: fives
+
+
+def test_the_sum_of_five_cells_tells_what_is_on_them() -> None:
+    sums = {
+        (noughts, crosses): noughts * fives.NOUGHT + crosses * fives.CROSS
+        for noughts in range(6)
+        for crosses in range(6 - noughts)
+    }
+    assert len(set(sums.values())) == len(sums)
+    assert set(fives.PRIORITY_BY_SUM) == {sums[pair] for marks in (2, 3, 4) for pair in ((marks, 0), (0, marks))}
+
+
+def test_three_noughts_are_stopped_where_both_their_windows_are() -> None:
+    # Red III: the cell on the left is in one of the two windows, the cell on the right in both.
+    answer = fives.consider("X.OOO..X", "X", columns=8, rows=1, k=5)
+    assert answer.scores == {1: 1_000_001, 5: 2_000_001, 6: 1_000_001}
+    assert answer.candidates == (5,)

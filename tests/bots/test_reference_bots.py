@@ -37,6 +37,7 @@ SPECS = (
     "pascal:level=0",
     "pascal:level=1",
     "minimax",
+    "fives",
     *(f"nextstep:depth={depth}" for depth in range(1, 10)),
 )
 

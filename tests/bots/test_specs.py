@@ -172,6 +172,7 @@ def test_every_reference_bot_is_listed() -> None:
         "pascal[:level=0..1]": "tictactoe",
         "nextstep[:depth=1..9]": "every variant",
         "minimax": "a board of at most 16 cells",
+        "fives": "every variant",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from noughts_bots.reference.fives import Fives
 from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.nextstep import DEPTHS, NextStep
 from noughts_bots.reference.pascal import LEVELS, Pascal
@@ -71,6 +72,9 @@ _TABLE = (
         (_whole_number("depth", DEPTHS),),
     ),
     ReferenceBot(Minimax, "sees everything, does not hurry, takes the first best cell"),
+    ReferenceBot(
+        Fives, "adds up what each run of k cells open to one side gives to its free cells; lots among the best"
+    ),
 )
 
 REFERENCE_BOTS = {row.name: row for row in _TABLE}

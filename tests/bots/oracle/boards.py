@@ -21,10 +21,10 @@ class Considered(NamedTuple):
     scores: dict[int, int]
 
 
-def check_question(board: str, me: str) -> None:
+def check_question(board: str, me: str, columns: int = 3, rows: int = 3) -> None:
     """Refuse what no article could be asked, so that a slip in a test is not taken for an answer."""
-    if len(board) != 9 or set(board) - set(".XO"):
-        raise ValueError(f"not a 3x3 board: {board!r}")
+    if len(board) != columns * rows or set(board) - set(".XO"):
+        raise ValueError(f"not a {columns}x{rows} board: {board!r}")
     if me not in ("X", "O"):
         raise ValueError(f"not a mark: {me!r}")
     if "." not in board:
