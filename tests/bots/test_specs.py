@@ -183,7 +183,7 @@ def test_every_reference_bot_is_listed() -> None:
         "coursework[:level=1..2]": "tictactoe",
         "pascal[:level=0..1]": "tictactoe",
         "nextstep[:depth=1..9]": "every variant",
-        "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster), or any with depth=N",
+        "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster); any with depth=N",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())
 

@@ -46,7 +46,7 @@ def test_ask_plays_other_boards(noughts: Any) -> None:
 def test_ask_shows_scores_on_the_scale_of_the_article(noughts: Any) -> None:
     answer = json.loads(noughts("bot ask minimax:faster=true --format json", stdin="XX.OO.... X\n").stdout)
     assert answer["candidates"] == [2]
-    assert answer["scores"] == {"2": 10, "5": 8, "6": -9, "7": -9, "8": -9}
+    assert answer["scores"] == {"2": 10, "5": 0, "6": -9, "7": -9, "8": -9}
 
 
 def test_bad_line_is_named_by_its_number(noughts: Any) -> None:

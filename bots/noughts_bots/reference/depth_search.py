@@ -49,6 +49,8 @@ class DepthSearch:
         self._variant = variant
         self._depth = depth
         self._scale = scale
+        # The score of a completed line, by whether it is ours.
+        self._ends = (scale.lost, scale.won)
         self._nearer = scale.nearer()
         self._threats = Threats(variant)
         # The most open lines through one free cell, in the position being searched: so many a stone can close.
@@ -79,7 +81,7 @@ class DepthSearch:
                 may hold others while so many are open that the search cannot reach the end of them.
         """
         if self._threats.of(mover) >> cell & 1:
-            return self._end(ours)
+            return self._ends[ours]
         self._threats.after(mover, cell)
         mover |= 1 << cell
         if not self._beyond_draw(remaining + 1, lines):
@@ -89,10 +91,6 @@ class DepthSearch:
         if not remaining:
             return self._scale.unknown
         return self._value(other, mover, remaining, not ours, lines)
-
-    def _end(self, ours: bool) -> int:
-        """The score of a line just completed by us, or by the other side."""
-        return self._scale.won if ours else self._scale.lost
 
     def _beyond_draw(self, moves: int, lines: tuple[int, ...]) -> bool:
         """Whether so many lines are open that this many stones cannot close them all."""
@@ -107,11 +105,11 @@ class DepthSearch:
         nearer = self._nearer
         free = self._variant.full & ~(mover | other)
         if self._threats.of(mover) & free:
-            return nearer[self._end(ours)]
+            return nearer[self._ends[ours]]
         danger = self._threats.of(other) & free
         if danger and remaining > 1:
             if danger & (danger - 1):
-                return nearer[nearer[self._end(not ours)]]
+                return nearer[nearer[self._ends[not ours]]]
             return nearer[self._after(mover, other, danger.bit_length() - 1, remaining - 1, ours, lines)]
         if remaining <= 2 and self._beyond_draw(remaining, lines):
             return self._scale.unknown
@@ -124,9 +122,9 @@ class DepthSearch:
     def _search(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
         nearer = self._nearer
         # No win is at hand, so that nothing is better than a win at the move after next.
-        best_possible = nearer[nearer[nearer[self._end(ours)]]]
+        best_possible = nearer[nearer[nearer[self._ends[ours]]]]
         better = max if ours else min
-        best = self._end(not ours)
+        best = self._ends[not ours]
         free = self._variant.free_cells(mover | other)
         for cell in free if self._beyond_draw(remaining, lines) else _unlike(free, lines):
             best = better(best, nearer[self._after(mover, other, cell, remaining - 1, ours, lines)])

@@ -1,4 +1,4 @@
-"""`minimax`: sees everything, hurries nothing, takes the first best cell."""
+"""`minimax`: sees everything and takes the first best cell; it hurries, or sees less, only when told to."""
 
 from noughts_bots.reference.considering import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
@@ -15,7 +15,7 @@ _REMEMBERED = 1 << 20
 
 
 class Minimax(RememberingBot):
-    """Full search: +10 for a win, -10 for a loss, 0 for a draw; the first best cell.
+    """Full search: +10 for a win, -10 for a loss, 0 for a draw, however far away; the first best cell.
 
     Since speed does not count unless told otherwise, it may pass over an immediate win for a later one.
 
@@ -28,7 +28,7 @@ class Minimax(RememberingBot):
     """
 
     name = "minimax"
-    boards = f"a board of at most {_LARGEST_BOARD} cells ({_LARGEST_FASTER} if faster), or any with depth=N"
+    boards = f"a board of at most {_LARGEST_BOARD} cells ({_LARGEST_FASTER} if faster); any with depth=N"
     advice = "choose such a variant, or a depth, as in `minimax:depth=4`"
 
     def __init__(self, *, faster: bool = False, depth: int | None = None) -> None:
