@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from noughts_bots.bot import Move
 from noughts_bots.errors import VariantRefused
+from noughts_bots.reference import depth_search as depth_search_module
 from noughts_bots.reference import minimax as minimax_module
-from noughts_bots.reference import nextstep as nextstep_module
 from noughts_bots.reference import remembering as remembering_module
 from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.coursework import Coursework
+from noughts_bots.reference.depth_search import DepthSearch
 from noughts_bots.reference.minimax import FullSearch, Minimax
-from noughts_bots.reference.nextstep import DepthSearch, NextStep, default_depth
+from noughts_bots.reference.nextstep import NextStep, default_depth
 from noughts_bots.reference.pascal import Pascal
 from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.remembering import RememberingBot
@@ -27,16 +29,19 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, Variant, parse_variant
 
 from .oracle import PLAYERS
-from .oracle.boards import every_question
+from .oracle.boards import every_question, reachable_questions
 
 TICTACTOE = parse_variant("tictactoe")
 
+WITHOUT_SCORES = ("random", "first-free", "three-stage", "coursework:level=1", "coursework:level=2")
 SPECS = (
-    "random",
-    "three-stage",
+    *WITHOUT_SCORES,
     "pascal:level=0",
     "pascal:level=1",
     "minimax",
+    "minimax:faster=true",
+    *(f"minimax:depth={depth}" for depth in range(1, 10)),
+    *(f"minimax:faster=true,depth={depth}" for depth in (1, 4, 9)),
     "fives",
     *(f"nextstep:depth={depth}" for depth in range(1, 10)),
 )
@@ -61,14 +66,18 @@ def plain(considered: Considered) -> tuple[tuple[int, ...], tuple[int, ...], dic
 @pytest.mark.parametrize("spec", SPECS)
 def test_bot_considers_what_its_article_does_on_every_board(spec: str) -> None:
     parsed = parse_spec(spec)
-    options = {key: int(value) for key, value in parsed.options.items()}
+    options = {key: value == "true" if key == "faster" else int(value) for key, value in parsed.options.items()}
     oracle, bot = PLAYERS[parsed.target], bot_of(spec)
     for board, me, position in every_position():
         assert plain(bot.consider(position)) == tuple(oracle(board, me, **options)), (board, me)
 
 
 def test_bots_default_to_the_strongest_option() -> None:
-    for name, spec in (("pascal", "pascal:level=1"), ("nextstep", "nextstep:depth=9")):
+    for name, spec in (
+        ("pascal", "pascal:level=1"),
+        ("nextstep", "nextstep:depth=9"),
+        ("coursework", "coursework:level=2"),
+    ):
         default, explicit = bot_of(name), bot_of(spec)
         for _, _, position in every_position()[::97]:
             assert default.consider(position) == explicit.consider(position)
@@ -108,6 +117,54 @@ def test_minimax_passes_over_an_immediate_win_for_an_earlier_cell_that_wins_late
     assert considered.candidates == (1,)
 
 
+def reachable_positions() -> list[Position]:
+    """The 4,520 positions of games that are not over."""
+    return [Position.parse(TICTACTOE, f"{board} {me}") for board, me in reachable_questions()]
+
+
+def test_faster_minimax_chooses_otherwise_in_485_positions() -> None:
+    plain_bot, faster = Minimax(), Minimax(faster=True)
+    positions = reachable_positions()
+    assert len(positions) == 4520
+    assert sum(plain_bot.consider(p).candidates != faster.consider(p).candidates for p in positions) == 485
+
+
+@pytest.mark.parametrize("faster, skipped", [(False, 392), (True, 0)])
+def test_minimax_skips_an_immediate_win_in_392_positions_unless_it_is_to_be_faster(faster: bool, skipped: int) -> None:
+    bot = Minimax(faster=faster)
+    found = 0
+    for position in reachable_positions():
+        wins = [cell for cell in position.free if TICTACTOE.has_line(position.own | 1 << cell)]
+        found += bool(wins) and bot.consider(position).candidates[0] not in wins
+    assert found == skipped
+
+
+def test_faster_minimax_values_a_win_at_once_10_and_a_loss_at_the_next_ply_minus_9() -> None:
+    scores = Minimax(faster=True).consider(Position.parse(TICTACTOE, "XX.OO.... X")).scores
+    assert scores[2] == 10
+    assert scores[8] == -9
+
+
+def test_minimax_with_a_depth_sees_no_win_beyond_it() -> None:
+    # A fork at the third half-move wins at the third own stone, the fifth half-move.
+    position = Position.parse(TICTACTOE, "X.O...... X")
+    assert set(Minimax(depth=4).consider(position).scores.values()) == {0}
+    assert max(Minimax(depth=5).consider(position).scores.values()) == 10
+    assert max(Minimax(depth=5, faster=True).consider(position).scores.values()) == 6
+
+
+def test_coursework_takes_the_last_match_and_the_centre_before_a_win() -> None:
+    bot = Coursework()
+    assert bot.consider(Position.parse(TICTACTOE, "OO.OX.... O")).candidates == (6,)
+    assert bot.consider(Position.parse(TICTACTOE, "OO.X.X... O")).candidates == (4,)
+
+
+def test_coursework_takes_the_last_cell_only_when_it_is_the_only_one_left() -> None:
+    bot = Coursework(1)
+    assert bot.consider(Position.parse(TICTACTOE, "XOXOXOO.. O")).candidates == (7,)
+    assert bot.consider(Position.parse(TICTACTOE, "XOXOXOOX. X")).candidates == (8,)
+
+
 def test_minimax_looks_at_the_opponents_line_first() -> None:
     assert set(Minimax().consider(Position.parse(TICTACTOE, "XXXOOO... X")).scores.values()) == {-10}
 
@@ -141,6 +198,8 @@ def moves_of(bot: RememberingBot, position: Position, count: int) -> Counter[int
         ("nextstep", "X........ X"),
         ("nextstep:depth=1", "........."),
         ("three-stage", "........."),
+        ("coursework:level=1", "........."),
+        ("coursework:level=2", "....X.... O"),
     ],
 )
 def test_cells_are_drawn_as_often_as_their_weights_say(spec: str, text: str) -> None:
@@ -184,12 +243,14 @@ def test_a_clock_makes_bots_tell_their_scores_and_changes_no_move(spec: str) -> 
         cell = bot.choose(position)
         position.own_clock_us = 1
         scores = bot.consider(position).scores
-        assert bool(scores) == (spec not in ("random", "three-stage"))
+        assert bool(scores) == (spec not in WITHOUT_SCORES)
         assert isinstance(cell, int)
         assert bot.choose(position) == (Move(cell, scores[cell]) if scores else cell)
 
 
-@pytest.mark.parametrize("spec", ["random", "pascal:level=0", "pascal:level=1", "nextstep", "three-stage"])
+@pytest.mark.parametrize(
+    "spec", ["random", "pascal:level=0", "pascal:level=1", "nextstep", "three-stage", "coursework:level=1"]
+)
 def test_other_seeds_give_other_moves(spec: str) -> None:
     assert len(moves_of(bot_of(spec), Position(TICTACTOE), 100)) > 1
 
@@ -197,8 +258,10 @@ def test_other_seeds_give_other_moves(spec: str) -> None:
 # Remembering.
 
 
-@pytest.mark.parametrize("depth", [1, 2, 5, 8, 9])
-def test_nextstep_searches_no_position_twice(monkeypatch: pytest.MonkeyPatch, depth: int) -> None:
+@pytest.mark.parametrize(
+    "spec", [f"{name}depth={n}" for name in ("nextstep:", "minimax:faster=true,") for n in (1, 2, 5, 8, 9)]
+)
+def test_depth_search_searches_no_position_twice(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
     searched: Counter[tuple[int, int, int, bool]] = Counter()
     search = DepthSearch._search
 
@@ -207,7 +270,7 @@ def test_nextstep_searches_no_position_twice(monkeypatch: pytest.MonkeyPatch, de
         return search(self, mover, other, remaining, ours, lines)
 
     monkeypatch.setattr(DepthSearch, "_search", counted)
-    bot = NextStep(depth)
+    bot = bot_of(spec)
     for _, _, position in every_position():
         bot.consider(position)
     assert set(searched.values()) <= {1}
@@ -245,7 +308,14 @@ def test_bot_works_a_position_out_once(monkeypatch: pytest.MonkeyPatch, spec: st
     assert worked_out == ["......... X", "X...O...X O"]
 
 
-@pytest.mark.parametrize("name, module", [("nextstep", nextstep_module), ("minimax", minimax_module)])
+@pytest.mark.parametrize(
+    "name, module",
+    [
+        ("nextstep", depth_search_module),
+        ("minimax:faster=true", depth_search_module),
+        ("minimax", minimax_module),
+    ],
+)
 def test_search_scores_alike_after_it_has_forgotten(monkeypatch: pytest.MonkeyPatch, name: str, module: Any) -> None:
     remembering, forgetful = bot_of(name), bot_of(name)
     expected = [remembering.consider(position) for _, _, position in every_position()[::97]]
@@ -351,24 +421,24 @@ def test_nextstep_plays_gomoku_and_stops_an_open_three() -> None:
     assert set(considered.candidates) == {middle - 1, middle + 3}
 
 
-def plain_values(position: Position) -> dict[int, int]:
+def plain_values(position: Position, *, faster: bool = False, depth: int = 1000) -> dict[int, int]:
     """The values of the plain minimax recursion."""
     variant = position.variant
 
     @cache
-    def value(own: int, opponent: int, ours: bool) -> int:
+    def value(own: int, opponent: int, away: int) -> int:
         if variant.has_line(opponent):
-            return -10
+            return -10 + away * faster
         if variant.has_line(own):
-            return 10
+            return 10 - away * faster
         free = variant.free_cells(own | opponent)
-        if not free:
+        if not free or away + 1 == depth:
             return 0
-        if ours:
-            return max(value(own | 1 << cell, opponent, False) for cell in free)
-        return min(value(own, opponent | 1 << cell, True) for cell in free)
+        if away % 2:
+            return max(value(own | 1 << cell, opponent, away + 1) for cell in free)
+        return min(value(own, opponent | 1 << cell, away + 1) for cell in free)
 
-    return {cell: value(position.own | 1 << cell, position.opponent, False) for cell in position.free}
+    return {cell: value(position.own | 1 << cell, position.opponent, 0) for cell in position.free}
 
 
 @given(positions(12))
@@ -389,6 +459,46 @@ def test_minimax_scores_boards_of_16_cells_like_the_plain_recursion(position: Po
     assert Minimax().consider(position).scores == plain_values(position)
 
 
+def nobody_has_a_line(position: Position) -> bool:
+    return not position.variant.has_line(position.own) and not position.variant.has_line(position.opponent)
+
+
+@given(positions(10))
+@settings(max_examples=200, deadline=None)
+def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: Position) -> None:
+    # With lines of both sides 001 counts the first it finds; `every_position` holds such boards.
+    assume(nobody_has_a_line(position))
+    assert Minimax(faster=True).consider(position).scores == plain_values(position, faster=True)
+
+
+@given(positions(30, from_stones=14), st.integers(1, 3), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_minimax_with_a_depth_scores_larger_boards_like_the_plain_recursion(
+    position: Position, depth: int, faster: bool
+) -> None:
+    assume(nobody_has_a_line(position))
+    expected = plain_values(position, faster=faster, depth=depth)
+    considered = Minimax(faster=faster, depth=depth).consider(position)
+    assert considered.scores == expected
+    best = max(expected.values())
+    assert considered.candidates == (next(cell for cell in expected if expected[cell] == best),)
+
+
+@given(positions(60))
+def test_first_free_takes_the_lowest_free_cell_of_any_board(position: Position) -> None:
+    assert bot_of("first-free", position.variant).choose(position) == position.free[0]
+
+
+def test_minimax_with_a_depth_plays_gomoku_and_stops_a_four() -> None:
+    variant = parse_variant("mnk:15,15,5")
+    # X has four in the top row from the corner on: one cell is left to O, who loses everywhere else.
+    position = Position.after(variant, (0, 100, 1, 120, 2, 140, 3))
+    considered = bot_of("minimax:depth=2", variant).consider(position)
+    assert considered.candidates == (4,)
+    assert considered.scores.pop(4) == 0
+    assert set(considered.scores.values()) == {-10}
+
+
 @given(positions(60), st.integers(0, 2**64 - 1))
 def test_random_chooses_a_free_cell_of_any_board(position: Position, seed: int) -> None:
     position.seed = seed
@@ -399,7 +509,13 @@ def test_random_chooses_a_free_cell_of_any_board(position: Position, seed: int) 
 
 @pytest.mark.parametrize(
     "name, variant",
-    [("pascal", "mnk:4,4,4"), ("pascal", "mnk:3,3,2"), ("three-stage", "mnk:3,4,3"), ("minimax", "mnk:17,1,3")],
+    [
+        ("pascal", "mnk:4,4,4"),
+        ("pascal", "mnk:3,3,2"),
+        ("three-stage", "mnk:3,4,3"),
+        ("coursework", "mnk:3,3,2"),
+        ("minimax", "mnk:17,1,3"),
+    ],
 )
 def test_bot_refuses_a_variant_that_it_does_not_play(name: str, variant: str) -> None:
     read = parse_variant(variant)
@@ -410,6 +526,15 @@ def test_bot_refuses_a_variant_that_it_does_not_play(name: str, variant: str) ->
     assert "\n" not in str(refused.value)
     with pytest.raises(VariantRefused):
         bot_of(name).choose(Position(read))
+
+
+@pytest.mark.parametrize("spec, variant", [("minimax", "mnk:15,15,5"), ("minimax:faster=true", "mnk:4,4,4")])
+def test_minimax_refuses_a_large_board_and_names_the_option_that_plays_it(spec: str, variant: str) -> None:
+    read = parse_variant(variant)
+    with pytest.raises(VariantRefused, match=r"depth=N; choose such a variant, or a depth, as in `minimax:depth=4`$"):
+        bot_of(spec, read)
+    with pytest.raises(VariantRefused):
+        bot_of(spec).choose(Position(read))
 
 
 def test_minimax_plays_a_board_of_16_cells() -> None:

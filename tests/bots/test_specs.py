@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_bots.errors import BotSpecError
+from noughts_bots.reference.coursework import Coursework
+from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.pascal import Pascal
@@ -121,6 +123,9 @@ def test_unknown_name_is_refused_also_in_a_spec_made_by_hand() -> None:
         ("nextstep:depth=deep", "option depth: got deep, expected 1..9"),
         ("pascal:level=2", "option level: got 2, expected 0..1"),
         ("nextstep:dept=3", r"got option dept, expected one of depth; did you mean depth\?"),
+        ("coursework:level=3", "option level: got 3, expected 1..2"),
+        ("minimax:faster=yes", r"option faster: got yes, expected true\|false"),
+        ("minimax:depth=0", "option depth: got 0, expected 1..9"),
         ("random:level=1", "got option level, expected no options; write random"),
     ],
 )
@@ -150,6 +155,8 @@ def test_registered_bot_is_not_made_here() -> None:
         ("pascal", Pascal),
         ("Label=nextstep", NextStep),
         ("minimax", Minimax),
+        ("first-free", FirstFree),
+        ("coursework:level=1", Coursework),
     ],
 )
 def test_reference_bot_is_made_from_its_spec(text: str, expected: type) -> None:
@@ -162,16 +169,21 @@ def test_options_reach_the_bot() -> None:
     assert pascal.level == 0
     assert isinstance(nextstep, NextStep)
     assert nextstep.depth == 3
+    minimax = make_bot(parse_spec("minimax:faster=true,depth=3"), TICTACTOE)
+    assert isinstance(minimax, Minimax)
+    assert (minimax.faster, minimax.depth) == (True, 3)
 
 
 def test_every_reference_bot_is_listed() -> None:
     listed = {info.syntax: info.variants for info in reference_bots()}
     assert listed == {
         "random": "every variant",
+        "first-free": "every variant",
         "three-stage": "tictactoe",
+        "coursework[:level=1..2]": "tictactoe",
         "pascal[:level=0..1]": "tictactoe",
         "nextstep[:depth=1..9]": "every variant",
-        "minimax": "a board of at most 16 cells",
+        "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster); any with depth=N",
         "fives": "every variant",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())

@@ -43,6 +43,12 @@ def test_ask_plays_other_boards(noughts: Any) -> None:
     assert answer["move"] == 2
 
 
+def test_ask_shows_scores_on_the_scale_of_the_article(noughts: Any) -> None:
+    answer = json.loads(noughts("bot ask minimax:faster=true --format json", stdin="XX.OO.... X\n").stdout)
+    assert answer["candidates"] == [2]
+    assert answer["scores"] == {"2": 10, "5": 0, "6": -9, "7": -9, "8": -9}
+
+
 def test_bad_line_is_named_by_its_number(noughts: Any) -> None:
     result = noughts("bot ask random --format json", stdin=".........\n\nX.Y......\n", code=1)
     assert len(result.stdout.splitlines()) == 1
@@ -54,7 +60,15 @@ def test_full_board_is_a_bad_line(noughts: Any) -> None:
     assert "line 1" in noughts("bot ask random", stdin="XOXOXOXOX O\n", code=1).stderr
 
 
-@pytest.mark.parametrize("line", ["bot ask nobody", "bot ask random:level=1", "bot ask pascal --variant mnk:4,4,4"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bot ask nobody",
+        "bot ask random:level=1",
+        "bot ask pascal --variant mnk:4,4,4",
+        "bot ask minimax --variant mnk:15,15,5",
+    ],
+)
 def test_bot_that_cannot_be_had_is_a_usage_error(noughts: Any, line: str) -> None:
     result = noughts(line, stdin=".........\n", code=2)
     assert "expected" in result.stderr
@@ -63,7 +77,7 @@ def test_bot_that_cannot_be_had_is_a_usage_error(noughts: Any, line: str) -> Non
 
 def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
     bots = {row["name"]: row for row in json.loads(noughts("bot list --format json").stdout)["bots"]}
-    assert {"random", "three-stage", "pascal", "nextstep", "minimax"} <= set(bots)
+    assert {"random", "first-free", "three-stage", "coursework", "pascal", "nextstep", "minimax"} <= set(bots)
     for row in bots.values():
         assert set(row) == {"name", "syntax", "description", "variants"}
     shown = noughts("bot list").stdout

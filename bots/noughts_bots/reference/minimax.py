@@ -1,12 +1,15 @@
-"""`minimax`: sees everything, hurries nothing, takes the first best cell."""
+"""`minimax`: sees everything and takes the first best cell; it hurries, or sees less, only when told to."""
 
 from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.threats import Threats
 from noughts_referee.rules import Position, Variant
 
 _WON, _DRAWN, _LOST = 10, 0, -10
 _LARGEST_BOARD = 16
+# Here even the last of ten stones wins with more than a draw, 10 - 9; farther wins would score 0 or less.
+_LARGEST_FASTER = 10
 # Answers kept between two moves; 3x3 needs about 1,500, the empty board of 4x4 55,000.
 _REMEMBERED = 1 << 20
 
@@ -14,27 +17,60 @@ _REMEMBERED = 1 << 20
 class Minimax(RememberingBot):
     """Full search: +10 for a win, -10 for a loss, 0 for a draw, however far away; the first best cell.
 
-    Since speed does not count, it may pass over an immediate win for a later one.
+    Since speed does not count unless told otherwise, it may pass over an immediate win for a later one.
 
-    Source: article 002, and article 003, second page.
+    Source: article 002, and article 003, second page; with `faster`, article 001.
+
+    Args:
+        faster: a win k half-moves after the move is worth 10-k, a loss -10+k.
+        depth: half-moves to look ahead, the move included, 1..9; what lies beyond is worth 0. None searches to the
+            end of the game, on small boards only.
     """
 
     name = "minimax"
-    boards = f"a board of at most {_LARGEST_BOARD} cells"
+    boards = f"a board of at most {_LARGEST_BOARD} cells ({_LARGEST_FASTER} if faster); any with depth=N"
+    advice = "choose such a variant, or a depth, as in `minimax:depth=4`"
 
-    def __init__(self) -> None:
+    def __init__(self, *, faster: bool = False, depth: int | None = None) -> None:
         super().__init__()
-        self._searches: dict[Variant, FullSearch] = {}
+        self.faster = faster
+        self.depth = depth
+        self._searches: dict[Variant, FullSearch | DepthSearch] = {}
 
     def plays(self, variant: Variant) -> bool:
-        return variant.cells <= _LARGEST_BOARD
+        return self.depth is not None or variant.cells <= (_LARGEST_FASTER if self.faster else _LARGEST_BOARD)
 
     def work_out(self, position: Position) -> Considered:
-        search = self._searches.get(position.variant)
-        if search is None:
-            search = self._searches[position.variant] = FullSearch(position.variant)
-        scores = search.scores(position.own, position.opponent)
+        scores = self._scores(position.variant, position.own, position.opponent)
         return Considered((max(scores, key=scores.__getitem__),), scores=scores)
+
+    def _scores(self, variant: Variant, own: int, opponent: int) -> dict[int, int]:
+        if variant.has_line(own) or variant.has_line(opponent):
+            # Such a board ends the game before any reply.
+            score_finished = _first_line if self.faster else _opponent_first
+            free = variant.free_cells(own | opponent)
+            return {cell: score_finished(variant, own | 1 << cell, opponent) for cell in free}
+        search = self._searches.get(variant)
+        if search is None:
+            search = self._searches[variant] = self._search(variant)
+        return search.scores(own, opponent)
+
+    def _search(self, variant: Variant) -> "FullSearch | DepthSearch":
+        if self.faster or self.depth is not None:
+            scale = Scale(_LOST, _DRAWN, _DRAWN, _WON, step=1 if self.faster else 0)
+            return DepthSearch(variant, self.depth or variant.cells, scale)
+        return FullSearch(variant)
+
+
+def _opponent_first(variant: Variant, own: int, opponent: int) -> int:
+    """The value of a board with a line: the opponent's are looked for first, as in 002 and 003."""
+    return _LOST if variant.has_line(opponent) else _WON
+
+
+def _first_line(variant: Variant, own: int, opponent: int) -> int:
+    """The value of a board with a line: the first one counts, rows before columns before diagonals, as in 001."""
+    whole = next(line for line in variant.lines if line in (line & own, line & opponent))
+    return _WON if whole & own else _LOST
 
 
 class FullSearch:
@@ -51,17 +87,11 @@ class FullSearch:
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def scores(self, own: int, opponent: int) -> dict[int, int]:
-        """Each free cell's value for the side that has the stones `own` and is to move."""
-        free = self._variant.free_cells(own | opponent)
-        # Such a board ends the game before any reply; the opponent's line is looked at first, as in the article.
-        if self._variant.has_line(opponent):
-            return dict.fromkeys(free, _LOST)
-        if self._variant.has_line(own):
-            return dict.fromkeys(free, _WON)
+        """Each free cell's value for the side that has the stones `own` and is to move, when nobody has a line."""
         if len(self._answers) > _REMEMBERED:
             self._answers.clear()
             self._threats.forget()
-        return {cell: self._score(own, opponent, cell) for cell in free}
+        return {cell: self._score(own, opponent, cell) for cell in self._variant.free_cells(own | opponent)}
 
     def _score(self, own: int, opponent: int, cell: int) -> int:
         if self._move_reaches(_WON, own, opponent, cell):

@@ -4,9 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from noughts_bots.reference.coursework import LEVELS as COURSEWORK_LEVELS
+from noughts_bots.reference.coursework import Coursework
+from noughts_bots.reference.depth_search import DEPTHS
+from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.fives import Fives
 from noughts_bots.reference.minimax import Minimax
-from noughts_bots.reference.nextstep import DEPTHS, NextStep
+from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.pascal import LEVELS, Pascal
 from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.remembering import RememberingBot
@@ -58,9 +62,26 @@ def _whole_number(name: str, allowed: range) -> Option:
     return Option(name, expected, read)
 
 
+def _yes_or_no(name: str) -> Option:
+    values = {"true": True, "false": False}
+
+    def read(text: str) -> bool:
+        if text not in values:
+            raise ValueError(f"{text} is neither true nor false")
+        return values[text]
+
+    return Option(name, "true|false", read)
+
+
 _TABLE = (
     ReferenceBot(Random, "a free cell, each with the same chance"),
+    ReferenceBot(FirstFree, "the lowest free cell"),
     ReferenceBot(ThreeStage, "wins at once if it can, else blocks, else takes the lowest free cell"),
+    ReferenceBot(
+        Coursework,
+        "lots, though never for the last cell (level 1); before that the centre, a win or a block (level 2, default)",
+        (_whole_number("level", COURSEWORK_LEVELS),),
+    ),
     ReferenceBot(
         Pascal,
         "rates cells by human reasons; lots weighted by rating (level 0) or among the best (level 1, default)",
@@ -71,7 +92,11 @@ _TABLE = (
         "looks ahead `depth` half-moves (default: 9 on 3x3, less on larger boards); lots among the best",
         (_whole_number("depth", DEPTHS),),
     ),
-    ReferenceBot(Minimax, "sees everything, does not hurry, takes the first best cell"),
+    ReferenceBot(
+        Minimax,
+        "sees everything, or `depth` half-moves; does not hurry unless told (faster=true); takes the first best cell",
+        (_yes_or_no("faster"), _whole_number("depth", DEPTHS)),
+    ),
     ReferenceBot(
         Fives, "adds up what each run of k cells open to one side gives to its free cells; lots among the best"
     ),

@@ -21,6 +21,8 @@ class RememberingBot(ConsideringBot):
     """The bot's name in specs."""
     boards: ClassVar[str] = "every variant"
     """The variants it plays, in words."""
+    advice: ClassVar[str] = "choose such a variant, or a bot that plays every one, e.g. `nextstep`"
+    """What to do about a variant that it does not play."""
 
     def __init__(self) -> None:
         self._considered: dict[tuple[Variant, int, int], Considered] = {}
@@ -36,7 +38,7 @@ class RememberingBot(ConsideringBot):
                 f"bot '{self.name}'",
                 f"variant {variant.name} ({variant.cells} cells)",
                 self.boards,
-                "choose such a variant, or a bot that plays every one, e.g. `nextstep`",
+                self.advice,
             )
 
     def work_out(self, position: Position) -> Considered:

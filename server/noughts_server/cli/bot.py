@@ -251,5 +251,8 @@ def _list_reference_bots(output_format: Format) -> None:
         output.print_json({"bots": [{"name": row.syntax.partition("[")[0], **row._asdict()} for row in found]})
         return
     console = output.stdout()
-    console.print(output.table(("spec", "what it does", "plays"), found))
+    table = output.table(("spec", "what it does", "plays"), found)
+    # A spec broken in two could not be copied; where it is too narrow for that, the other columns need the room.
+    table.columns[0].no_wrap = console.width >= 80
+    console.print(table)
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")

@@ -11,18 +11,22 @@ from .boards import Considered, check_question, fair_lot, free_cells, has_line, 
 
 # Both functions depend on their arguments alone (the boards they write to are put back as they were), so that a
 # remembered value is the value. In 001 the depth is one of the arguments.
-_SCORES_003: dict[tuple[str, str, str], int] = {}
-_SCORES_001: dict[tuple[str, int, bool, str], int] = {}
+_SCORES_003: dict[tuple[str, str, str, int], int] = {}
+_SCORES_001: dict[tuple[str, int, bool, str, int], int] = {}
+
+# Neither article stops before the end of the game. A horizon is ours: so many moves are tried, the first one
+# included, and a game that is not over after them counts like a draw. With nine nothing is cut off.
+NO_HORIZON = 9
 
 
-def minimax_003(new_board: str, player: str, ai_player: str) -> int:
-    key = (new_board, player, ai_player)
+def minimax_003(new_board: str, player: str, ai_player: str, moves_left: int) -> int:
+    key = (new_board, player, ai_player, moves_left)
     if key not in _SCORES_003:
-        _SCORES_003[key] = _minimax_003(new_board, player, ai_player)
+        _SCORES_003[key] = _minimax_003(new_board, player, ai_player, moves_left)
     return _SCORES_003[key]
 
 
-def _minimax_003(new_board: str, player: str, ai_player: str) -> int:
+def _minimax_003(new_board: str, player: str, ai_player: str, moves_left: int) -> int:
     hu_player = other(ai_player)
     avail_spots = free_cells(new_board)
     # In this order: with lines of both marks on the board the human has won.
@@ -32,12 +36,14 @@ def _minimax_003(new_board: str, player: str, ai_player: str) -> int:
         return 10
     if len(avail_spots) == 0:
         return 0
+    if moves_left == 0:
+        return 0
     moves = []
     for spot in avail_spots:
         if player == ai_player:
-            moves.append(minimax_003(put(new_board, spot, player), hu_player, ai_player))
+            moves.append(minimax_003(put(new_board, spot, player), hu_player, ai_player, moves_left - 1))
         else:
-            moves.append(minimax_003(put(new_board, spot, player), ai_player, ai_player))
+            moves.append(minimax_003(put(new_board, spot, player), ai_player, ai_player, moves_left - 1))
     if player == ai_player:
         best_score = -10000
         for score in moves:
@@ -79,14 +85,14 @@ def board_evaluate(board: str, maximizer: str) -> int:
     return 0
 
 
-def minimax_001(board: str, depth: int, is_max: bool, maximizer: str) -> int:
-    key = (board, depth, is_max, maximizer)
+def minimax_001(board: str, depth: int, is_max: bool, maximizer: str, horizon: int) -> int:
+    key = (board, depth, is_max, maximizer, horizon)
     if key not in _SCORES_001:
-        _SCORES_001[key] = _minimax_001(board, depth, is_max, maximizer)
+        _SCORES_001[key] = _minimax_001(board, depth, is_max, maximizer, horizon)
     return _SCORES_001[key]
 
 
-def _minimax_001(board: str, depth: int, is_max: bool, maximizer: str) -> int:
+def _minimax_001(board: str, depth: int, is_max: bool, maximizer: str, horizon: int) -> int:
     score = board_evaluate(board, maximizer)
     if score == 10:
         return score - depth
@@ -94,27 +100,32 @@ def _minimax_001(board: str, depth: int, is_max: bool, maximizer: str) -> int:
         return score + depth
     if "." not in board:
         return 0
+    # The move of the root has the depth 0, too.
+    if depth + 1 == horizon:
+        return 0
     if is_max:
         best = -1000
         for cell in free_cells(board):
-            best = max(best, minimax_001(put(board, cell, maximizer), depth + 1, not is_max, maximizer))
+            value = minimax_001(put(board, cell, maximizer), depth + 1, not is_max, maximizer, horizon)
+            best = max(best, value)
         return best
     best = 1000
     for cell in free_cells(board):
-        best = min(best, minimax_001(put(board, cell, other(maximizer)), depth + 1, not is_max, maximizer))
+        value = minimax_001(put(board, cell, other(maximizer)), depth + 1, not is_max, maximizer, horizon)
+        best = min(best, value)
     return best
 
 
-def consider(board: str, me: str, faster: bool = False) -> Considered:
+def consider(board: str, me: str, faster: bool = False, depth: int = NO_HORIZON) -> Considered:
     check_question(board, me)
     best_val = -10000
     best_move = -1
     scores = {}
     for cell in free_cells(board):
         if faster:
-            move_val = minimax_001(put(board, cell, me), 0, False, me)
+            move_val = minimax_001(put(board, cell, me), 0, False, me, depth)
         else:
-            move_val = minimax_003(put(board, cell, me), other(me), me)
+            move_val = minimax_003(put(board, cell, me), other(me), me, depth - 1)
         scores[cell] = move_val
         if move_val > best_val:
             best_move = cell

@@ -1,0 +1,143 @@
+"""Search to a depth on any scale of scores: what `nextstep` and `minimax` with a depth have in common."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from noughts_bots.reference.threats import Threats
+from noughts_referee.rules import Variant
+
+DEPTHS = range(1, 10)
+"""The depths that can be asked for, in half-moves; a game of 3x3 has no more."""
+
+# Values kept between two moves; every 3x3 board with either side to move needs fewer.
+_REMEMBERED = 1 << 18
+
+
+class Scale(NamedTuple):
+    """What a search scores, from the point of view of the side that is asked for a move.
+
+    `lost` < `unknown` <= `drawn` < `won`, and so far apart that no end within the depth reaches the next by `step`.
+    """
+
+    lost: int
+    unknown: int
+    """What lies beyond the depth."""
+    drawn: int
+    won: int
+    step: int
+    """How much less a win or a loss weighs for each half-move that it is away."""
+
+    def nearer(self) -> dict[int, int]:
+        """Each score as it is seen half a move earlier."""
+        return {score: self._nearer(score) for score in range(self.lost, self.won + 1)}
+
+    def _nearer(self, score: int) -> int:
+        if score < self.unknown:
+            return score + self.step
+        if score > self.drawn:
+            return score - self.step
+        return score
+
+
+class DepthSearch:
+    """The scores of all moves on one variant at one depth, exactly those of a plain recursion.
+
+    It leaves out what cannot change a score (see `_value`), and searches no position twice until it must forget.
+    """
+
+    def __init__(self, variant: Variant, depth: int, scale: Scale) -> None:
+        self._variant = variant
+        self._depth = depth
+        self._scale = scale
+        # The score of a completed line, by whether it is ours.
+        self._ends = (scale.lost, scale.won)
+        self._nearer = scale.nearer()
+        self._threats = Threats(variant)
+        # The most open lines through one free cell, in the position being searched: so many a stone can close.
+        self._most_open_through = 0
+        self._values: dict[tuple[int, int, int, bool], int] = {}
+
+    def scores(self, own: int, opponent: int) -> dict[int, int]:
+        """Each free cell's score for the side that has the stones `own` and is to move, when nobody has a line."""
+        variant = self._variant
+        free = variant.free_cells(own | opponent)
+        if len(self._values) + len(self._threats) > _REMEMBERED:
+            self._values.clear()
+            self._threats.forget()
+        # Depth beyond the end of the game shows nothing more; cutting it lets plies share what they remember.
+        remaining = min(self._depth, len(free)) - 1
+        lines = _still_open(variant.lines, own, opponent)
+        still_open = set(lines)
+        self._most_open_through = max(len(still_open.intersection(variant.lines_through[cell])) for cell in free)
+        return {cell: self._after(own, opponent, cell, remaining, True, lines) for cell in free}
+
+    def _after(self, mover: int, other: int, cell: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
+        """The score once the mover has placed a stone on `cell`.
+
+        Args:
+            remaining: half-moves still to be searched after this one.
+            ours: whether the mover is the side for which scores are made.
+            lines: at least all lines that are open to either side, to find out when none is left, which is a draw. It
+                may hold others while so many are open that the search cannot reach the end of them.
+        """
+        if self._threats.of(mover) >> cell & 1:
+            return self._ends[ours]
+        self._threats.after(mover, cell)
+        mover |= 1 << cell
+        if not self._beyond_draw(remaining + 1, lines):
+            lines = _still_open(lines, mover, other)
+            if not lines:
+                return self._scale.drawn
+        if not remaining:
+            return self._scale.unknown
+        return self._value(other, mover, remaining, not ours, lines)
+
+    def _beyond_draw(self, moves: int, lines: tuple[int, ...]) -> bool:
+        """Whether so many lines are open that this many stones cannot close them all."""
+        return len(lines) > moves * self._most_open_through
+
+    def _value(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
+        """The score of the mover's best reply, when nobody has a line and some line is open.
+
+        A win at hand is taken; two threats of the opponent are lost; a single one must be met, since whatever comes of
+        that is no worse than a loss in two. Without threats nothing can happen in two half-moves but a draw.
+        """
+        nearer = self._nearer
+        free = self._variant.full & ~(mover | other)
+        if self._threats.of(mover) & free:
+            return nearer[self._ends[ours]]
+        danger = self._threats.of(other) & free
+        if danger and remaining > 1:
+            if danger & (danger - 1):
+                return nearer[nearer[self._ends[not ours]]]
+            return nearer[self._after(mover, other, danger.bit_length() - 1, remaining - 1, ours, lines)]
+        if remaining <= 2 and self._beyond_draw(remaining, lines):
+            return self._scale.unknown
+        key = (mover, other, remaining, ours)
+        value = self._values.get(key)
+        if value is None:
+            value = self._values[key] = self._search(mover, other, remaining, ours, lines)
+        return value
+
+    def _search(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
+        nearer = self._nearer
+        # No win is at hand, so that nothing is better than a win at the move after next.
+        best_possible = nearer[nearer[nearer[self._ends[ours]]]]
+        better = max if ours else min
+        best = self._ends[not ours]
+        free = self._variant.free_cells(mover | other)
+        for cell in free if self._beyond_draw(remaining, lines) else _unlike(free, lines):
+            best = better(best, nearer[self._after(mover, other, cell, remaining - 1, ours, lines)])
+            if best == best_possible:
+                break
+        return best
+
+
+def _still_open(lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
+    """The lines without stones of both sides."""
+    return tuple(line for line in lines if not line & stones or not line & others)
+
+
+def _unlike(cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
+    """One cell of each group that lies on the same open lines: the others of the group would score the same."""
+    return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()

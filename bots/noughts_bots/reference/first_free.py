@@ -1,0 +1,17 @@
+"""`first-free`: the lowest free cell."""
+
+from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_referee.rules import Position
+
+
+class FirstFree(RememberingBot):
+    """The lowest free cell.
+
+    Source: article 003, step 6 of the Windows Forms lesson.
+    """
+
+    name = "first-free"
+
+    def work_out(self, position: Position) -> Considered:
+        return Considered(position.free[:1])
