@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from noughts_referee.rules import Termination
 from noughts_server.errors import AddressUnusable
 from noughts_server.version import software_version
-from noughts_server.vitals import Distribution, feed_counts
+from noughts_server.vitals import Distribution
 
 if TYPE_CHECKING:
     from noughts_server.server import Server
@@ -109,9 +109,7 @@ def collect(server: "Server") -> Iterator[Metric]:
 
 
 def _of_feed(server: "Server") -> Iterator[Metric]:
-    counts = feed_counts(server)
-    if counts is None:
-        return
+    counts = server.feed.counts
     yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", counts.watchers)
     yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
     yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import pairwise
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from noughts_referee.referee import Referee
 from noughts_server.bus import Bus, listening
@@ -57,21 +57,6 @@ class Sample(NamedTuple):
     moment: float
     games: int
     plies: int
-
-
-class FeedCounts(Protocol):
-    """What the feed counts about itself."""
-
-    watchers: int
-    events: int
-    frames: int
-    resyncs: int
-
-
-def feed_counts(server: object) -> FeedCounts | None:
-    """What the server's feed counts about itself (`server.feed.counts`); None of a server without a feed."""
-    counts: FeedCounts | None = getattr(getattr(server, "feed", None), "counts", None)
-    return counts
 
 
 class Vitals:

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, parse_variant
 from noughts_server.errors import NotFound
 from noughts_server.feed.tap import SlotKey
-from noughts_server.services.messages import time_control_message
+from noughts_server.services.messages import standing_message, time_control_message
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import standings
 from noughts_server.store.games import get_game
@@ -112,16 +111,7 @@ def end_message(name: str, game: FinishedGame) -> pb.WatchedEnd:
 def _with_standings(connection: Connection, tournament: Tournament) -> pb.WatchedTournament:
     message = _message(tournament)
     for rank, row in enumerate(standings(connection, tournament), start=1):
-        standing = tournaments_pb2.Standing(
-            label=row.label,
-            bot_version=row.bot_version,
-            wins=row.wins,
-            draws=row.draws,
-            losses=row.losses,
-            points=row.points,
-            rating=row.rating,
-        )
-        message.standings.add(rank=rank, standing=standing)
+        message.standings.add(rank=rank, standing=standing_message(row))
     return message
 
 

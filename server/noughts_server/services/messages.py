@@ -7,6 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument
+from noughts_server.store.entries import Standing
 from noughts_server.store.tournaments import Kind, Tournament
 
 
@@ -71,4 +72,17 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         start_at=timestamp(joining.start_at),
         reason=tournament.reason,
         challenge=tournament.kind is Kind.CHALLENGE,
+    )
+
+
+def standing_message(row: Standing) -> tournaments_pb2.Standing:
+    """An entry's line in the table, for the wire."""
+    return tournaments_pb2.Standing(
+        label=row.label,
+        bot_version=row.bot_version,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        points=row.points,
+        rating=row.rating,
     )

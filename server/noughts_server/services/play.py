@@ -66,9 +66,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         if hello.protocol != PROTOCOL:
             raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
         if len(hello.variants) > _MOST_VARIANTS or any(len(name) > _LONGEST_AGENT for name in hello.variants):
-            raise InvalidArgument.of(
-                "hello.variants", f"{len(hello.variants)} names", f"at most {_MOST_VARIANTS}, short"
-            )
+            expected = f"at most {_MOST_VARIANTS} names of at most {_LONGEST_AGENT} characters"
+            raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", expected)
         if len(hello.agent) > _LONGEST_AGENT:
             raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
         return hello

@@ -8,7 +8,6 @@ from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
 from noughts_server.store.tournaments import Tournament, running_tournaments
 from noughts_server.version import software_version
-from noughts_server.vitals import feed_counts
 
 if TYPE_CHECKING:
     from noughts_server.server import Server
@@ -29,7 +28,6 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         running = await server.store.read(running_tournaments)
         online = sorted(server.sessions.present(), key=lambda bot: (-bot.games, bot.version))
         games_per_second, plies_per_second = vitals.rates()
-        feed = feed_counts(server)
         response = pb.GetStatusResponse(
             version=software_version(),
             address=server.address,
@@ -45,7 +43,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             bots_online=len(online),
             bots=[pb.OnlineBot(bot_version=bot.version, games_in_flight=bot.games) for bot in online[:_MOST_ROWS]],
             tournaments=[self._running(tournament) for tournament in running[:_MOST_ROWS]],
-            watchers=feed.watchers if feed else 0,
+            watchers=server.feed.counts.watchers,
             commit_seconds=vitals.commits.worst,
             loop_lag_seconds=vitals.lag.worst,
             database_bytes=server.store.size_bytes(),

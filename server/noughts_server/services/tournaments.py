@@ -11,7 +11,7 @@ from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.director import Director
 from noughts_server.errors import InvalidArgument
 from noughts_server.services.access import caller, require
-from noughts_server.services.messages import milliseconds, time_control, tournament_message
+from noughts_server.services.messages import milliseconds, standing_message, time_control, tournament_message
 from noughts_server.services.names import bot_version_id, tournament_id
 from noughts_server.services.repeats import repeatable
 from noughts_server.sessions import Sessions
@@ -144,7 +144,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             )
             for cell in table.cells
         ]
-        return pb.GetCrosstableResponse(standings=map(_standing, table.standings), cells=cells)
+        return pb.GetCrosstableResponse(standings=map(standing_message, table.standings), cells=cells)
 
     async def _full(self, slug: str) -> pb.Tournament:
         """The tournament with its standings and who is missing."""
@@ -155,7 +155,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
         tournament, table = await self._store.read(read)
         message = tournament_message(tournament)
-        message.standings.extend(map(_standing, table))
+        message.standings.extend(map(standing_message, table))
         if tournament.state is TournamentState.RUNNING:
             online = self._sessions.online
             message.offline.extend(row.label for row in table if not online(row.bot_version_id))
@@ -183,16 +183,4 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             join_until=milliseconds("tournament.join_until", message),
             start_at=milliseconds("tournament.start_at", message),
         ),
-    )
-
-
-def _standing(row: Standing) -> pb.Standing:
-    return pb.Standing(
-        label=row.label,
-        bot_version=row.bot_version,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        points=row.points,
-        rating=row.rating,
     )

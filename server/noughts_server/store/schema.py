@@ -55,7 +55,7 @@ tokens = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
     Column("last_used_at", BigInteger),
-    # What it permits, words separated by spaces; see `tokens.Scopes`.
+    # What it permits, words separated by spaces; see `store.scopes`.
     Column("scopes", String(400), nullable=False, server_default="play organise"),
     Column("expires_at", BigInteger),
     # The token that made it over the network; null: made at the server's machine.
@@ -216,7 +216,7 @@ ratings = Table(
     Index(None, "bot_id"),
 )
 
-# A bot's rating after some of its rated games: about 32 points for each doubling of their number (`ratings.History`).
+# A bot's rating after some of its rated games: about 32 points for each doubling of their number (`ratings.next_point`).
 rating_history = Table(
     "rating_history",
     metadata,
