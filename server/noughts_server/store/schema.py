@@ -216,7 +216,7 @@ ratings = Table(
     Index(None, "bot_id"),
 )
 
-# A bot's rating after some of its rated games: about 32 points for each doubling of their number (`ratings.next_point`).
+# A bot's rating after some of its rated games: some 32 points for each doubling of their number (`ratings.next_point`).
 rating_history = Table(
     "rating_history",
     metadata,
