@@ -180,20 +180,22 @@ class _Session:
 
     async def _serve_quick(self, call: PlayCall) -> None:
         """On the event loop, until a single move takes long; then in a thread."""
+        clock = time.perf_counter
         while (frame := await _next_frame(call)) is not None:
             self._acknowledge(frame)
             questions = self._take(frame)
-            flushed = before = time.perf_counter()
+            answered, choose = self._answers.append, self._choose
+            flushed = before = clock()
             for index, (handle, ply, position) in enumerate(questions):
-                self._answers.append((handle, ply, self._choose(position)))
-                now = time.perf_counter()
+                answered((handle, ply, choose(position)))
+                now = clock()
                 if now - before > _LONG_THOUGHT_SECONDS:
                     self._thinker.start()
                     left = functools.partial(self._think, questions[index + 1 :], frame)
                     return await self._serve_in_thread(call, left)
                 if now - flushed > _FLUSH_SECONDS:
                     await self._flush(call)
-                    flushed = now = time.perf_counter()
+                    flushed = now = clock()
                 before = now
             self._end_games(frame)
             await self._flush(call)

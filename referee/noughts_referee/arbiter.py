@@ -10,7 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from noughts_referee.records import Slot, Unit
+from noughts_referee.clock import TimeControl
+from noughts_referee.records import Conditions, Slot, Unit
 from noughts_referee.rules import Position, Result, Termination, game_seed, result_against
 
 MOST_COMPLAINTS = 100
@@ -87,10 +88,9 @@ class Game:
     """One attempt at a slot."""
 
     __slots__ = (
-        "cells",
+        "conditions",
         "handle",
         "left_us",
-        "lines_through",
         "mover",
         "moves",
         "opponent",
@@ -99,10 +99,8 @@ class Game:
         "ply",
         "result",
         "seed",
-        "shortest_win",
         "slot",
         "termination",
-        "time",
         "times_us",
         "unit",
         "waiting",
@@ -112,16 +110,12 @@ class Game:
     termination: Termination
 
     def __init__(self, handle: int, unit: Unit, slot: Slot, first: Player, second: Player) -> None:
-        conditions = unit.conditions
-        variant = conditions.variant
         self.handle = handle
         self.unit = unit
+        self.conditions = conditions = unit.conditions
         self.slot = slot
         self.seed = game_seed(conditions.seed, slot[0])
         self.players = (first, second)
-        self.cells = variant.cells
-        self.lines_through = variant.lines_through
-        self.shortest_win = variant.shortest_win
         self.mover = first
         self.waiting = second
         self.own = 0
@@ -130,10 +124,15 @@ class Game:
         self.ply = 0
         self.moves: list[int] = []
         self.times_us: list[int] = []
-        self.time = time = conditions.limits
-        self.left_us = [time.bank_us] * 2 if time else _NO_BANK
+        time = conditions.limits
+        self.left_us = _NO_BANK if time is None else [time.bank_us] * 2
         """What is left of each side's bank."""
         # `result` and `termination` are set at the end.
+
+    @property
+    def time(self) -> TimeControl | None:
+        """The clocks' settings; None in untimed games."""
+        return self.conditions.limits
 
     def side_of(self, player: Player) -> int:
         """0 if the player moved first, else 1."""
@@ -150,7 +149,7 @@ class Game:
 
     def position(self) -> Position:
         """The position now."""
-        return Position.after(self.unit.conditions.variant, self.moves)
+        return Position.after(self.conditions.variant, self.moves)
 
 
 class Complaint(Exception):
@@ -215,17 +214,24 @@ class Arbiter:
             kept = [row for index, row in enumerate(rows) if index not in given_up]
             games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
         running = player.games.get
+        conditions: Conditions | None = None
         last_opponent: Player | None = None
         for handle, ply, cell, took in zip(games, plies, cells, times_us, strict=True):
             game = running(handle)
             if game is None or game.ply != ply or game.mover is not player:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
-            if game.time is not None and self._late(game, took):
+            if game.conditions is not conditions:
+                # The games of a frame are mostly of one tournament: what they share is looked up once.
+                conditions = game.conditions
+                variant = conditions.variant
+                board, lines_through, shortest_win = variant.cells, variant.lines_through, variant.shortest_win
+                timed = conditions.limits is not None
+            if timed and self._late(game, took):
                 continue
             own = game.own
             other = game.opponent
-            if cell >= game.cells or (own | other) >> cell & 1:
+            if cell >= board or (own | other) >> cell & 1:
                 game.times_us.append(took)
                 self._end(game, result_against(ply & 1), Termination.ILLEGAL_MOVE)
                 continue
@@ -233,12 +239,12 @@ class Arbiter:
             game.times_us.append(took)
             own |= 1 << cell
             game.ply = ply = ply + 1
-            for line in game.lines_through[cell] if ply >= game.shortest_win else ():
+            for line in lines_through[cell] if ply >= shortest_win else ():
                 if own & line == line:
                     self._end(game, _WINS[~ply & 1], _LINE)
                     break
             else:
-                if ply == game.cells:
+                if ply == board:
                     self._end(game, _DRAW, _BOARD_FULL)
                     continue
                 game.own = other
@@ -255,7 +261,7 @@ class Arbiter:
                 ask_game(handle)
                 ask_ply(ply)
                 ask_cell(cell)
-                if game.time is not None:
+                if timed:
                     outbox.turns_timed.append(game)
         return complaints
 

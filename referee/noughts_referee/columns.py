@@ -9,6 +9,8 @@ from noughts_referee.arbiter import Game, Outbox, Player
 from noughts_referee.records import Conditions
 from noughts_referee.rules import side_seed
 
+_SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
+
 Score = tuple[int, float]
 """A row of a frame's moves, and what the bot thinks of its position."""
 
@@ -34,15 +36,16 @@ def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
     """The games as the player is told of them, a message for each tournament."""
     by_tournament: dict[int, list[Game]] = {}
     for game in games:
-        by_tournament.setdefault(game.unit.conditions.tournament, []).append(game)
-    return [_starts(player, batch[0].unit.conditions, batch) for batch in by_tournament.values()]
+        by_tournament.setdefault(game.conditions.tournament, []).append(game)
+    return [_starts(player, batch[0].conditions, batch) for batch in by_tournament.values()]
 
 
 def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Starts:
-    sides = [1 if game.players[0] is player else 2 for game in games]
+    # Side 0 moves first. The opponent of side 0 stands at index 2 of a slot (ordinal, first, second), that of 1 at 1.
+    sides = [0 if game.players[0] is player else 1 for game in games]
     known: dict[int, int] = {}
-    # A slot is (ordinal, first entry, second entry): the opponent of side 1 stands at index 2, and the other way round.
-    opponents = [known.setdefault(game.slot[3 - side], len(known)) for game, side in zip(games, sides, strict=True)]
+    opponents = [known.setdefault(game.slot[2 - side], len(known)) for game, side in zip(games, sides, strict=True)]
+    move_count = [game.ply for game in games]
     starts = pb.Starts(
         tournament=conditions.name,
         variant=conditions.variant.name,
@@ -53,16 +56,16 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
         ),
         game=[game.handle for game in games],
         number=[game.slot[0] for game in games],
-        side=sides,  # type: ignore[arg-type]  # the enum's values, 1 and 2
-        seed=[side_seed(game.seed, side - 1) for game, side in zip(games, sides, strict=True)],
+        side=[_SIDES[side] for side in sides],
+        seed=[side_seed(game.seed, side) for game, side in zip(games, sides, strict=True)],
         opponent=opponents,
         opponents=[conditions.labels[entry] for entry in known],
-        move_count=[game.ply for game in games],
-        moves=[cell for game in games if game.ply for cell in game.moves],
+        move_count=move_count,
+        moves=[cell for game in games for cell in game.moves] if any(move_count) else (),
     )
     if conditions.limits is not None:
-        starts.own_clock_us.extend([game.clock_us(side - 1) for game, side in zip(games, sides, strict=True)])
-        starts.opponent_clock_us.extend([game.clock_us(2 - side) for game, side in zip(games, sides, strict=True)])
+        starts.own_clock_us.extend([game.clock_us(side) for game, side in zip(games, sides, strict=True)])
+        starts.opponent_clock_us.extend([game.clock_us(1 - side) for game, side in zip(games, sides, strict=True)])
     return starts
 
 

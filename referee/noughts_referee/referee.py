@@ -196,7 +196,7 @@ class Referee:
             game
             for player in self._players.values()
             for game in player.games.values()
-            if tournament in (None, game.unit.conditions.tournament)
+            if tournament in (None, game.conditions.tournament)
         }
         self.arbiter.abandon(games)
         self._settle()
@@ -210,7 +210,7 @@ class Referee:
         room = self._tournaments.get(tournament)
         for player in room.entries if room else ():
             for game in player.games.values():
-                if game.players[0] is player and game.unit.conditions.tournament == tournament:
+                if game.players[0] is player and game.conditions.tournament == tournament:
                     yield game
 
     def stop_starting(self) -> None:
@@ -287,7 +287,7 @@ class Referee:
 
     def _leave(self, ended: list[Game]) -> None:
         queue = self._queue
-        leaving = Counter((game.unit.conditions.tournament, game.players) for game in ended)
+        leaving = Counter((game.conditions.tournament, game.players) for game in ended)
         for (tournament, players), left in leaving.items():
             for room in (self._tournaments[tournament], *(player.room for player in cast("_Pair", players))):
                 room.taken -= left
@@ -357,6 +357,6 @@ def _finished(game: Game) -> FinishedGame:
         second,
         game.result,
         game.termination,
-        pack_moves(game.moves, game.cells),
+        pack_moves(game.moves, game.conditions.variant.cells),
         pack_times(game.times_us),
     )

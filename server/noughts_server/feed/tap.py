@@ -79,7 +79,7 @@ class Tap:
 
     def began(self, game: Game) -> None:
         # Every game of the server comes by here while anybody watches: a plain tuple is found as well, and made sooner.
-        if (game.unit.conditions.tournament, game.slot.ordinal) in self._wanted:
+        if (game.conditions.tournament, game.slot.ordinal) in self._wanted:
             followed = self._following[game.handle] = _Followed(game)
             self._bus.publish(PLAYED, Played(followed.slot, _game_message(followed)))
 
@@ -119,16 +119,16 @@ class _Followed:
 
 
 def _slot(game: Game) -> SlotKey:
-    return SlotKey(game.unit.conditions.tournament, game.slot.ordinal)
+    return SlotKey(game.conditions.tournament, game.slot.ordinal)
 
 
 def _name(game: Game) -> str:
-    return f"{game.unit.conditions.name}/games/{game.slot.ordinal}"
+    return f"{game.conditions.name}/games/{game.slot.ordinal}"
 
 
 def _game_message(followed: _Followed) -> pb.WatchedGame:
     game = followed.game
-    conditions = game.unit.conditions
+    conditions = game.conditions
     first_score, second_score = followed.scores
     message = pb.WatchedGame(
         name=_name(game),
