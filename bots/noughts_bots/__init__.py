@@ -9,14 +9,18 @@ class Centre(Bot):
 run(Centre(), server="127.0.0.1:7450", token="nou_...", name="centre")
 """
 
+from typing import TYPE_CHECKING, Any
+
 # Before grpc is loaded: see there.
 import noughts_proto as noughts_proto
 
 # isort: split
-from noughts_bots.api import run, run_async
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
-from noughts_bots.session import BotRefused
 from noughts_referee.rules import Draws, Position, Result, Termination, Variant, parse_variant
+
+if TYPE_CHECKING:
+    from noughts_bots.api import run, run_async
+    from noughts_bots.session import BotRefused
 
 __all__ = [
     "Bot",
@@ -35,3 +39,16 @@ __all__ = [
     "run",
     "run_async",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # What needs gRPC is loaded by whoever asks for it: a child that the referee starts must be there at once.
+    if name in ("run", "run_async"):
+        from noughts_bots import api
+
+        return getattr(api, name)
+    if name == "BotRefused":
+        from noughts_bots.session import BotRefused
+
+        return BotRefused
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

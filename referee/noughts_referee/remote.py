@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
@@ -36,7 +37,15 @@ _FEW_STARTS = 1_024
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
 
-PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
+
+class Frames(Protocol):
+    """What carries a player's frames: a gRPC stream's context, or a pipe."""
+
+    async def read(self) -> object:
+        """The next PlayRequest; anything else when the player has left."""
+
+    async def write(self, message: pb.PlayResponse, /) -> None:
+        """Sends a frame; one at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ class StreamClosed(Exception):
 class _Stream:
     """One connection of the bot: its window, and what it is to be told outside numbered frames."""
 
-    context: PlayContext
+    frames: Frames
     last_read: float
     frame: int = 0
     questions: int = 0
@@ -155,16 +164,16 @@ class RemoteWire:
         self.capacity_timed = self.capacity_untimed = 0
         self._referee.forfeit(self.player, termination)
 
-    async def serve(self, context: PlayContext, welcome: pb.Welcome, max_games: int) -> None:
+    async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int) -> None:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
 
         The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
         """
-        await context.write(pb.PlayResponse(welcome=welcome))
+        await frames.write(pb.PlayResponse(welcome=welcome))
         # From here to the new stream's first frame nothing waits: of two streams the older never gets what is meant
         # for the newer, however many log in at once.
         self.close(_session_replaced(welcome.bot))
-        stream = _Stream(context, last_read=time.monotonic())
+        stream = _Stream(frames, last_read=time.monotonic())
         self._attach(stream, max_games)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -214,7 +223,7 @@ class RemoteWire:
 
     async def _read(self, stream: _Stream) -> None:
         while True:
-            request: object = await stream.context.read()
+            request: object = await stream.frames.read()
             if not isinstance(request, pb.PlayRequest):
                 return  # EOF: the bot has left
             if stream.closed is not None:
@@ -273,7 +282,7 @@ class RemoteWire:
             frame = self._compose(stream)
             if frame is not None:
                 self._counts.frames_down += 1
-                await stream.context.write(frame)
+                await stream.frames.write(frame)
 
     def _compose(self, stream: _Stream) -> pb.PlayResponse | None:
         outbox = self.player.outbox

@@ -16,9 +16,11 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.records import FinishedGame
 from noughts_referee.referee import Referee
-from noughts_referee.remote import PlayContext, RemoteWire, StreamClosed, WireCounts, WireSettings
+from noughts_referee.remote import RemoteWire, StreamClosed, WireCounts, WireSettings
 
 from .games import Question
+
+PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 
 TOKEN = "let-me-in"
 PATIENCE = 30.0

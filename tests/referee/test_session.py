@@ -18,11 +18,10 @@ from noughts_bots.session import BotRefused, Login, play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.records import Conditions, FinishedGame, Slot, unpack_moves
-from noughts_referee.remote import PlayContext
 from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
 
 from .games import conditions, unit
-from .loopback import PATIENCE, TOKEN, Loopback, link_to, loopback, raw_bot, scripted_server, until
+from .loopback import PATIENCE, TOKEN, Loopback, PlayContext, link_to, loopback, raw_bot, scripted_server, until
 
 
 class Drawn(Bot):

@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import grpc.aio
+
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
-from noughts_referee.remote import MOST_GAMES, UNTIMED_GAMES, PlayContext
+from noughts_referee.remote import MOST_GAMES, UNTIMED_GAMES
 from noughts_server.errors import InvalidArgument, ProtocolUnsupported
 from noughts_server.services.access import bearer_token, known, require
 from noughts_server.sessions import Login, Sessions
@@ -20,6 +22,9 @@ from noughts_server.version import software_version
 _HELLO_SECONDS = 10.0
 _LONGEST_AGENT = 200
 _MOST_VARIANTS = 100
+
+
+PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 
 
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
