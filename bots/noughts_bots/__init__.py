@@ -14,7 +14,7 @@ import noughts_proto as noughts_proto
 
 # isort: split
 from noughts_bots.api import run, run_async
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, TimeLimits
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
 from noughts_bots.session import BotRefused
 from noughts_referee.rules import Draws, Position, Result, Termination, Variant, parse_variant
 
@@ -26,6 +26,7 @@ __all__ = [
     "GameInfo",
     "Move",
     "Position",
+    "Resign",
     "Result",
     "Termination",
     "TimeLimits",

@@ -53,6 +53,10 @@ class Move(NamedTuple):
     """
 
 
+class Resign(Exception):
+    """Raised by `choose`: the bot resigns the game."""
+
+
 class Bot:
     """A player. Subclass it and write `choose`; nothing else is required.
 
@@ -78,7 +82,7 @@ class Bot:
         """The cell to play, one of `position.free`; or a `Move`, if the bot tells a score. May be `async def`.
 
         `position.draws()` is the only source of chance a bot should use: the same game can then be played again.
-        An exception resigns the game and is logged.
+        Raise `Resign` to resign the game; any other exception resigns it, too, and is logged.
         """
         raise NotImplementedError(f"{type(self).__name__} needs a method `choose(self, position)`")
 

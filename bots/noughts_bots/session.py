@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 import grpc
 import grpc.aio
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, TimeLimits
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
 from noughts_bots.thinker import Thinker, Work
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
@@ -394,6 +394,8 @@ class _Session:
             except TypeError:
                 # Not asked beforehand: most bots give no scores, and pay nothing for those that do.
                 return self._scored(position, chosen)
+        except Resign:
+            return None
         except Exception:
             logger.exception("the bot failed on %s and resigns", position)
             return None
@@ -411,6 +413,8 @@ class _Session:
             if isinstance(chosen, Move):
                 return self._scored(position, chosen)
             cell = operator.index(chosen)
+        except Resign:
+            return None
         except Exception:
             logger.exception("the bot failed on %s and resigns", position)
             return None

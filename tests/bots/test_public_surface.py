@@ -19,6 +19,7 @@ DOCUMENTED = (
     "GameInfo",
     "Move",
     "Position",
+    "Resign",
     "Result",
     "Termination",
     "TimeLimits",
