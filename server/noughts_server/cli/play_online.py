@@ -65,11 +65,8 @@ class _Evening:
         self._invitation = invitation
         self._login = login
         challenging = invitation.opponent is not None
-        waiting = (
-            f"Waiting for {invitation.opponent}."
-            if challenging
-            else f"Waiting to be challenged: noughts play --with bot:{login.name} --server {login.server}"
-        )
+        waiting = f"Waiting for {invitation.opponent}." if challenging else f"Waiting to be challenged as {login.name}."
+        self._how_to = "" if challenging else f"noughts play --with bot:{login.name} --server {login.server}"
         self._seating = OnlineSeating(table, waiting)
         self._seating.person.accepts_challenges = not challenging
         self._online = asyncio.Event()
@@ -120,7 +117,7 @@ class _Evening:
     def _heard(self, event: str) -> None:
         if event.startswith("online as"):
             self._online.set()
-            event = ""
+            event = "" if self._seating.has_begun else self._how_to
         self._seating.notice = event
         self._seating.changed()
 

@@ -88,14 +88,17 @@ class OnlineSeating(Seating):
     # What the person does.
 
     def play(self, cell: int) -> None:
-        self._go_on()
+        if self._held:
+            self._go_on()
+            raise Refused("That was the last game; this is the next one.")
         if not self._game:
             raise Refused("No game has begun yet.")
-        if self.table.ended is None and (self._answer is None or self._answer.done()):
+        if self.table.ended is not None:
+            raise Refused("The game is over.")
+        if self._answer is None or self._answer.done():
             raise Refused(f"Wait: {self.table.players[1].name} is to move.")
         rest = self.table.play(cell)
-        if self._answer is not None:
-            self._answer.set_result(rest)
+        self._answer.set_result(rest)
         self._answer = None
         if self._clocks is not None:
             self._clocks.answered()
@@ -121,7 +124,7 @@ class OnlineSeating(Seating):
             self.leave()
             return
         self._leaving = True
-        self.notice = "You resign when it is your turn. q leaves at once: the game is then lost a little later."
+        self.notice = "You resign when it is your turn; q leaves at once."
         self._resign()
         self.changed()
 
@@ -134,7 +137,13 @@ class OnlineSeating(Seating):
 
     @property
     def _running(self) -> bool:
+        """Whether there is a game that could be resigned."""
         return bool(self._game) and self.table.ended is None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether any game has."""
+        return bool(self._game)
 
     @property
     def status(self) -> str:
