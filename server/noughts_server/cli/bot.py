@@ -140,9 +140,9 @@ def _asked(spec: str, variant: str, seed: int) -> "Iterator[tuple[Position, Answ
     bot = make_bot(parse_spec(spec), read_variant)
     typed = sys.stdin.isatty()
     if typed:
-        rows = "/".join(["." * read_variant.columns] * (read_variant.cells // read_variant.columns))
-        output.note(f"Type positions, one a line: rows of '.', 'X' and 'O', e.g. {rows}")
-        output.note("and after a space the side to move, X or O, where counts do not tell. Ctrl-D ends.")
+        rows = output.count(read_variant.cells // read_variant.columns, "row")
+        output.note(f"Type positions, one a line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
+        output.note("then a space and the side to move, if counts do not tell. Ctrl-D ends.")
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
         if not text:

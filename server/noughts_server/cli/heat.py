@@ -16,6 +16,8 @@ _MARKS = {"X": "bold cyan", "O": "bold magenta"}
 _QUIET = "bright_black"
 # From the worst score to the best: blue, cyan, green, yellow, red, all dark enough for white letters.
 _HEAT = ("#1f3a6e", "#1c5f7a", "#1d6b4a", "#5c6b1a", "#8a5a12", "#9a2d1c")
+_LONGEST_SHOWN = 36
+"""Cells of a position that is repeated in the heading."""
 _BETWEEN_LAYERS = "   "
 
 
@@ -25,9 +27,9 @@ def heat_map(position: Position, answer: "Answer", width: int) -> Group:
     heat = _heat(answer.scores)
     numbers = {cell: f"{score:g}" for cell, score in answer.scores.items()}
     widest = max(map(len, numbers.values()), default=1)
-    blocks = layers_of(variant)
-    room = (width - (blocks - 1) * len(_BETWEEN_LAYERS)) // blocks - 4
-    with_numbers = widest > 0 and bool(numbers) and (widest + 2) * variant.columns <= room
+    layers, margin = layers_of(variant), len(str(variant.rows))
+    needed = layers * (margin + 1 + (widest + 2) * variant.columns) + (layers - 1) * len(_BETWEEN_LAYERS)
+    with_numbers = bool(numbers) and needed <= width
     inner = widest if with_numbers else 1
 
     def drawn(cell: int) -> Text:
@@ -46,12 +48,13 @@ def heat_map(position: Position, answer: "Answer", width: int) -> Group:
         return Text(f"{before}{shown.center(inner)}{after}", style=style)
 
     mover = "XO"[position.side]
-    lines = [Text.assemble((str(position), "bold"), f"   {mover} plays ", (cell_name(variant, answer.move), "bold"))]
+    lines = [Text.assemble(f"{mover} plays ", (cell_name(variant, answer.move), "bold"))]
+    if variant.cells <= _LONGEST_SHOWN:
+        lines = [Text.assemble((str(position), "bold"), "   ", lines[0])]
     lines.append(_headings(position, inner + 2))
-    margin = len(str(variant.rows))
     for row in range(variant.rows):
         line = Text(no_wrap=True)
-        for layer in range(blocks):
+        for layer in range(layers):
             line.append(_BETWEEN_LAYERS if layer else "")
             line.append(f"{variant.rows - row:>{margin}} ", style=_QUIET)
             first = (layer * variant.rows + row) * variant.columns

@@ -10,9 +10,11 @@ from noughts_referee.rules import Variant
 from noughts_server.play.cells import column_name, layers_of
 
 _BETWEEN_LAYERS = 3
-_MARK_STYLES = {"X": "bold cyan", "O": "bold magenta"}
+MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}
+"""How marks are shown."""
 _LARGE = {"X": ("\\ /", " X ", "/ \\"), "O": ("╭─╮", "│ │", "╰─╯")}
-_QUIET = "bright_black"
+QUIET = "#8a8a8a"
+"""What is not to be looked at first."""
 
 
 class _Size(NamedTuple):
@@ -44,7 +46,7 @@ class Scene:
     last: int | None = None
     """The cell of the last move."""
     winning: frozenset[int] = frozenset()
-    winning_colour: str = "green"
+    winning_colour: str = ""
 
 
 @dataclass
@@ -128,28 +130,28 @@ class Layout:
                 canvas.write(left, 0, f"layer {layer + 1}"[: self._block], "bold")
             for column in range(variant.columns):
                 name = column_name(column)
-                canvas.write(left + column * across + (size.width - 1) // 2, self._top - 1, name, _QUIET)
+                canvas.write(left + column * across + (size.width - 1) // 2, self._top - 1, name, QUIET)
             for row in range(variant.rows):
                 line = self._top + row * down
                 number = str(variant.rows - row).rjust(len(str(variant.rows)))
-                canvas.write(left - self._margin, line + (size.height - 1) // 2, number, _QUIET)
+                canvas.write(left - self._margin, line + (size.height - 1) // 2, number, QUIET)
                 if size.ruled:
                     for between in range(1, variant.columns):
                         for part in range(size.height):
-                            canvas.write(left + between * across - 1, line + part, "│", _QUIET)
+                            canvas.write(left + between * across - 1, line + part, "│", QUIET)
                     if row < variant.rows - 1:
                         rule = "┼".join(["─" * size.width] * variant.columns)
-                        canvas.write(left, line + size.height, rule, _QUIET)
+                        canvas.write(left, line + size.height, rule, QUIET)
 
     def _draw_cell(self, canvas: "_Canvas", cell: int, scene: Scene) -> None:
         left, top = self.place(cell)
         size, mark = self.size, scene.stones.get(cell)
-        style = _QUIET if mark is None else _MARK_STYLES[mark]
+        style = QUIET if mark is None else MARK_STYLES[mark]
         before = after = ""
         # Told apart by signs as well as by colours.
         if cell in scene.winning:
             before = after = "*"
-            style = f"bold white on {scene.winning_colour}"
+            style = f"bold white on {scene.winning_colour or 'black'}"
         elif cell == scene.cursor:
             before, after = "[", "]"
         elif cell == scene.last:

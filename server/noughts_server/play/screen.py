@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from noughts_referee.rules import Variant
 from noughts_server.play.cells import cell_name, layers_of
-from noughts_server.play.drawing import Layout, Scene
+from noughts_server.play.drawing import MARK_STYLES, QUIET, Layout, Scene
 from noughts_server.play.help import help_text
 from noughts_server.play.seats import Seating
 from noughts_server.play.table import Refused
@@ -26,6 +26,7 @@ from noughts_server.play.words import YOU, score_rows, status
 _REDRAWN_SECONDS = 0.25
 _LONG_SECONDS = 1.0
 _PANEL_WIDTH = 25
+_WON, _LOST = "#1e7f3a", "#b3261e"  # green and red, both dark enough for white letters
 _STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _KEYS = (
     ("new", "n", "new game"),
@@ -121,6 +122,8 @@ class PlayScreen(App[None]):
         self._typing = Typing(seating.table.variant)
         self._cursor = _middle(seating.table.variant)
         self._message = ""
+        self._completed = False
+        """Whether the last key was the last one of a coordinate, which needs no Enter."""
         self._asking = False
         """Whether the question before leaving is open."""
         self._seen = (-1, -1)
@@ -187,6 +190,9 @@ class PlayScreen(App[None]):
         if event.key in _STEPS:
             typing.clear()
             self._step(*_STEPS[event.key])
+        elif event.key == "enter" and self._completed:
+            # The coordinate was complete without it.
+            self._completed = False
         elif event.key in ("enter", "space"):
             self._do(typing.enter() if typing.typed else self._cursor)
         elif event.key == "backspace":
@@ -197,7 +203,12 @@ class PlayScreen(App[None]):
             keys = {"f1": Command.HELP, "f2": Command.NEW, "f3": Command.UNDO, "f10": Command.LEAVE}
             self._do(keys[event.key])
         elif event.character is not None:
-            self._do(typing.key(event.character, over=self._seating.table.ended is not None))
+            began = bool(typing.typed)
+            wanted = typing.key(event.character, over=self._seating.table.ended is not None)
+            self._completed = began and isinstance(wanted, int)
+            self._do(wanted)
+            return
+        self._completed = False
 
     def _do(self, wanted: Command | int | None) -> None:
         match wanted:
@@ -288,7 +299,7 @@ class PlayScreen(App[None]):
                 cursor=self._cursor if ended is None else None,
                 last=table.moves[-1] if table.moves else None,
                 winning=table.winning,
-                winning_colour="green" if person_won else "red",
+                winning_colour=_WON if person_won else _LOST,
             )
         )
         self._follow()
@@ -317,7 +328,7 @@ class PlayScreen(App[None]):
             to_move = table.ended is None and player == table.turn
             style = "bold" if to_move else ""
             text.append("> " if to_move else "  ", style="bold")
-            text.append(table.marks[player], style={"X": "bold cyan", "O": "bold magenta"}[table.marks[player]])
+            text.append(table.marks[player], style=MARK_STYLES[table.marks[player]])
             text.append(f" {table.players[player].name}\n", style=style)
             if self._seating.clocks is not None:
                 text.append(f"    {self._seating.clocks[player]}\n", style="reverse" if to_move else "")
@@ -325,13 +336,13 @@ class PlayScreen(App[None]):
         for name, count in score_rows(table):
             text.append(f"  {name[: _PANEL_WIDTH - 9]:<{_PANEL_WIDTH - 9}}{count:>4}\n")
         text.append("\n")
-        text.append(f"{table.variant.name}, game {len(table.played) + 1}\n", style="bright_black")
+        text.append(f"{table.variant.name}, game {len(table.played) + 1}\n", style=QUIET)
         if table.moves:
             last = table.players[table.mover(len(table.moves) - 1)]
             who = "you" if last.name == YOU else last.name
-            text.append(f"last: {cell_name(table.variant, table.moves[-1])} ({who})\n", style="bright_black")
+            text.append(f"last: {cell_name(table.variant, table.moves[-1])} ({who})\n", style=QUIET)
         if table.ended is None:
-            text.append(f"cursor: {cell_name(table.variant, self._cursor)}", style="bright_black")
+            text.append(f"cursor: {cell_name(table.variant, self._cursor)}", style=QUIET)
         return text
 
     def _follow(self) -> None:

@@ -45,23 +45,28 @@ class Typing:
     def key(self, character: str, *, over: bool) -> "Command | int | None":
         """A command, a cell, or nothing yet. While the game is over every letter of a command is one."""
         character = character.lower()
-        command = _COMMANDS.get(character)
-        if not self.typed and command is not None and (over or not is_column(self._variant, character)):
-            return command
-        if not self.typed and character.isdigit() and (cell := self._digit(int(character))) is not None:
-            return cell
-        if not (character.isascii() and character.isalnum()):
-            return None
-        # What can never become a cell is a new beginning.
-        self.typed = self.typed + character if self._may_go_on(character) else character
+        if not self._may_go_on(character):
+            # What can never become a cell is forgotten.
+            self.typed = ""
+        if not self.typed:
+            command = _COMMANDS.get(character)
+            if command is not None and (over or not is_column(self._variant, character)):
+                return command
+            if character.isdigit() and (cell := self._digit(int(character))) is not None:
+                return cell
+            if not self._may_go_on(character):
+                return None
+        self.typed += character
         return self._take() if is_complete(self._variant, self.typed) else None
 
     def _may_go_on(self, character: str) -> bool:
         """Whether the typed text and this character can be the beginning of a cell's name."""
-        if character.isdigit():
-            return True
+        if not (character.isascii() and character.isalnum()):
+            return False
         letters = self.typed.lstrip("0123456789")
-        return letters == "" or (letters.isalpha() and is_column(self._variant, letters + character))
+        if character.isdigit():
+            return letters != "" or layers_of(self._variant) > 1
+        return (letters == "" or letters.isalpha()) and (is_column(self._variant, letters + character))
 
     def enter(self) -> "Command | int":
         """What was typed is complete. Raises Unreadable."""
