@@ -28,7 +28,7 @@ CTRL_C = "\x03"
 class Terminal:
     """A program and its screen. What the program writes is read while somebody waits for it."""
 
-    def __init__(self, arguments: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
+    def __init__(self, program: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
         self.size = columns, lines = size
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
@@ -40,7 +40,7 @@ class Terminal:
         """Everything that the program has written."""
         kept = {name: value for name, value in environment().items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
         self.process = subprocess.Popen(
-            [*PROGRAM, *arguments],
+            program,
             env={**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},
             stdin=theirs,
             stdout=theirs,
@@ -52,6 +52,11 @@ class Terminal:
     def press(self, keys: str) -> None:
         """Types the keys."""
         os.write(self._own, keys.encode())
+
+    def click(self, column: int, line: int) -> None:
+        """Clicks there with the mouse, whose reports have been asked for in the SGR form."""
+        for end in "Mm":
+            self.press(f"\x1b[<0;{column + 1};{line + 1}{end}")
 
     @property
     def text(self) -> str:
@@ -118,7 +123,16 @@ def terminal(
     line: str, *, env: Mapping[str, str] | None = None, size: tuple[int, int] = (80, 24)
 ) -> Iterator[Terminal]:
     """`noughts` with this command line on a terminal of so many columns and lines; gone after the block."""
-    opened = Terminal(line.split(), env or {}, size)
+    with running((*PROGRAM, *line.split()), env=env, size=size) as opened:
+        yield opened
+
+
+@contextmanager
+def running(
+    program: Sequence[str], *, env: Mapping[str, str] | None = None, size: tuple[int, int] = (80, 24)
+) -> Iterator[Terminal]:
+    """Any program on a terminal; gone after the block."""
+    opened = Terminal(program, env or {}, size)
     try:
         yield opened
     finally:

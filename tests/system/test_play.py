@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 from noughts_server.testing import ServerUnderTest, serving
 
-from .processes import environment, said
-from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, terminal
+from .processes import environment, first_line, said, started
+from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, running, terminal
 
 GREEN, RED = "1e7f3a", "b3261e"
 LEFT_ALTERNATE_SCREEN, CURSOR_SHOWN = b"\x1b[?1049l", b"\x1b[?25h"
@@ -138,6 +139,44 @@ def test_a_signal_to_stop_puts_the_terminal_in_order() -> None:
         screen.process.terminate()
         assert screen.ended() == 0
         assert is_as_before(screen)
+
+
+FAILING = """
+from noughts_bots.bot import Bot
+from noughts_referee.rules import parse_variant
+from noughts_server.cli.play_run import run_screen
+from noughts_server.play.seats import BotSeating
+from noughts_server.play.table import Player, Table
+
+class Failing(Bot):
+    def choose(self, position):
+        raise ZeroDivisionError("there is nothing to divide")
+
+players = (Player("You", person=True), Player("failing", person=False))
+run_screen(BotSeating(Table(parse_variant("tictactoe"), players, always_first=0), Failing()))
+"""
+
+
+def test_a_failure_puts_the_terminal_in_order_before_it_is_told() -> None:
+    with running((sys.executable, "-c", FAILING)) as screen:
+        screen.until("Your turn")
+        screen.press("5")
+        assert screen.ended() == 1
+        assert is_as_before(screen)
+        assert b"there is nothing to divide" in screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2]
+
+
+def test_a_click_plays_the_cell_and_words_at_the_bottom_are_buttons() -> None:
+    with terminal("play first-free --first me --mark X") as screen:
+        screen.until("Your turn")
+        lines = screen.text.split("\n")
+        row = next(number for number, line in enumerate(lines) if line.lstrip().startswith("1 "))
+        screen.click(lines[row].index("│") + 12, row)
+        screen.until("last: a3 (first-free)")
+        assert "\\ /" in screen.text.split("\n")[row - 1]
+        bottom = screen.text.split("\n")[-1]
+        screen.click(bottom.index("undo"), len(lines) - 1)
+        screen.until_without("last:")
 
 
 def test_help_lies_on_the_board_until_a_key_is_pressed() -> None:
@@ -285,6 +324,26 @@ def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) ->
             calling.press("q")
             assert calling.ended() == 0
             assert "tictactoe, 2 games: you 2, draws 0, ada-person 0" in calling.written.decode()
+
+
+def test_a_bot_at_a_server_is_an_opponent_like_any_other(server: ServerUnderTest) -> None:
+    env = {"NOUGHTS_TOKEN": server.token("ada"), "NOUGHTS_SERVER": server.address}
+    with started(["bot", "run", "first-free", "--name", "rival"], environment(**env)) as bot:
+        assert "online" in first_line(bot)
+        with terminal("play --with bot:rival --mark X", env=env) as screen:
+            screen.until("Your turn (X).")
+            for key, reply in zip("591", ["a3", "b3", ""], strict=True):
+                screen.press(key)
+                screen.until(f"last: {reply} (rival)" if reply else "You win: the line is complete.")
+            screen.until("All played. n challenges again, q leaves.")
+            screen.press("n")
+            screen.until("game 2")
+            screen.until("Your turn (X).")
+            screen.press("q")
+            screen.until("Resign this game and leave? y/n")
+            screen.press("y")
+            assert screen.ended() == 0
+            assert "tictactoe, 2 games: you 1, draws 0, rival 1" in screen.written.decode()
 
 
 def test_a_person_loses_on_time_at_a_server(server: ServerUnderTest) -> None:

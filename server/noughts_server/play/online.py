@@ -17,6 +17,8 @@ _SHOWN_SECONDS = 3.0
 class OnlineSeating(Seating):
     """A person against whoever the server pairs it with. Everything happens on one event loop."""
 
+    after_a_game = ""
+
     def __init__(self, table: Table, waiting: str) -> None:
         super().__init__(table)
         self.person = Person(self)

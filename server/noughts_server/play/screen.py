@@ -9,18 +9,16 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, ScrollableContainer, Vertical
 from textual.geometry import Region, Size
-from textual.message import Message
-from textual.screen import ModalScreen, Screen
-from textual.widget import Widget
+from textual.screen import Screen
 from textual.widgets import Static
 
 from noughts_referee.rules import Variant
 from noughts_server.play.cells import cell_name, layers_of
-from noughts_server.play.drawing import MARK_STYLES, QUIET, Layout, Scene
-from noughts_server.play.help import help_text
+from noughts_server.play.drawing import MARK_STYLES, QUIET, Scene
 from noughts_server.play.seats import Seating
 from noughts_server.play.table import Refused
 from noughts_server.play.typed import Command, Typing, Unreadable
+from noughts_server.play.widgets import Board, Help
 from noughts_server.play.words import YOU, score_rows, status
 
 _REDRAWN_SECONDS = 0.25
@@ -34,70 +32,6 @@ _KEYS = (
     ("help", "?", "help"),
     ("leave", "q", "quit"),
 )
-
-
-class Board(Widget):
-    """The board: draws a scene and says which cell was clicked."""
-
-    class Clicked(Message):
-        """A click on a cell."""
-
-        def __init__(self, cell: int) -> None:
-            super().__init__()
-            self.cell = cell
-
-    def __init__(self, variant: Variant) -> None:
-        super().__init__(id="board")
-        self.layout_of_board = Layout(variant, (0, 0))
-        self._scene = Scene({})
-
-    def fit(self, variant: Variant, room: tuple[int, int]) -> None:
-        """Shows a board of this variant, in the largest size that fits into these columns and lines."""
-        self.layout_of_board = Layout(variant, room)
-        self.refresh(layout=True)
-
-    def show(self, scene: Scene) -> None:
-        """Draws this from now on."""
-        if scene != self._scene:
-            self._scene = scene
-            self.refresh()
-
-    def render(self) -> Text:
-        return self.layout_of_board.draw(self._scene)
-
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        return self.layout_of_board.width
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self.layout_of_board.height
-
-    def on_click(self, event: events.Click) -> None:
-        cell = self.layout_of_board.cell_at(event.x, event.y)
-        if cell is not None:
-            self.post_message(self.Clicked(cell))
-
-
-class Help(ModalScreen[None]):
-    """What the keys do."""
-
-    CSS = """
-    Help { align: center middle; }
-    #help { padding: 1 2; border: round $primary; background: $surface; width: 74; max-width: 100%; height: auto; }
-    """
-
-    def __init__(self, variant: Variant) -> None:
-        super().__init__()
-        self._variant = variant
-
-    def compose(self) -> ComposeResult:
-        yield Static(help_text(self._variant), id="help")
-
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        self.dismiss()
-
-    def on_click(self) -> None:
-        self.dismiss()
 
 
 class PlayScreen(App[None]):

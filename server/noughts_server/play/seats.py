@@ -5,6 +5,7 @@ A `Seating` owns the table; the screen shows it and hands on what the person doe
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import ClassVar
 
 from noughts_bots.bot import Bot, Move
 from noughts_bots.thinker import Thinker, Work
@@ -13,6 +14,9 @@ from noughts_server.play.table import Refused, Table
 
 class Seating:
     """Two people at one keyboard; with a bot or a server at the other side it is a subclass."""
+
+    after_a_game: ClassVar[str] = "n begins a new game."
+    """What to say when a game is over."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

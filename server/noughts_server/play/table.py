@@ -12,7 +12,7 @@ from noughts_referee.rules import (
     result_for,
     side_seed,
 )
-from noughts_server.play.cells import cell_name, landing
+from noughts_server.play.cells import cell_name, column_name, falls, landing
 
 MARKS = "XO"
 
@@ -108,6 +108,8 @@ class Table:
         position = self.position
         rest = landing(self.variant, position.free, cell)
         if rest is None:
+            if falls(self.variant):
+                raise Refused(f"Column {column_name(cell % self.variant.columns)} is full: choose another one.")
             raise Refused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
         position.play(rest)
         self.moves.append(rest)
