@@ -4,6 +4,7 @@ python -m tools.pictures
 """
 
 import re
+from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def keep(screen: Terminal, name: str, title: str) -> None:
         rows.append(Text.assemble(*((text, style) for style, text in runs)))
     while rows and not rows[-1].plain.strip():
         rows.pop()
-    console = Console(record=True, width=screen.size[0], file=open("/dev/null", "w"), force_terminal=True)  # noqa: SIM115
+    console = Console(record=True, width=screen.size[0], file=StringIO(), force_terminal=True)
     for text in rows:
         console.print(text, no_wrap=True, overflow="crop")
     drawn = console.export_svg(title=title, theme=_THEME, unique_id=f"noughts-{name}")

@@ -9,7 +9,7 @@ from noughts_server.play.typed import Typing
 
 from .boards import falling, layered
 
-PEOPLE = (Player("Person 1", person=True), Player("Person 2", person=True))
+PEOPLE = (Player("Person A", person=True), Player("Person B", person=True))
 
 
 def test_a_stone_falls_as_far_as_it_can() -> None:

@@ -9,7 +9,7 @@ from noughts_server.play.words import score_line, status
 
 TICTACTOE = parse_variant("tictactoe")
 YOU, BOT = Player("You", person=True), Player("pascal", person=False)
-BOTH = (Player("Person 1", person=True), Player("Person 2", person=True))
+BOTH = (Player("Person A", person=True), Player("Person B", person=True))
 
 
 def table(**options: object) -> Table:
@@ -122,7 +122,7 @@ def test_between_two_people_undo_takes_back_one_move() -> None:
     play(at, 4, 0, 8)
     at.undo()
     assert at.moves == [4, 0]
-    assert status(at).startswith("Person 1")
+    assert status(at).startswith("Person A")
 
 
 def test_undo_of_an_end_takes_its_point_back() -> None:

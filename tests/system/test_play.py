@@ -123,14 +123,15 @@ def test_a_new_game_is_one_key_and_the_players_begin_in_turn() -> None:
 
 @pytest.mark.parametrize("key", ["q", CTRL_C])
 def test_leaving_puts_the_terminal_in_order_and_says_what_was_played(key: str) -> None:
-    with terminal("play first-free --first me") as screen:
+    with terminal("play first-free --first me --seed 7") as screen:
         screen.until("Your turn")
         plays(screen, "591", "a3", "b3")
         screen.until("You win")
         screen.press(key)
         assert screen.ended() == 0
         assert is_as_before(screen)
-        assert screen.written.decode().rstrip().endswith("tictactoe, 1 game: you 1, draws 0, first-free 0")
+        printed = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2].decode()
+        assert "tictactoe, 1 game: you 1, draws 0, first-free 0; seed 7\r\n" in printed
 
 
 def test_a_signal_to_stop_puts_the_terminal_in_order() -> None:
@@ -199,31 +200,31 @@ def test_a_bot_that_thinks_long_says_so_and_does_not_keep_anybody_from_leaving()
 
 def test_two_people_play_at_one_keyboard() -> None:
     with terminal("play person --first me --mark O") as screen:
-        screen.until("Person 1 (O) to move.")
-        for key, who in zip("57841", ("2 (X)", "1 (O)", "2 (X)", "1 (O)"), strict=False):
+        screen.until("Person A (O) to move.")
+        for key, who in zip("57841", ("B (X)", "A (O)", "B (X)", "A (O)"), strict=False):
             screen.press(key)
             screen.until(f"Person {who} to move.")
         screen.press("2")
-        screen.until("Person 1 wins: the line is complete.")
+        screen.until("Person A wins: the line is complete.")
         assert backgrounds(screen) == {GREEN}
         screen.press("u")
-        screen.until("Person 1 (O) to move.")
+        screen.until("Person A (O) to move.")
 
 
 def test_coordinates_are_typed_on_a_large_board() -> None:
     with terminal("play person --variant mnk:15,15,5 --first me") as screen:
-        shown = screen.until("Person 1")
+        shown = screen.until("Person A")
         assert "a b c d e f g h i j k l m n o" in shown
         screen.press("h8")
-        screen.until("last: h8 (Person 1)")
+        screen.until("last: h8 (Person A)")
         screen.press("a1")
         screen.until("a1_   Enter: play there")
         screen.press("5")
-        screen.until("last: a15 (Person 2)")
+        screen.until("last: a15 (Person B)")
         screen.press("n")
         screen.until("n_   Enter: new game")
         screen.press("1" + ENTER)
-        screen.until("last: n1 (Person 1)")
+        screen.until("last: n1 (Person A)")
         screen.press("n" + ENTER)
         screen.until_without("last:")
 
@@ -405,3 +406,31 @@ def test_asking_a_bot_on_a_terminal_draws_a_heat_map() -> None:
         assert len({character.bg for _, _, character in screen.characters()}) >= 3
         screen.press("\x04")
         assert screen.ended() == 0
+
+
+def test_a_picture_of_a_large_board_marks_move_and_candidates() -> None:
+    position = "." * 112 + "X" + "." * 112
+    with terminal("bot ask fives --variant mnk:15,15,5") as screen:
+        screen.until("15 rows of 15 cells")
+        screen.press(f"{position}{ENTER}")
+        shown = screen.until("scores for O from")
+        board = shown[shown.index(" a ") :]
+        assert (board.count("["), board.count("X")) == (2, 1)  # the move, and the legend
+        assert all(re.search(rf"^ *{row} ", board, re.MULTILINE) for row in range(1, 16))
+
+
+def test_a_bot_without_scores_shows_what_it_chose_among() -> None:
+    with terminal("bot ask random") as screen:
+        screen.until("Ctrl-D ends.")
+        screen.press("XO......." + ENTER)
+        shown = screen.until("this bot gives no scores")
+        assert "( ) the 6 others" in shown
+        assert shown.count("(.)") == 6
+        assert shown.count("[.]") == 1
+
+
+def test_pictures_of_the_pages_fetch_nothing_from_elsewhere() -> None:
+    pictures = list((Path(__file__).resolve().parents[2] / "docs").glob("*.svg"))
+    assert len(pictures) >= 8
+    for picture in pictures:
+        assert set(re.findall(r"https?://[^\s\"')]+", picture.read_text())) <= {"http://www.w3.org/2000/svg"}, picture

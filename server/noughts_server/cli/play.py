@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from noughts_referee.rules import Variant
     from noughts_server.play.table import Player, Table
 
+_DEFAULT_SPEC = "nextstep"
 _PERSON = "person"
 _SERVERS_TIME = "900+10"
 
@@ -40,9 +41,9 @@ def play(
     spec: Annotated[
         str,
         typer.Argument(
-            metavar="[SPEC]",
-            help="A reference bot, e.g. `nextstep:depth=3`, or `person`: two people at this keyboard.",
-            show_default=True,
+            metavar="SPEC",
+            help=f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard.",
+            show_default=False,
         ),
     ] = "",
     variant: options.VariantOption = "tictactoe",
@@ -91,6 +92,7 @@ def play(
     game, `q` leaves, `?` shows all keys. With --with or --wait you play at a server, as a bot that thinks slowly.
 
     JSON, after the screen has closed: {"games", "you": {"wins", "draws", "losses"}, "opponent", "variant", "seed"}.
+    Of two people at one keyboard, `you` is Person A.
     """
     read_variant, read_seed = options.read_variant(variant), options.read_seed(seed)
     own_mark = None if mark is Mark.LOT else mark.value
@@ -101,7 +103,7 @@ def play(
 
         invitation = Invitation(opponent, read_variant, options.read_time(time or _SERVERS_TIME), games, read_seed)
         table = play_online(invitation, name, own_mark, server, token, token_file)
-        _report(table, output_format)
+        _report(table, output_format, at_server=True)
         return
     if server is not None:
         raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
@@ -124,9 +126,6 @@ def play(
             run_screen(seating)
             file.write(_exported(table))
     _report(table, output_format)
-
-
-_DEFAULT_SPEC = "nextstep"
 
 
 def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First | None, games_file: Path | None) -> None:
@@ -174,7 +173,7 @@ def _seats(spec: str, variant: "Variant") -> "tuple[tuple[Player, Player], Any]"
     from noughts_server.play.words import YOU
 
     if spec == _PERSON:
-        return (Player("Person 1", person=True), Player("Person 2", person=True)), None
+        return (Player("Person A", person=True), Player("Person B", person=True)), None
     parsed = parse_spec(spec)
     bot = make_bot(parsed, variant)
     return (Player(YOU, person=True), Player(unique_labels((parsed,))[0], person=False)), bot
@@ -200,7 +199,7 @@ def _exported(table: "Table") -> "list[Any]":
     ]
 
 
-def _report(table: "Table", output_format: Format) -> None:
+def _report(table: "Table", output_format: Format, *, at_server: bool = False) -> None:
     """What was played, after the screen has closed."""
     from noughts_server.play.words import score_line
 
@@ -217,6 +216,8 @@ def _report(table: "Table", output_format: Format) -> None:
         )
     elif games:
         console = output.stdout()
-        console.print(f"{table.variant.name}, {output.count(games, 'game')}: {score_line(table)}", soft_wrap=True)
+        seed = "" if at_server else f"; seed {table.seed}"
+        said = f"{table.variant.name}, {output.count(games, 'game')}: {score_line(table)}{seed}"
+        console.print(output.printable(said), soft_wrap=True)
     else:
         output.stdout().print("No game was finished.")

@@ -13,7 +13,7 @@ from noughts_bots.session import play as play_session
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.cli import options
+from noughts_server.cli import options, output
 from noughts_server.cli.challenge_run import free_name
 from noughts_server.cli.client import Client, connected
 from noughts_server.cli.logs import configure_logs
@@ -118,7 +118,7 @@ class _Evening:
         if event.startswith("online as"):
             self._online.set()
             event = "" if self._seating.has_begun else self._how_to
-        self._seating.notice = event
+        self._seating.notice = output.printable(event)
         self._seating.changed()
 
     # Challenges.
@@ -158,7 +158,7 @@ class _Evening:
                 try:
                     await self._challenge(number)
                 except Problem as problem:
-                    seating.notice = f"{problem.message}. n tries again, q leaves."
+                    seating.notice = output.printable(f"{problem.message}. n tries again, q leaves.")
                     seating.changed()
                 else:
                     break

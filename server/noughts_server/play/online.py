@@ -53,7 +53,9 @@ class OnlineSeating(Seating):
             return
         self._game = game.name
         self.table.variant = game.variant
-        self.table.players = (self.table.players[0], Player(game.opponent, person=False))
+        # A name from elsewhere must not steer the terminal.
+        name = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in game.opponent)
+        self.table.players = (self.table.players[0], Player(name, person=False))
         self.table.begin(first=game.side)
         self._clocks = Clocks(game.time, running=game.side)
 

@@ -60,6 +60,8 @@ class PlayScreen(App[None]):
         """Whether the last key was the last one of a coordinate, which needs no Enter."""
         self._asking = False
         """Whether the question before leaving is open."""
+        self._mounted = False
+        """Whether there are widgets to show anything: the other side may be quicker."""
         self._seen = (-1, -1)
         self._turn_began = time.monotonic()
         self.failure: BaseException | None = None
@@ -85,6 +87,7 @@ class PlayScreen(App[None]):
         return self.screen_stack[0]
 
     def on_mount(self) -> None:
+        self._mounted = True
         self.run_worker(self._accompany(), exit_on_error=False)
         self.set_interval(_REDRAWN_SECONDS, self._show)
         self._show()
@@ -217,7 +220,7 @@ class PlayScreen(App[None]):
     # What there is to see.
 
     def _show(self) -> None:
-        if not self.is_running:
+        if not (self._mounted and self.is_running):
             return
         table = self._seating.table
         board = self._main.query_one(Board)
