@@ -122,16 +122,19 @@ def main() -> None:
         keep(screen, "play-refused", "noughts play first-free")
         against_first_free(screen, "91", "b3")
         screen.until("You win")
+        screen.until("n begins a new game.")
         keep(screen, "play-win", "noughts play first-free")
     with terminal("play first-free --first opponent --mark X") as screen:
         screen.until("last: a3 (first-free)")
         against_first_free(screen, "32", "b3")
         screen.until("first-free wins")
+        screen.until("n begins a new game.")
         keep(screen, "play-loss", "noughts play first-free")
     with terminal("play first-free --first me --mark O") as screen:
         screen.until("Your turn")
         against_first_free(screen, "84513", "a3", "c3", "c2", "b1")
         screen.until("Nobody wins")
+        screen.until("n begins a new game.")
         keep(screen, "play-draw", "noughts play first-free")
     with terminal("play fives --variant mnk:15,15,5 --first me --mark X --seed 4") as screen:
         screen.until("Your turn")

@@ -242,9 +242,8 @@ class PlayScreen(App[None]):
         self._follow()
         self._main.query_one("#players", Static).update(self._players())
         self._main.query_one("#status", Static).update(Text(self._status()))
-        self._main.query_one("#message", Static).update(
-            Text(self._message or self._typing.prompt or self._seating.notice)
-        )
+        notice = self._seating.notice or (self._seating.after_a_game if ended is not None else "")
+        self._main.query_one("#message", Static).update(Text(self._message or self._typing.prompt or notice))
 
     def _status(self) -> str:
         table = self._seating.table
