@@ -38,7 +38,11 @@ def ask(bot: Bot, variant: Variant, text: str, *, seed: int = 0) -> dict[str, An
         VariantRefused: the bot does not play the variant.
     """
     position = Position.parse(variant, text, seed=seed)
-    answered = answer(bot, position)
+    return document(position, answer(bot, position))
+
+
+def document(position: Position, answered: Answer) -> dict[str, Any]:
+    """The answer, ready to be printed as JSON."""
     return {
         "position": str(position),
         "move": answered.move,

@@ -13,7 +13,7 @@ import pytest
 from google.rpc.status_pb2 import Status
 
 from noughts_bots import run
-from noughts_bots.bot import Bot, GameEnd, GameInfo
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_bots.session import BotRefused, Login, play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
@@ -218,6 +218,29 @@ async def test_a_bot_that_raises_resigns_this_game_and_plays_the_others(
         games = await server.played(6)
     assert {game.ordinal for game in games if game.termination == Termination.RESIGNED} == {2}
     assert "there is nothing to divide" in caplog.text
+
+
+@pytest.mark.parametrize("kind", [Drawn, AsyncDrawn])
+async def test_a_bot_may_resign_and_nothing_is_logged_as_a_failure(
+    server: Loopback, kind: type[Bot], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Resigning(Bot):
+        def choose(self, position: Position) -> int:
+            raise Resign
+
+    class AsyncResigning(Bot):
+        async def choose(self, position: Position) -> int:
+            raise Resign
+
+    bot = AsyncResigning() if kind is AsyncDrawn else Resigning()
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 2))
+        games = await server.played(2)
+    assert {(game.result, game.termination) for game in games} == {
+        (Result.SECOND_WINS, Termination.RESIGNED),
+        (Result.FIRST_WINS, Termination.RESIGNED),
+    }
+    assert "failed" not in caplog.text
 
 
 async def test_a_bot_without_choose_is_told_what_it_lacks(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:

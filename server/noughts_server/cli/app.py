@@ -12,6 +12,7 @@ from noughts_server.cli.game import game
 from noughts_server.cli.health import health
 from noughts_server.cli.leaderboard import leaderboard
 from noughts_server.cli.local_commands import register_local
+from noughts_server.cli.play import play
 from noughts_server.cli.ratings import ratings
 from noughts_server.cli.serve import serve
 from noughts_server.cli.status import status
@@ -54,6 +55,14 @@ _AT_A_SERVER = "At a server"
 app.callback(help=help_text(_root))(_root)
 
 register_local(app, tournament)
+command(
+    app,
+    "play",
+    "noughts play pascal:level=1",
+    "noughts play person --variant mnk:15,15,5",
+    "noughts play --with bot:rival --server 127.0.0.1:7450",
+    panel="On this machine",
+)(play)
 command(
     app,
     "serve",

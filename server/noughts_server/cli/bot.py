@@ -15,8 +15,10 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.problems import Problem
 
 if TYPE_CHECKING:
+    from noughts_bots.ask import Answer
     from noughts_bots.specs import BotSpec
     from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_referee.rules import Position
 
 bot = group("Bots: run one at a server, ask one about a position, see which there are.")
 
@@ -104,42 +106,59 @@ def ask(
     """Asks a reference bot for its move in each position on stdin, one a line.
 
     A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then a
-    space and the side to move, which is the bot's mark; it is needed where counts do not tell.
+    space and the side to move, which is the bot's mark; it is needed where counts do not tell. On a terminal the answer
+    is a picture of the board, coloured by score.
 
     JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
     Cells are numbered row by row from 0.
     """
-    answers = _answers(spec, variant, options.read_seed(seed))
+    asked = _asked(spec, variant, options.read_seed(seed))
     if output_format is Format.JSON:
-        for answer in answers:
-            output.print_json(answer)
-    else:
-        rows = [_answer_row(**answer) for answer in answers]
-        output.stdout().print(output.table(("position", ">move", "candidates", "scores"), rows))
+        from noughts_bots.ask import document
+
+        for position, answer in asked:
+            output.print_json(document(position, answer))
+        return
+    console = output.stdout()
+    if console.is_terminal:
+        from noughts_server.cli.heat import heat_map
+
+        for position, answer in asked:
+            console.print(heat_map(position, answer, console.width), soft_wrap=True)
+        return
+    rows = [_answer_row(position, answer) for position, answer in asked]
+    console.print(output.table(("position", ">move", "candidates", "scores"), rows))
 
 
-def _answers(spec: str, variant: str, seed: int) -> Iterator[dict[str, Any]]:
-    from noughts_bots import ask as asking
+def _asked(spec: str, variant: str, seed: int) -> "Iterator[tuple[Position, Answer]]":
+    """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
+    from noughts_bots.ask import answer
     from noughts_bots.specs import make_bot, parse_spec
-    from noughts_referee.rules import PositionError
+    from noughts_referee.rules import Position, PositionError
 
     read_variant = options.read_variant(variant)
-    asked = make_bot(parse_spec(spec), read_variant)
-    if sys.stdin.isatty():
-        output.note("Type positions, one a line; Ctrl-D ends.")
+    bot = make_bot(parse_spec(spec), read_variant)
+    typed = sys.stdin.isatty()
+    if typed:
+        rows = output.count(read_variant.cells // read_variant.columns, "row")
+        output.note(f"Type positions, one a line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
+        output.note("then a space and the side to move, if counts do not tell. Ctrl-D ends.")
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
         if not text:
             continue
         try:
-            yield asking.ask(asked, read_variant, text, seed=seed)
+            position = Position.parse(read_variant, text, seed=seed)
+            yield position, answer(bot, position)
         except PositionError as error:
-            raise Problem(f"line {number}: {error}") from error
+            if not typed:
+                raise Problem(f"line {number}: {error}") from error
+            output.warn(f"{error}.")
 
 
-def _answer_row(position: str, move: int, candidates: list[int], scores: dict[str, int]) -> tuple[object, ...]:
-    shown = " ".join(f"{cell}:{score}" for cell, score in scores.items())
-    return position, move, " ".join(map(str, candidates)), shown
+def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
+    shown = " ".join(f"{cell}:{score}" for cell, score in answer.scores.items())
+    return position, answer.move, " ".join(map(str, answer.candidates)), shown
 
 
 @command(bot, "list", "noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")

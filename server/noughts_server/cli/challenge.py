@@ -64,7 +64,7 @@ def challenge(
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
     read_variant, read_time, read_seed = options.read_variant(variant), options.read_time(time), options.read_seed(seed)
     from noughts_bots.loop import run_loop
-    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_bots.specs import make_bot, parse_spec, unique_labels
     from noughts_proto.v1 import challenges_pb2 as pb
     from noughts_proto.v1 import types_pb2
     from noughts_server.cli.challenge_run import free_name, play_challenge, play_challenge_with
@@ -90,7 +90,7 @@ def challenge(
             parsed = parse_spec(spec or "random")
             # A wrong option, or a variant that it does not play: now, and not in each game.
             make_bot(parsed, read_variant)
-            request.challenger = f"bots/{name or free_name(client, parsed)}"
+            request.challenger = f"bots/{name or free_name(client, unique_labels((parsed,))[0])}"
             played = run_loop(play_challenge_with(client, request, parsed, secret))
         _show(client, request, played, output_format)
 

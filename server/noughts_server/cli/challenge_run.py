@@ -8,7 +8,7 @@ from typing import TypeVar
 from grpc import StatusCode
 
 from noughts_bots.session import Login, play
-from noughts_bots.specs import BotSpec, make_bot, unique_labels
+from noughts_bots.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_server.cli import options, output
@@ -21,10 +21,10 @@ _LONGEST_NAME = 63
 Returned = TypeVar("Returned")
 
 
-def free_name(client: Client, spec: BotSpec) -> str:
-    """OWNER-SPEC, numbered where a bot of that name is online: two sessions of one bot would drive each other out."""
+def free_name(client: Client, label: str) -> str:
+    """OWNER-LABEL, numbered where a bot of that name is online: two sessions of one bot would drive each other out."""
     owner = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
-    wanted, number = f"{owner}-{unique_labels((spec,))[0]}"[:_LONGEST_NAME], 1
+    wanted, number = f"{owner}-{label}"[:_LONGEST_NAME], 1
     while True:
         suffix = "" if number == 1 else f"#{number}"
         name = f"{wanted[: _LONGEST_NAME - len(suffix)]}{suffix}"

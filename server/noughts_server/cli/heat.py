@@ -1,0 +1,104 @@
+"""What a bot makes of a position, as a picture of the board: its cells coloured by score."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from noughts_referee.rules import Position
+from noughts_server.play.cells import cell_name, column_name, layers_of
+
+if TYPE_CHECKING:
+    from noughts_bots.ask import Answer
+
+_MARKS = {"X": "bold cyan", "O": "bold magenta"}
+_QUIET = "bright_black"
+# From the worst score to the best: blue, cyan, green, yellow, red, all dark enough for white letters.
+_HEAT = ("#1f3a6e", "#1c5f7a", "#1d6b4a", "#5c6b1a", "#8a5a12", "#9a2d1c")
+_LONGEST_SHOWN = 36
+"""Cells of a position that is repeated in the heading."""
+_BETWEEN_LAYERS = "   "
+
+
+def heat_map(position: Position, answer: "Answer", width: int) -> Group:
+    """The board in at most `width` characters where that is possible; the scores are printed if they fit."""
+    variant = position.variant
+    heat = _heat(answer.scores)
+    numbers = {cell: f"{score:g}" for cell, score in answer.scores.items()}
+    widest = max(map(len, numbers.values()), default=1)
+    layers, margin = layers_of(variant), len(str(variant.rows))
+    needed = layers * (margin + 1 + (widest + 2) * variant.columns) + (layers - 1) * len(_BETWEEN_LAYERS)
+    with_numbers = bool(numbers) and needed <= width
+    inner = widest if with_numbers else 1
+
+    def drawn(cell: int) -> Text:
+        mark = _mark(position, cell)
+        if mark:
+            return Text(f" {mark.center(inner)} ", style=_MARKS[mark])
+        shown = numbers.get(cell, ".") if with_numbers else "."
+        before, after = " ", " "
+        if cell == answer.move:
+            before, after = "[", "]"
+        elif cell in answer.candidates:
+            before, after = "(", ")"
+        style = f"white on {heat[cell]}" if cell in heat else ""
+        if cell == answer.move:
+            style += " bold underline"
+        return Text(f"{before}{shown.center(inner)}{after}", style=style)
+
+    mover = "XO"[position.side]
+    lines = [Text.assemble(f"{mover} plays ", (cell_name(variant, answer.move), "bold"))]
+    if variant.cells <= _LONGEST_SHOWN:
+        lines = [Text.assemble((str(position), "bold"), "   ", lines[0])]
+    lines.append(_headings(position, inner + 2))
+    for row in range(variant.rows):
+        line = Text(no_wrap=True)
+        for layer in range(layers):
+            line.append(_BETWEEN_LAYERS if layer else "")
+            line.append(f"{variant.rows - row:>{margin}} ", style=_QUIET)
+            first = (layer * variant.rows + row) * variant.columns
+            for cell in range(first, first + variant.columns):
+                line.append_text(drawn(cell))
+        lines.append(line)
+    lines.append(_legend(answer, position, heat))
+    return Group(*lines, Text(""))
+
+
+def _headings(position: Position, pitch: int) -> Text:
+    variant = position.variant
+    margin = " " * (len(str(variant.rows)) + 1)
+    letters = "".join(column_name(column).center(pitch) for column in range(variant.columns))
+    return Text(_BETWEEN_LAYERS.join([margin + letters] * layers_of(variant)), style=_QUIET, no_wrap=True)
+
+
+def _mark(position: Position, cell: int) -> str:
+    """Whose stone lies on the cell; empty when it is free."""
+    if position.own >> cell & 1:
+        return "XO"[position.side]
+    return "XO"[1 - position.side] if position.opponent >> cell & 1 else ""
+
+
+def _heat(scores: Mapping[int, float]) -> dict[int, str]:
+    """Each cell's colour, by the rank of its score: scales of sums grow too fast for even steps."""
+    ranks = {score: rank for rank, score in enumerate(sorted(set(scores.values())))}
+    top = max(1, len(ranks) - 1)
+    steps = len(_HEAT) - 1
+    if len(ranks) == 1:
+        return dict.fromkeys(scores, _HEAT[steps // 2])
+    return {cell: _HEAT[round(ranks[score] * steps / top)] for cell, score in scores.items()}
+
+
+def _legend(answer: "Answer", position: Position, heat: Mapping[int, str]) -> Text:
+    text = Text("[ ] the move", style=_QUIET)
+    others = len(answer.candidates) - (answer.move in answer.candidates)
+    if others:
+        text.append(f", ( ) the {others} other{'s' if others > 1 else ''} it chose among")
+    if heat:
+        text.append(f"; scores for {'XO'[position.side]} from")
+        ordered = sorted(answer.scores, key=answer.scores.__getitem__)
+        for word, cell in ((" ", ordered[0]), (" to ", ordered[-1])):
+            text.append(word).append(f" {answer.scores[cell]:g} ", style=f"white on {heat[cell]}")
+    else:
+        text.append("; this bot gives no scores")
+    return text

@@ -1,0 +1,89 @@
+"""How people name cells: `h8` as on a Gomoku board, the digits of a numeric keypad on 3x3.
+
+Columns are letters from the left (a .. z, aa ..), rows are numbers from the bottom, as in chess, Gomoku and Connect
+Four. On boards of several layers the layer's number stands in front: `2b3`.
+"""
+
+import re
+
+from noughts_referee.rules import Variant
+
+_TYPED = re.compile(r"(?P<layer>\d*)(?P<column>[a-z]+)(?P<row>\d*)")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def layers_of(variant: Variant) -> int:
+    """The number of layers; 1 on flat boards."""
+    return variant.cells // (variant.columns * variant.rows)
+
+
+def falls(variant: Variant) -> bool:
+    """Whether stones fall: then not every cell of the empty board can be played."""
+    return len(variant.free_cells(0)) < variant.cells
+
+
+def has_keypad(variant: Variant) -> bool:
+    """Whether the digits 1 to 9 lie like the board's cells."""
+    return (variant.columns, variant.rows, variant.cells) == (3, 3, 9)
+
+
+def keypad_cell(digit: int) -> int:
+    """The cell under a key of the numeric keypad, whose 7 is at the top left."""
+    row, column = divmod(digit - 1, 3)
+    return (2 - row) * 3 + column
+
+
+def column_name(column: int) -> str:
+    """`a` for 0, `z` for 25, `aa` for 26."""
+    return _LETTERS[column] if column < len(_LETTERS) else f"a{_LETTERS[column - len(_LETTERS)]}"
+
+
+def cell_name(variant: Variant, cell: int) -> str:
+    """What the cell is called, e.g. `h8`; `2b3` is in the second layer."""
+    above, column = divmod(cell, variant.columns)
+    layer, row = divmod(above, variant.rows)
+    name = f"{column_name(column)}{variant.rows - row}"
+    return f"{layer + 1}{name}" if layers_of(variant) > 1 else name
+
+
+def read_cell(variant: Variant, text: str) -> int | None:
+    """The cell of that name; None when there is none. Where stones fall, a column alone is enough."""
+    matched = _TYPED.fullmatch(text.lower())
+    if matched is None:
+        return None
+    columns = [column_name(column) for column in range(variant.columns)]
+    layers = layers_of(variant)
+    if matched["column"] not in columns or (matched["layer"] == "") != (layers == 1):
+        return None
+    if not matched["row"] and not falls(variant):
+        return None
+    layer, row = int(matched["layer"] or 1) - 1, variant.rows - int(matched["row"] or variant.rows)
+    if not (0 <= layer < layers and 0 <= row < variant.rows):
+        return None
+    return (layer * variant.rows + row) * variant.columns + columns.index(matched["column"])
+
+
+def is_column(variant: Variant, letter: str) -> bool:
+    """Whether the name of a column begins with this letter."""
+    return any(column_name(column).startswith(letter) for column in range(variant.columns))
+
+
+def is_complete(variant: Variant, text: str) -> bool:
+    """Whether the text names a cell and no further digit could name another: it need not be confirmed."""
+    matched = _TYPED.fullmatch(text)
+    if matched is None or not matched["row"] or read_cell(variant, text) is None:
+        return False
+    return int(matched["row"]) * 10 > variant.rows
+
+
+def landing(variant: Variant, free: tuple[int, ...], cell: int) -> int | None:
+    """Where a stone for `cell` comes to rest: there, or where it falls to in its column; None when that is taken."""
+    if cell in free:
+        return cell
+    if not falls(variant):
+        return None
+    size = variant.columns * variant.rows
+    return next(
+        (each for each in free if each % variant.columns == cell % variant.columns and each // size == cell // size),
+        None,
+    )

@@ -1,0 +1,206 @@
+"""The board as text: as large as the room allows, and which cell lies under the mouse."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rich.text import Text
+
+from noughts_referee.rules import Variant
+from noughts_server.play.cells import column_name, layers_of
+
+_BETWEEN_LAYERS = 3
+MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}
+"""How marks are shown."""
+_LARGE = {"X": ("\\ /", " X ", "/ \\"), "O": ("╭─╮", "│ │", "╰─╯")}
+QUIET = "#8a8a8a"
+"""What is not to be looked at first."""
+
+
+class _Size(NamedTuple):
+    """How large a cell is, in characters, without what separates it from the next one."""
+
+    width: int
+    height: int
+    ruled: bool
+    """Whether lines run between the cells; else a blank column does."""
+
+
+_SIZES = (_Size(7, 3, True), _Size(3, 1, True), _Size(1, 1, False))
+
+
+class Place(NamedTuple):
+    """Where something is drawn, in characters from the top left."""
+
+    column: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is drawn."""
+
+    stones: Mapping[int, str]
+    """The mark on each cell that is taken."""
+    cursor: int | None = None
+    last: int | None = None
+    """The cell of the last move."""
+    winning: frozenset[int] = frozenset()
+    winning_colour: str = ""
+
+
+@dataclass
+class Layout:
+    """A board of this variant in the largest size that fits; in the smallest if none does."""
+
+    variant: Variant
+    room: tuple[int, int]
+    """Columns and lines of the screen that may be used."""
+    size: _Size = field(init=False)
+
+    def __post_init__(self) -> None:
+        width, height = self.room
+        for size in _SIZES:
+            self.size = size
+            if self.width <= width and self.height <= height:
+                return
+
+    @property
+    def _margin(self) -> int:
+        """What stands to the left of a row's first cell: the row's number and a blank."""
+        return len(str(self.variant.rows)) + 1 + (0 if self.size.ruled else 1)
+
+    @property
+    def _pitch(self) -> tuple[int, int]:
+        """From one cell to the next: across and down."""
+        return self.size.width + 1, self.size.height + (1 if self.size.ruled else 0)
+
+    @property
+    def _block(self) -> int:
+        """The width of a layer."""
+        return self._margin + self.variant.columns * self._pitch[0] - (1 if self.size.ruled else 0)
+
+    @property
+    def _top(self) -> int:
+        """The lines above the first row: the layer's heading, if there are several, and the columns' letters."""
+        return 1 if layers_of(self.variant) == 1 else 2
+
+    @property
+    def width(self) -> int:
+        """Of all layers side by side, in characters."""
+        layers = layers_of(self.variant)
+        return layers * self._block + (layers - 1) * _BETWEEN_LAYERS
+
+    @property
+    def height(self) -> int:
+        """In lines."""
+        return self._top + self.variant.rows * self._pitch[1] - (1 if self.size.ruled else 0)
+
+    def place(self, cell: int) -> Place:
+        """The top left character of a cell."""
+        above, column = divmod(cell, self.variant.columns)
+        layer, row = divmod(above, self.variant.rows)
+        across, down = self._pitch
+        left = layer * (self._block + _BETWEEN_LAYERS) + self._margin
+        return Place(left + column * across, self._top + row * down)
+
+    def cell_at(self, column: int, line: int) -> int | None:
+        """The cell drawn there; the lines between cells belong to none."""
+        for cell in range(self.variant.cells):
+            left, top = self.place(cell)
+            if left <= column < left + self.size.width and top <= line < top + self.size.height:
+                return cell
+        return None
+
+    def draw(self, scene: Scene) -> Text:
+        """The board with everything on it."""
+        canvas = _Canvas(self.width, self.height)
+        self._draw_frame(canvas)
+        for cell in range(self.variant.cells):
+            self._draw_cell(canvas, cell, scene)
+        return canvas.text()
+
+    def _draw_frame(self, canvas: "_Canvas") -> None:
+        variant, size = self.variant, self.size
+        across, down = self._pitch
+        for layer in range(layers_of(variant)):
+            first = layer * variant.rows * variant.columns
+            left = self.place(first).column
+            if layers_of(variant) > 1:
+                canvas.write(left, 0, f"layer {layer + 1}"[: self._block], "bold")
+            for column in range(variant.columns):
+                name = column_name(column)
+                canvas.write(left + column * across + (size.width - 1) // 2, self._top - 1, name, QUIET)
+            for row in range(variant.rows):
+                line = self._top + row * down
+                number = str(variant.rows - row).rjust(len(str(variant.rows)))
+                canvas.write(left - self._margin, line + (size.height - 1) // 2, number, QUIET)
+                if size.ruled:
+                    for between in range(1, variant.columns):
+                        for part in range(size.height):
+                            canvas.write(left + between * across - 1, line + part, "│", QUIET)
+                    if row < variant.rows - 1:
+                        rule = "┼".join(["─" * size.width] * variant.columns)
+                        canvas.write(left, line + size.height, rule, QUIET)
+
+    def _draw_cell(self, canvas: "_Canvas", cell: int, scene: Scene) -> None:
+        left, top = self.place(cell)
+        size, mark = self.size, scene.stones.get(cell)
+        style = QUIET if mark is None else MARK_STYLES[mark]
+        before = after = ""
+        # Told apart by signs as well as by colours.
+        if cell in scene.winning:
+            before = after = "*"
+            style = f"bold white on {scene.winning_colour or 'black'}"
+        elif cell == scene.cursor:
+            before, after = "[", "]"
+        elif cell == scene.last:
+            before, after = "(", ")"
+        if cell == scene.cursor:
+            style += " reverse"
+        if size.height > 1:
+            filled = cell in scene.winning or cell == scene.cursor
+            for part in range(size.height):
+                row = _LARGE[mark][part] if mark else "   "
+                text = row.center(size.width)
+                if before and part == size.height // 2:
+                    text = f"{before}{text[1:-1]}{after}"
+                canvas.write(left, top + part, text, style if filled or mark or before else "")
+            return
+        sign = mark or ("." if not size.ruled else " ")
+        if size.ruled:
+            canvas.write(left, top, f"{before or ' '}{sign}{after or ' '}", style)
+            return
+        canvas.write(left, top, sign, style)
+        if before:
+            sign_style = style.replace(" reverse", "")
+            canvas.write(left - 1, top, before, sign_style)
+            canvas.write(left + 1, top, after, sign_style)
+
+
+class _Canvas:
+    """A rectangle of styled characters."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self._characters = [[" "] * width for _ in range(height)]
+        self._styles = [[""] * width for _ in range(height)]
+
+    def write(self, column: int, line: int, text: str, style: str) -> None:
+        """Writes the text; what does not fit is left out."""
+        for offset, character in enumerate(text):
+            if 0 <= column + offset < len(self._characters[line]):
+                self._characters[line][column + offset] = character
+                self._styles[line][column + offset] = style
+
+    def text(self) -> Text:
+        """The lines as one text."""
+        text = Text(no_wrap=True, end="")
+        for number, (characters, styles) in enumerate(zip(self._characters, self._styles, strict=True)):
+            if number:
+                text.append("\n")
+            begin = 0
+            for end in range(1, len(characters) + 1):
+                if end == len(characters) or styles[end] != styles[begin]:
+                    text.append("".join(characters[begin:end]), style=styles[begin])
+                    begin = end
+        return text

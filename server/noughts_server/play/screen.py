@@ -1,0 +1,299 @@
+"""The screen on which people play: a board, a status line, the score, and what the keys do."""
+
+import time
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, ScrollableContainer, Vertical
+from textual.geometry import Region, Size
+from textual.screen import Screen
+from textual.widgets import Static
+
+from noughts_referee.rules import Variant
+from noughts_server.play.cells import cell_name, layers_of
+from noughts_server.play.drawing import MARK_STYLES, QUIET, Scene
+from noughts_server.play.seats import Seating
+from noughts_server.play.table import Refused
+from noughts_server.play.typed import Command, Typing, Unreadable
+from noughts_server.play.widgets import Board, Help
+from noughts_server.play.words import YOU, score_rows, status
+
+_REDRAWN_SECONDS = 0.25
+_LONG_SECONDS = 1.0
+_PANEL_WIDTH = 25
+_WON, _LOST = "#1e7f3a", "#b3261e"  # green and red, both dark enough for white letters
+_STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
+_KEYS = (
+    ("new", "n", "new game"),
+    ("undo", "u", "undo"),
+    ("help", "?", "help"),
+    ("leave", "q", "quit"),
+)
+
+
+class PlayScreen(App[None]):
+    """Shows a seating and hands on what the person does."""
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layout: vertical; }
+    #middle { height: 1fr; }
+    #room { width: 1fr; align: center middle; }
+    #board { width: auto; height: auto; }
+    #panel { padding: 0 1; }
+    #status { height: 1; padding: 0 1; text-style: bold; }
+    #message { height: 1; padding: 0 1; color: $text-warning; }
+    #keys { height: 1; padding: 0 1; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True)]
+
+    def __init__(self, seating: Seating) -> None:
+        super().__init__()
+        self._seating = seating
+        self._typing = Typing(seating.table.variant)
+        self._cursor = _middle(seating.table.variant)
+        self._message = ""
+        self._completed = False
+        """Whether the last key was the last one of a coordinate, which needs no Enter."""
+        self._asking = False
+        """Whether the question before leaving is open."""
+        self._mounted = False
+        """Whether there are widgets to show anything: the other side may be quicker."""
+        self._seen = (-1, -1)
+        self._turn_began = time.monotonic()
+        self.failure: BaseException | None = None
+        """What ended the other side, e.g. an error of the bot."""
+        seating.changed = self._show
+        seating.leave = self.exit
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="middle"):
+            room = ScrollableContainer(Board(self._seating.table.variant), id="room")
+            room.can_focus = False
+            yield room
+            panel = Vertical(Static(id="players"), id="panel")
+            panel.styles.width = _PANEL_WIDTH
+            yield panel
+        yield Static(id="status")
+        yield Static(id="message")
+        yield Static(" ".join(f"[@click=app.{action}] {key} {words} [/]" for action, key, words in _KEYS), id="keys")
+
+    @property
+    def _main(self) -> Screen[Any]:
+        """The screen with the board, also while the help lies on it."""
+        return self.screen_stack[0]
+
+    def on_mount(self) -> None:
+        self._mounted = True
+        self.run_worker(self._accompany(), exit_on_error=False)
+        self.set_interval(_REDRAWN_SECONDS, self._show)
+        self._show()
+
+    async def _accompany(self) -> None:
+        """The other side; when it fails, the screen closes and whoever opened it is told."""
+        try:
+            await self._seating.run()
+        except Exception as error:
+            self.failure = error
+            self.exit()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        # Three lines below the board; on a narrow screen two characters are kept for a scroll bar.
+        self._main.query_one(Board).fit(self._seating.table.variant, (size.width - _PANEL_WIDTH, size.height - 3))
+        self.call_after_refresh(self._follow)
+
+    # What the person does.
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        if self._asking:
+            self._answer(event.key)
+            return
+        self._message = ""
+        try:
+            self._take(event)
+        except (Refused, Unreadable) as refusal:
+            self._message = str(refusal)
+        self._show()
+
+    def _take(self, event: events.Key) -> None:
+        typing = self._typing
+        if event.key in _STEPS:
+            typing.clear()
+            self._step(*_STEPS[event.key])
+        elif event.key == "enter" and self._completed:
+            # The coordinate was complete without it.
+            self._completed = False
+        elif event.key in ("enter", "space"):
+            self._do(typing.enter() if typing.typed else self._cursor)
+        elif event.key == "backspace":
+            typing.delete()
+        elif event.key == "escape":
+            typing.clear()
+        elif event.key in ("f1", "f2", "f3", "f10"):
+            keys = {"f1": Command.HELP, "f2": Command.NEW, "f3": Command.UNDO, "f10": Command.LEAVE}
+            self._do(keys[event.key])
+        elif event.character is not None:
+            began = bool(typing.typed)
+            wanted = typing.key(event.character, over=self._seating.table.ended is not None)
+            self._completed = began and isinstance(wanted, int)
+            self._do(wanted)
+            return
+        self._completed = False
+
+    def _do(self, wanted: Command | int | None) -> None:
+        match wanted:
+            case None:
+                pass
+            case Command.NEW:
+                self._seating.new()
+                self._cursor = _middle(self._seating.table.variant)
+            case Command.UNDO:
+                self._seating.undo()
+            case Command.HELP:
+                self.action_help()
+            case Command.LEAVE:
+                self.action_leave()
+            case cell:
+                self._cursor = cell
+                self._seating.play(cell)
+
+    def _step(self, across: int, down: int) -> None:
+        """Moves the cursor; from the edge of a layer it goes on to the next one."""
+        variant = self._seating.table.variant
+        layer, cell = divmod(self._cursor, variant.columns * variant.rows)
+        row, column = divmod(cell, variant.columns)
+        column, row = column + across, row + down
+        if not 0 <= column < variant.columns and 0 <= layer + across < layers_of(variant):
+            layer, column = layer + across, column % variant.columns
+        row, column = min(max(row, 0), variant.rows - 1), min(max(column, 0), variant.columns - 1)
+        self._cursor = (layer * variant.rows + row) * variant.columns + column
+
+    def on_board_clicked(self, event: Board.Clicked) -> None:
+        if not self._asking:
+            self._typing.clear()
+            self._try(event.cell)
+
+    def _try(self, wanted: Command | int) -> None:
+        self._message = ""
+        try:
+            self._do(wanted)
+        except Refused as refusal:
+            self._message = str(refusal)
+        self._show()
+
+    def action_new(self) -> None:
+        """A new game."""
+        self._try(Command.NEW)
+
+    def action_undo(self) -> None:
+        """Takes back."""
+        self._try(Command.UNDO)
+
+    def action_help(self) -> None:
+        """Shows the help until a key is pressed."""
+        self.push_screen(Help(self._seating.table.variant))
+
+    def action_leave(self) -> None:
+        """Leaves, after a question if something would be lost. Asked for a second time, it is answered with yes."""
+        if self._asking or not (question := self._seating.ask_to_leave()):
+            self._asking = False
+            self._seating.give_up()
+            return
+        self._asking = True
+        self._message = question
+        self._show()
+
+    def _answer(self, key: str) -> None:
+        self._asking = False
+        self._message = ""
+        if key in ("y", "enter"):
+            self._seating.give_up()
+        self._show()
+
+    # What there is to see.
+
+    def _show(self) -> None:
+        if not (self._mounted and self.is_running):
+            return
+        table = self._seating.table
+        board = self._main.query_one(Board)
+        if board.layout_of_board.variant is not table.variant:
+            # At a server the next game may be another one.
+            self._typing, self._cursor = Typing(table.variant), _middle(table.variant)
+            self._fit(self.size)
+        ended = table.ended
+        person_won = ended is not None and ended.winner is not None and table.players[ended.winner].person
+        board.show(
+            Scene(
+                stones=table.stones,
+                cursor=self._cursor if ended is None else None,
+                last=table.moves[-1] if table.moves else None,
+                winning=table.winning,
+                winning_colour=_WON if person_won else _LOST,
+            )
+        )
+        self._follow()
+        self._main.query_one("#players", Static).update(self._players())
+        self._main.query_one("#status", Static).update(Text(self._status()))
+        notice = self._seating.notice or (self._seating.after_a_game if ended is not None else "")
+        self._main.query_one("#message", Static).update(Text(self._message or self._typing.prompt or notice))
+
+    def _status(self) -> str:
+        table = self._seating.table
+        now = time.monotonic()
+        seen = (len(table.games), len(table.moves))
+        if seen != self._seen:
+            self._seen, self._turn_began = seen, now
+        text = self._seating.status or status(table)
+        waited = now - self._turn_began
+        if table.ended is None and not table.players[table.turn].person and waited > _LONG_SECONDS:
+            text += f" {waited:.0f} s"
+        return text
+
+    def _players(self) -> Text:
+        table = self._seating.table
+        text = Text()
+        for player in (table.first, 1 - table.first):
+            to_move = table.ended is None and player == table.turn
+            style = "bold" if to_move else ""
+            text.append("> " if to_move else "  ", style="bold")
+            text.append(table.marks[player], style=MARK_STYLES[table.marks[player]])
+            text.append(f" {table.players[player].name}\n", style=style)
+            if self._seating.clocks is not None:
+                text.append(f"    {self._seating.clocks[player]}\n", style="reverse" if to_move else "")
+        text.append("\nGames so far\n")
+        for name, count in score_rows(table):
+            text.append(f"  {name[: _PANEL_WIDTH - 9]:<{_PANEL_WIDTH - 9}}{count:>4}\n")
+        text.append("\n")
+        text.append(f"{table.variant.name}, game {len(table.played) + 1}\n", style=QUIET)
+        if table.moves:
+            last = table.players[table.mover(len(table.moves) - 1)]
+            who = "you" if last.name == YOU else last.name
+            text.append(f"last: {cell_name(table.variant, table.moves[-1])} ({who})\n", style=QUIET)
+        if table.ended is None:
+            text.append(f"cursor: {cell_name(table.variant, self._cursor)}", style=QUIET)
+        return text
+
+    def _follow(self) -> None:
+        """Scrolls to the cursor where the board is larger than the screen."""
+        room, board = self._main.query_one("#room", ScrollableContainer), self._main.query_one(Board)
+        place, size = board.layout_of_board.place(self._cursor), board.layout_of_board.size
+        # Beside the first row and column their names are shown, too.
+        left, top = place.column - 1, place.line
+        names_left, names_top = board.layout_of_board.place(0)
+        left, top = (0 if left < names_left else left), (0 if top <= names_top else top)
+        region = Region(left, top, place.column + size.width + 1 - left, place.line + size.height - top)
+        if room.max_scroll_x or room.max_scroll_y:
+            room.scroll_to_region(region, animate=False, force=True)
+
+
+def _middle(variant: Variant) -> int:
+    """The cell in the middle of the first layer."""
+    return (variant.rows - 1) // 2 * variant.columns + (variant.columns - 1) // 2

@@ -1,0 +1,128 @@
+"""What stands behind the screen: a table and whoever sits at its other side.
+
+A `Seating` owns the table; the screen shows it and hands on what the person does.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+from noughts_bots.bot import Bot, Move
+from noughts_bots.thinker import Thinker, Work
+from noughts_server.play.table import Refused, Table
+
+
+class Seating:
+    """Two people at one keyboard; with a bot or a server at the other side it is a subclass."""
+
+    after_a_game: ClassVar[str] = "n begins a new game."
+    """What to say when a game is over."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.changed: Callable[[], None] = lambda: None
+        """Called when there is something new to see; the screen sets it."""
+        self.leave: Callable[[], None] = lambda: None
+        """Closes the screen, which sets it."""
+        self.notice = ""
+        """A line about the connection or the like; empty when all is well."""
+
+    async def run(self) -> None:
+        """Runs beside the screen, until it is cancelled."""
+
+    def play(self, cell: int) -> None:
+        """The person plays this cell. Raises Refused."""
+        self.table.play(cell)
+        self.changed()
+
+    def undo(self) -> None:
+        """Takes back to the person's last turn. Raises Refused."""
+        self.table.undo()
+        self.changed()
+
+    def new(self) -> None:
+        """A new game. Raises Refused."""
+        self.table.begin()
+        self.changed()
+
+    def ask_to_leave(self) -> str:
+        """What to ask before leaving; empty when nothing would be lost."""
+        return ""
+
+    def give_up(self) -> None:
+        """Leaves for good."""
+        self.leave()
+
+    @property
+    def status(self) -> str:
+        """What there is to say instead of whose turn it is; empty when nothing."""
+        return ""
+
+    @property
+    def clocks(self) -> tuple[str, str] | None:
+        """What the players' clocks show; None where there are none."""
+        return None
+
+
+class BotSeating(Seating):
+    """A person against a bot in this process, which thinks in a thread of its own."""
+
+    def __init__(self, table: Table, bot: Bot, move_us: int = 0) -> None:
+        super().__init__(table)
+        self._bot = bot
+        self._move_us = move_us
+        """What the bot may think about a move, in microseconds; 0: as long as it likes."""
+        self._moved = asyncio.Event()
+
+    async def run(self) -> None:
+        """The bot's side: answers whenever it is its turn. Raises what the bot raises."""
+        with Thinker() as thinker:
+            thinker.start()
+            while True:
+                self._moved.clear()
+                if self._is_bots_turn():
+                    asked = self._asked_about()
+                    cell = await self._think(thinker)
+                    # Taken back, or a new game: what was thought about is not on the board any more.
+                    if self._is_bots_turn() and self._asked_about() == asked:
+                        self.table.play(cell)
+                        self.changed()
+                else:
+                    await self._moved.wait()
+
+    def _is_bots_turn(self) -> bool:
+        table = self.table
+        return table.ended is None and not table.players[table.turn].person
+
+    def _asked_about(self) -> tuple[int, list[int]]:
+        return self.table.game_seed, list(self.table.moves)
+
+    async def _think(self, thinker: Thinker) -> int:
+        position = self.table.position
+        position.own_clock_us = position.opponent_clock_us = self._move_us
+        work, chosen = Work(), list[int]()
+        thinker.put(lambda: chosen.append(_cell(self._bot.choose(position))), work)
+        await work.wakeup.wait()
+        if work.failure is not None:
+            raise work.failure
+        return chosen[0]
+
+    def play(self, cell: int) -> None:
+        if self._is_bots_turn():
+            raise Refused(f"Wait: {self.table.players[self.table.turn].name} is to move.")
+        super().play(cell)
+        self._moved.set()
+
+    def undo(self) -> None:
+        super().undo()
+        self._moved.set()
+
+    def new(self) -> None:
+        super().new()
+        self._moved.set()
+
+
+def _cell(move: int | Move | Awaitable[int | Move]) -> int:
+    """The cell of a reference bot's answer, which is never awaited."""
+    assert not isinstance(move, Awaitable)
+    return move.cell if isinstance(move, Move) else move

@@ -1,0 +1,112 @@
+"""What a person types, key by key: a coordinate, a key of the keypad, or a command.
+
+Letters name columns as well as commands: on a board with a column `n`, a typed `n` waits for a row's number, and Enter
+makes it the command.
+"""
+
+from enum import Enum
+
+from noughts_referee.rules import Variant
+from noughts_server.play.cells import falls, has_keypad, is_column, is_complete, keypad_cell, layers_of, read_cell
+
+
+class Command(Enum):
+    """What a key can ask for besides a cell."""
+
+    NEW = "n"
+    UNDO = "u"
+    LEAVE = "q"
+    HELP = "?"
+
+
+_WORDS = {Command.NEW: "new game", Command.UNDO: "undo", Command.LEAVE: "quit", Command.HELP: "help"}
+_COMMANDS = {command.value: command for command in Command}
+
+
+class Unreadable(Exception):
+    """What was typed names no cell: the text says what would."""
+
+
+class Typing:
+    """What has been typed of a coordinate."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._variant = variant
+        self.typed = ""
+
+    def clear(self) -> None:
+        """Forgets it."""
+        self.typed = ""
+
+    def delete(self) -> None:
+        """Forgets the last character."""
+        self.typed = self.typed[:-1]
+
+    def key(self, character: str, *, over: bool) -> "Command | int | None":
+        """A command, a cell, or nothing yet. While the game is over every letter of a command is one."""
+        character = character.lower()
+        if not self._may_go_on(character):
+            # What can never become a cell is forgotten.
+            self.typed = ""
+        if not self.typed:
+            command = _COMMANDS.get(character)
+            if command is not None and (over or not is_column(self._variant, character)):
+                return command
+            if character.isdigit() and (cell := self._digit(int(character))) is not None:
+                return cell
+            if not self._may_go_on(character):
+                return None
+        self.typed += character
+        return self._take() if is_complete(self._variant, self.typed) else None
+
+    def _may_go_on(self, character: str) -> bool:
+        """Whether the typed text and this character can be the beginning of a cell's name."""
+        if not (character.isascii() and character.isalnum()):
+            return False
+        letters = self.typed.lstrip("0123456789")
+        if character.isdigit():
+            return letters != "" or layers_of(self._variant) > 1
+        return (letters == "" or letters.isalpha()) and (is_column(self._variant, letters + character))
+
+    def enter(self) -> "Command | int":
+        """What was typed is complete. Raises Unreadable."""
+        if self.typed in _COMMANDS and read_cell(self._variant, self.typed) is None:
+            return _COMMANDS[self._taken()]
+        return self._take()
+
+    def _take(self) -> int:
+        typed = self._taken()
+        cell = read_cell(self._variant, typed)
+        if cell is None:
+            raise Unreadable(f"{typed}: there is no such cell; {self.expected}.")
+        return cell
+
+    def _taken(self) -> str:
+        typed, self.typed = self.typed, ""
+        return typed
+
+    def _digit(self, digit: int) -> int | None:
+        """The cell that a digit alone means on this board."""
+        if digit and has_keypad(self._variant):
+            return keypad_cell(digit)
+        if digit and layers_of(self._variant) == 1 and falls(self._variant) and digit <= self._variant.columns:
+            return digit - 1
+        return None
+
+    @property
+    def prompt(self) -> str:
+        """What has been typed and what may follow; empty when nothing has."""
+        if not self.typed:
+            return ""
+        command = _COMMANDS.get(self.typed)
+        enter = f"Enter: {_WORDS[command]}, or go on with a number" if command else "Enter: play there"
+        return f"{self.typed}_   {enter}; Esc: forget it"
+
+    @property
+    def expected(self) -> str:
+        """What can be typed, in words."""
+        if falls(self._variant):
+            return "type a column's letter or number" if self._variant.columns < 10 else "type a column's letter"
+        if has_keypad(self._variant):
+            return "type 1 to 9 as on the keypad (7 is top left), or letter and number as in b2"
+        return "type layer, letter and number as in 2b3" if layers_of(self._variant) > 1 else "type e.g. b2"

@@ -1,0 +1,139 @@
+"""A real terminal: a program on a pseudo-terminal, and an emulator that shows what is on its screen."""
+
+import errno
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyte
+
+from .processes import PROGRAM, environment
+
+PATIENCE = 30.0
+"""Seconds after which a test that waits for something on the screen has failed."""
+
+UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
+ENTER = "\r"
+CTRL_C = "\x03"
+
+
+class Terminal:
+    """A program and its screen. What the program writes is read while somebody waits for it."""
+
+    def __init__(self, program: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
+        self.size = columns, lines = size
+        self._screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self._screen)
+        self._own, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.mode_before = termios.tcgetattr(theirs)
+        """How the terminal was set before the program began."""
+        self.written = b""
+        """Everything that the program has written."""
+        kept = {name: value for name, value in environment().items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        self.process = subprocess.Popen(
+            program,
+            env={**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        self._theirs = theirs
+
+    def press(self, keys: str) -> None:
+        """Types the keys."""
+        os.write(self._own, keys.encode())
+
+    def click(self, column: int, line: int) -> None:
+        """Clicks there with the mouse, whose reports have been asked for in the SGR form."""
+        for end in "Mm":
+            self.press(f"\x1b[<0;{column + 1};{line + 1}{end}")
+
+    @property
+    def text(self) -> str:
+        """What is on the screen, a line a row."""
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def until(self, wanted: str | Callable[[str], bool]) -> str:
+        """The screen as soon as it shows this text, or what fulfils the condition."""
+        deadline = time.monotonic() + PATIENCE
+        while not (wanted in self.text if isinstance(wanted, str) else wanted(self.text)):
+            assert self._read(deadline), f"waited for {wanted!r}; the screen shows\n{self.text}"
+        return self.text
+
+    def until_without(self, unwanted: str) -> str:
+        """The screen as soon as it does not show this text any more."""
+        return self.until(lambda shown: unwanted not in shown)
+
+    def ended(self) -> int:
+        """Waits for the program's end; its exit code."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            self._read(min(deadline, time.monotonic() + 0.05))
+            assert time.monotonic() < deadline, f"the program goes on; the screen shows\n{self.text}"
+        while self._read(time.monotonic()):
+            pass
+        return self.process.returncode
+
+    def mode(self) -> list[Any]:
+        """How the terminal is set now."""
+        return termios.tcgetattr(self._theirs)
+
+    def characters(self) -> Iterator[tuple[int, int, Any]]:
+        """Row, column and styled character of the whole screen."""
+        for row in range(self._screen.lines):
+            for column in range(self._screen.columns):
+                yield row, column, self._screen.buffer[row][column]
+
+    def close(self) -> None:
+        """Ends the program if it goes on, and closes the terminal."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._own)
+        os.close(self._theirs)
+
+    def _read(self, deadline: float) -> bool:
+        """Reads what there is, waiting until `deadline`; False when there was nothing."""
+        ready, _, _ = select.select([self._own], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return False
+        try:
+            data = os.read(self._own, 65_536)
+        except OSError as error:
+            if error.errno != errno.EIO:  # nobody has the terminal open any more
+                raise
+            return False
+        self.written += data
+        self._stream.feed(data)
+        return True
+
+
+@contextmanager
+def terminal(
+    line: str, *, env: Mapping[str, str] | None = None, size: tuple[int, int] = (80, 24)
+) -> Iterator[Terminal]:
+    """`noughts` with this command line on a terminal of so many columns and lines; gone after the block."""
+    with running((*PROGRAM, *line.split()), env=env, size=size) as opened:
+        yield opened
+
+
+@contextmanager
+def running(
+    program: Sequence[str], *, env: Mapping[str, str] | None = None, size: tuple[int, int] = (80, 24)
+) -> Iterator[Terminal]:
+    """Any program on a terminal; gone after the block."""
+    opened = Terminal(program, env or {}, size)
+    try:
+        yield opened
+    finally:
+        opened.close()

@@ -1,0 +1,441 @@
+"""`noughts play` in a real terminal: keys go in, and what the screen shows is read."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from noughts_server.testing import ServerUnderTest, serving
+
+from .processes import environment, first_line, said, started
+from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, running, terminal
+
+GREEN, RED = "1e7f3a", "b3261e"
+LEFT_ALTERNATE_SCREEN, CURSOR_SHOWN = b"\x1b[?1049l", b"\x1b[?25h"
+
+
+def plays(screen: Terminal, keys: str, *replies: str) -> None:
+    """Presses a key, and the next one when the bot's reply is on the board."""
+    for key, reply in zip(keys, [*replies, ""], strict=False):
+        screen.press(key)
+        if reply:
+            screen.until(f"last: {reply} (first-free)")
+
+
+def winning_colours(screen: Terminal) -> set[str]:
+    """Waits for the line of three that won; the colours behind the signs that mark it."""
+    screen.until(lambda shown: shown.count("*") == 6)
+    return {character.bg for _, _, character in screen.characters() if character.data == "*"}
+
+
+def shows(name: str, games: int) -> Callable[[str], bool]:
+    """Whether the score says that."""
+    return lambda shown: re.search(rf"{name} +{games}\n", shown) is not None
+
+
+def colours(screen: Terminal) -> set[str]:
+    return {colour for _, _, character in screen.characters() for colour in (character.fg, character.bg)}
+
+
+def is_as_before(screen: Terminal) -> bool:
+    """Whether the program has left the terminal as it found it."""
+    after = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)
+    return bool(after[1]) and CURSOR_SHOWN in screen.written and screen.mode() == screen.mode_before
+
+
+def test_a_person_wins_on_the_keypad_and_the_line_is_green() -> None:
+    with terminal("play first-free --first me --mark X") as screen:
+        screen.until("Your turn (X).")
+        plays(screen, "591", "a3", "b3")
+        screen.until("You win: the line is complete.")
+        assert winning_colours(screen) == {GREEN}
+        screen.until(shows("you", 1))
+
+
+def test_a_person_loses_and_the_line_is_red() -> None:
+    with terminal("play first-free --first opponent --mark X") as screen:
+        screen.until("last: a3 (first-free)")
+        plays(screen, "32", "b3")
+        screen.until("first-free wins: the line is complete.")
+        assert winning_colours(screen) == {RED}
+
+
+def test_nobody_wins_on_a_full_board() -> None:
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        plays(screen, "84513", "a3", "c3", "c2", "b1")
+        screen.until("Nobody wins: the board is full.")
+        assert "*" not in screen.until(shows("draws", 1))
+
+
+def test_a_taken_cell_is_refused_and_nothing_is_lost() -> None:
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        plays(screen, "5", "a3")
+        screen.press("7")
+        screen.until("a3 is taken: choose a free cell.")
+        assert "last: a3 (first-free)" in screen.until("Your turn")
+        plays(screen, "9", "b3")
+
+
+def test_arrows_move_the_cursor_and_enter_plays_there() -> None:
+    with terminal("play first-free --first me") as screen:
+        screen.until("cursor: b2")
+        screen.press(RIGHT)
+        screen.until("cursor: c2")
+        screen.press(DOWN)
+        screen.until("cursor: c1")
+        screen.press(ENTER)
+        screen.until("last: a3 (first-free)")
+        screen.press("u")
+        screen.until_without("last:")
+        screen.press(" ")
+        screen.until("last: a3 (first-free)")
+
+
+def test_undo_takes_back_to_the_persons_turn_and_the_point_of_a_game_with_it() -> None:
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        screen.press("u")
+        screen.until("There is nothing to take back.")
+        plays(screen, "591", "a3", "b3")
+        screen.until("You win")
+        screen.until(shows("you", 1))
+        screen.press("u")
+        screen.until("Your turn")
+        screen.until(shows("you", 0))
+        screen.press("u")
+        screen.until("last: a3 (first-free)")
+
+
+def test_a_new_game_is_one_key_and_the_players_begin_in_turn() -> None:
+    with terminal("play first-free --seed 2") as screen:
+        first = screen.until("cursor: b2").split("\n")[0]
+        if "first-free" in first:
+            screen.until("last: a3 (first-free)")
+            plays(screen, "32", "b3")
+        else:
+            plays(screen, "591", "a3", "b3")
+        screen.until("the line is complete")
+        screen.press("n")
+        second = screen.until("game 2").split("\n")[0]
+        assert ("first-free" in first) != ("first-free" in second)
+
+
+@pytest.mark.parametrize("key", ["q", CTRL_C])
+def test_leaving_puts_the_terminal_in_order_and_says_what_was_played(key: str) -> None:
+    with terminal("play first-free --first me --seed 7") as screen:
+        screen.until("Your turn")
+        plays(screen, "591", "a3", "b3")
+        screen.until("You win")
+        screen.press(key)
+        assert screen.ended() == 0
+        assert is_as_before(screen)
+        printed = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2].decode()
+        assert "tictactoe, 1 game: you 1, draws 0, first-free 0; seed 7\r\n" in printed
+
+
+def test_a_signal_to_stop_puts_the_terminal_in_order() -> None:
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        screen.process.terminate()
+        assert screen.ended() == 0
+        assert is_as_before(screen)
+
+
+FAILING = """
+from noughts_bots.bot import Bot
+from noughts_referee.rules import parse_variant
+from noughts_server.cli.play_run import run_screen
+from noughts_server.play.seats import BotSeating
+from noughts_server.play.table import Player, Table
+
+class Failing(Bot):
+    def choose(self, position):
+        raise ZeroDivisionError("there is nothing to divide")
+
+players = (Player("You", person=True), Player("failing", person=False))
+run_screen(BotSeating(Table(parse_variant("tictactoe"), players, always_first=0), Failing()))
+"""
+
+
+def test_a_failure_puts_the_terminal_in_order_before_it_is_told() -> None:
+    with running((sys.executable, "-c", FAILING)) as screen:
+        screen.until("Your turn")
+        screen.press("5")
+        assert screen.ended() == 1
+        assert is_as_before(screen)
+        assert b"there is nothing to divide" in screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2]
+
+
+def test_a_click_plays_the_cell_and_words_at_the_bottom_are_buttons() -> None:
+    with terminal("play first-free --first me --mark X") as screen:
+        screen.until("Your turn")
+        lines = screen.text.split("\n")
+        row = next(number for number, line in enumerate(lines) if line.lstrip().startswith("1 "))
+        screen.click(lines[row].index("│") + 12, row)
+        screen.until("last: a3 (first-free)")
+        screen.until(lambda shown: "\\ /" in shown.split("\n")[row - 1])
+        bottom = screen.text.split("\n")[-1]
+        screen.click(bottom.index("undo"), len(lines) - 1)
+        screen.until_without("last:")
+
+
+def test_help_lies_on_the_board_until_a_key_is_pressed() -> None:
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        screen.press("?")
+        screen.until("type 1 to 9 as on the keypad")
+        screen.press("5")
+        assert "last:" not in screen.until_without("keypad")
+
+
+def test_a_bot_that_thinks_long_says_so_and_does_not_keep_anybody_from_leaving() -> None:
+    with terminal("play minimax:depth=9 --variant mnk:6,6,5 --first opponent") as screen:
+        screen.until("is thinking. 1 s")
+        screen.press("5")
+        screen.press("q")
+        assert screen.ended() == 0
+        assert is_as_before(screen)
+
+
+def test_two_people_play_at_one_keyboard() -> None:
+    with terminal("play person --first me --mark O") as screen:
+        screen.until("Person A (O) to move.")
+        for key, who in zip("57841", ("B (X)", "A (O)", "B (X)", "A (O)"), strict=False):
+            screen.press(key)
+            screen.until(f"Person {who} to move.")
+        screen.press("2")
+        screen.until("Person A wins: the line is complete.")
+        assert winning_colours(screen) == {GREEN}
+        screen.press("u")
+        screen.until("Person A (O) to move.")
+
+
+def test_coordinates_are_typed_on_a_large_board() -> None:
+    with terminal("play person --variant mnk:15,15,5 --first me") as screen:
+        shown = screen.until("Person A")
+        assert "a b c d e f g h i j k l m n o" in shown
+        screen.press("h8")
+        screen.until("last: h8 (Person A)")
+        screen.press("a1")
+        screen.until("a1_   Enter: play there")
+        screen.press("5")
+        screen.until("last: a15 (Person B)")
+        screen.press("n")
+        screen.until("n_   Enter: new game")
+        screen.press("1" + ENTER)
+        screen.until("last: n1 (Person A)")
+        screen.press("n" + ENTER)
+        screen.until_without("last:")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_every_cell_of_a_board_of_twenty_is_on_the_screen(size: tuple[int, int]) -> None:
+    with terminal("play person --variant mnk:20,20,5", size=size) as screen:
+        shown = screen.until(lambda shown: re.search(r"^ *1 [ .│\[]+", shown, re.MULTILINE) is not None)
+        for row in range(1, 21):
+            assert re.search(rf"^ *{row} [ .│\[]", shown, re.MULTILINE), row
+        assert re.search(r" q +r +s +t\b", shown)
+
+
+def test_a_board_larger_than_the_screen_follows_the_cursor() -> None:
+    with terminal("play person --variant mnk:30,30,5 --first me") as screen:
+        screen.until("cursor: o16")
+        screen.press("a1" + ENTER)
+        screen.until(lambda shown: re.search(r"^ ?1 .O|^ ?1 .X|^ 1 \[", shown, re.MULTILINE) is not None)
+        screen.press("ad30" + ENTER)
+        screen.until(lambda shown: " ac ad" in shown or "acad" in shown)
+
+
+def test_no_colour_is_used_where_none_is_wanted() -> None:
+    with terminal("play first-free --first me", env={"NO_COLOR": "1"}) as screen:
+        screen.until("Your turn")
+        plays(screen, "591", "a3", "b3")
+        screen.until(lambda shown: "You win" in shown and shown.count("*") == 6)
+        grey = {"default"} | {colour for colour in colours(screen) if colour[0:2] == colour[2:4] == colour[4:6]}
+        assert colours(screen) <= grey
+
+
+def test_games_and_result_can_be_written_down(tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    with terminal(f"play first-free --first me --seed 3 --format json -o {file}") as screen:
+        screen.until("Your turn")
+        plays(screen, "591", "a3", "b3")
+        screen.until("You win")
+        screen.press("n")
+        screen.until("game 2")
+        screen.press("q")
+        assert screen.ended() == 0
+        printed = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2].decode()
+        document = json.loads(printed[printed.index("{") :])
+    assert document == {
+        "games": 1,
+        "you": {"wins": 1, "draws": 0, "losses": 0},
+        "opponent": "first-free",
+        "variant": "tictactoe",
+        "seed": 3,
+    }
+    (game,) = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (game["first"], game["second"], game["moves"]) == ("you", "first-free", [4, 0, 2, 1, 6])
+    assert (game["result"], game["termination"]) == ("1-0", "line")
+
+
+@pytest.fixture
+def server() -> Iterator[ServerUnderTest]:
+    with serving(grace=3.0) as started:
+        yield started
+
+
+def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) -> None:
+    ada, bob = ({"NOUGHTS_TOKEN": server.token(owner), "NOUGHTS_SERVER": server.address} for owner in ("ada", "bob"))
+    with terminal("play --wait --mark O", env=ada) as waiting:
+        waiting.until("Waiting to be challenged as ada-person.")
+        with terminal("play --with bot:ada-person --mark X --games 2", env=bob) as calling:
+            calling.until("Your turn (X).")
+            calling.press("5")
+            waiting.until("last: b2 (bob-person)")
+            waiting.until("Your turn (O).")
+            waiting.press("5")
+            waiting.until("b2 is taken: choose a free cell.")
+            waiting.press("7")
+            calling.until("last: a3 (ada-person)")
+            calling.press("9")
+            waiting.until("last: c3 (bob-person)")
+            waiting.press("8")
+            calling.until("last: b3 (ada-person)")
+            calling.until(lambda shown: re.search(r"1[45]:\d\d", shown) is not None)
+            calling.press("u")
+            calling.until("At a server no move is taken back.")
+            calling.press("1")
+            calling.until("You win: the line is complete.")
+            waiting.until("bob-person wins: the line is complete.")
+            # Ada begins the second game, which waits until the end of the first one has been looked at.
+            waiting.until("Your turn (O).")
+            waiting.press("q")
+            waiting.until("Resign this game and leave? y/n")
+            waiting.press("n")
+            waiting.until_without("Resign")
+            waiting.press("q")
+            waiting.until("Resign this game and leave? y/n")
+            waiting.press("y")
+            assert waiting.ended() == 0
+            assert is_as_before(waiting)
+            calling.until("You win: ada-person has resigned.")
+            calling.until("All played.")
+            calling.press("q")
+            assert calling.ended() == 0
+            assert "tictactoe, 2 games: you 2, draws 0, ada-person 0" in calling.written.decode()
+
+
+def test_a_bot_at_a_server_is_an_opponent_like_any_other(server: ServerUnderTest) -> None:
+    env = {"NOUGHTS_TOKEN": server.token("ada"), "NOUGHTS_SERVER": server.address}
+    with started(["bot", "run", "first-free", "--name", "rival"], environment(**env)) as bot:
+        assert "online" in first_line(bot)
+        with terminal("play --with bot:rival --mark X", env=env) as screen:
+            screen.until("Your turn (X).")
+            for key, reply in zip("591", ["a3", "b3", ""], strict=True):
+                screen.press(key)
+                screen.until(f"last: {reply} (rival)" if reply else "You win: the line is complete.")
+            screen.until("All played. n challenges again, q leaves.")
+            screen.press("n")
+            screen.until("game 2")
+            screen.until("Your turn (X).")
+            screen.press("q")
+            screen.until("Resign this game and leave? y/n")
+            screen.press("y")
+            assert screen.ended() == 0
+            assert "tictactoe, 2 games: you 1, draws 0, rival 1" in screen.written.decode()
+
+
+def test_a_person_loses_on_time_at_a_server(server: ServerUnderTest) -> None:
+    ada, bob = ({"NOUGHTS_TOKEN": server.token(owner), "NOUGHTS_SERVER": server.address} for owner in ("ada", "bob"))
+    with terminal("play --wait", env=ada) as waiting:
+        waiting.until("Waiting to be challenged")
+        with terminal("play --with bot:ada-person --time 1/move", env=bob) as calling:
+            calling.until("ada-person wins: you ran out of time.")
+            waiting.until("You win: bob-person ran out of time.")
+
+
+def test_the_screen_says_when_the_server_is_gone() -> None:
+    with ExitStack() as stack:
+        with serving() as server:
+            env = {"NOUGHTS_TOKEN": server.token("ada"), "NOUGHTS_SERVER": server.address}
+            screen = stack.enter_context(terminal("play --wait", env=env))
+            screen.until("Waiting to be challenged")
+        screen.until("connection lost")
+        screen.press("q")
+        assert screen.ended() == 0
+        assert is_as_before(screen)
+
+
+def test_what_cannot_be_played_is_refused_before_the_screen_opens(server: ServerUnderTest) -> None:
+    at = f"--server {server.address}"
+    token = {"NOUGHTS_TOKEN": server.token("ada")}
+    cases = [
+        ("play nobody", {}, 2, "nobody"),
+        ("play pascal --variant mnk:5,5,4", {}, 2, "variant mnk:5,5,4"),
+        ("play pascal --time 60+1", {}, 2, "2/move"),
+        (f"play pascal {at}", token, 2, "--with bot:NAME or --wait"),
+        (f"play --wait --with bot:x {at}", token, 2, "--wait"),
+        (f"play --with bot:nobody {at}", token, 1, "bots/nobody"),
+        (f"play --wait {at}", {"NOUGHTS_TOKEN": "nou_wrong"}, 1, "token"),
+        (f"play --wait {at}", {}, 2, "token"),
+        ("play --wait --server 127.0.0.1:1", token, 1, "cannot be reached"),
+    ]
+    for line, env, code, words in cases:
+        with terminal(line, env=env, size=(200, 24)) as screen:
+            assert screen.ended() == code, (line, screen.text)
+            assert words in screen.text, line
+            assert b"\x1b[?1049h" not in screen.written, line
+
+
+def test_without_a_terminal_it_says_what_to_do() -> None:
+    refused = said(["play", "random"], environment(), code=1).stderr
+    assert "needs a terminal" in refused
+    assert "noughts bot ask" in refused
+
+
+def test_asking_a_bot_on_a_terminal_draws_a_heat_map() -> None:
+    with terminal("bot ask nextstep", env={}) as screen:
+        screen.until("Ctrl-D ends.")
+        screen.press("nonsense" + ENTER)
+        screen.until("expected 9 cells")
+        screen.press("X...O...X O" + ENTER)
+        shown = screen.until("scores for O from")
+        assert re.search(r"^3 +X +[(\[]24[)\]] +11", shown, re.MULTILINE)
+        assert len({character.bg for _, _, character in screen.characters()}) >= 3
+        screen.press("\x04")
+        assert screen.ended() == 0
+
+
+def test_a_picture_of_a_large_board_marks_move_and_candidates() -> None:
+    position = "." * 112 + "X" + "." * 112
+    with terminal("bot ask fives --variant mnk:15,15,5") as screen:
+        screen.until("15 rows of 15 cells")
+        screen.press(f"{position}{ENTER}")
+        shown = screen.until("scores for O from")
+        board = shown[shown.index("O plays") :]
+        assert (board.count("["), board.count("X")) == (2, 1)  # the move, and the legend
+        assert all(re.search(rf"^ *{row} ", board, re.MULTILINE) for row in range(1, 16))
+
+
+def test_a_bot_without_scores_shows_what_it_chose_among() -> None:
+    with terminal("bot ask random") as screen:
+        screen.until("Ctrl-D ends.")
+        screen.press("XO......." + ENTER)
+        shown = screen.until("this bot gives no scores")
+        assert "( ) the 6 others" in shown
+        assert shown.count("(.)") == 6
+        assert shown.count("[.]") == 1
+
+
+def test_pictures_of_the_pages_fetch_nothing_from_elsewhere() -> None:
+    pictures = list((Path(__file__).resolve().parents[2] / "docs").glob("*.svg"))
+    assert len(pictures) >= 8
+    for picture in pictures:
+        assert set(re.findall(r"https?://[^\s\"')]+", picture.read_text())) <= {"http://www.w3.org/2000/svg"}, picture
