@@ -183,7 +183,9 @@ def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
             raise _unknown_option(row, spec, key, list(known))
     for option in row.options:
         if option.required and option.name not in spec.options:
-            raise BotSpecError(f"bot {str(spec)!r}", f"no {option.name}", row.syntax, f"add {option.name}={option.expected}")
+            raise BotSpecError(
+                f"bot {str(spec)!r}", f"no {option.name}", row.syntax, f"add {option.name}={option.expected}"
+            )
     return {key: _read_value(known[key], spec, value) for key, value in spec.options.items()}
 
 

@@ -1,6 +1,6 @@
 """Trains a `learner` in this process, and says exactly what it is worth."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -145,5 +145,3 @@ def can_lose(bot: ConsideringBot, side: int, variant: Variant) -> bool:
                 seen.add(following)
                 waiting.append(following)
     return False
-
-

@@ -96,7 +96,7 @@ class Learner(RememberingBot):
         self._running.discard(game.name)
         if end.termination in _ON_THE_BOARD and self.plays(game.variant):
             self.correct(game.variant, end.moves, range(game.side, len(end.moves), 2))
-        self._save_in_time()
+        self.save_in_time()
 
     @property
     def games(self) -> int:
@@ -129,7 +129,8 @@ class Learner(RememberingBot):
             self._unsaved = False
         self._saved = time.monotonic()
 
-    def _save_in_time(self) -> None:
+    def save_in_time(self) -> None:
+        """Saves, if the last time was a second ago."""
         if time.monotonic() - self._saved >= _SAVE_SECONDS:
             self.save()
 

@@ -252,7 +252,9 @@ def _list_reference_bots(output_format: Format) -> None:
 
     found = reference_bots()
     if output_format is Format.JSON:
-        output.print_json({"bots": [{"name": row.syntax.partition("[")[0].partition(":")[0], **row._asdict()} for row in found]})
+        output.print_json(
+            {"bots": [{"name": row.syntax.partition("[")[0].partition(":")[0], **row._asdict()} for row in found]}
+        )
         return
     console = output.stdout()
     table = output.table(("spec", "what it does", "plays"), found)
