@@ -115,7 +115,7 @@ _TABLE = (
     ),
     ReferenceBot(
         Table,
-        "the ratings of a file (`noughts bot table build`); lots weighted by rating or among the best, as the file says",
+        "ratings from a file (`noughts bot table build`): lots by rating (level 0) or among the best (level 1)",
         (_FILE, _whole_number("level", TABLE_LEVELS)),
     ),
     ReferenceBot(

@@ -118,7 +118,8 @@ def learn(
     file to begin with give the same file.
 
     JSON: {"file", "variant", "games", "new_games", "games_per_second", "can_lose": {"first", "second"}, "chances":
-    [{"games", "opponent", "side", "wins", "draws", "losses", "points"}], "seed", "interrupted", "curve": {"svg", "csv"}}.
+    [{"games", "opponent", "side", "wins", "draws", "losses", "points"}], "seed", "interrupted", "curve": {"svg",
+    "csv"}}.
     """
     from noughts_bots.reference.learner import Learner
     from noughts_bots.specs import make_bot, parse_spec
