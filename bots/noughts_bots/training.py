@@ -93,6 +93,10 @@ class Chances(NamedTuple):
         return self.wins + self.draws / 2
 
 
+_WON = Chances(Fraction(1), Fraction(0), Fraction(0))
+_DRAWN = Chances(Fraction(0), Fraction(1), Fraction(0))
+
+
 def chances(first: ConsideringBot, second: ConsideringBot, variant: Variant) -> Chances:
     """The first mover's chances, by going through the whole tree of what the two may choose. For small boards."""
     known: dict[tuple[int, int], Chances] = {}
@@ -108,16 +112,17 @@ def chances(first: ConsideringBot, second: ConsideringBot, variant: Variant) -> 
         sums = [Fraction(0), Fraction(0), Fraction(0)]
         for cell, weight in zip(considered.candidates, weights, strict=True):
             for index, chance in enumerate(after(own | 1 << cell, opponent, cell)):
-                sums[index] += chance * weight
+                if chance:  # most are nothing, and fractions are slow
+                    sums[index] += chance * weight if weight > 1 else chance
         known[own, opponent] = Chances(*(each / sum(weights) for each in sums))
         return known[own, opponent]
 
     def after(own: int, opponent: int, cell: int) -> Chances:
         """Those of the side that has just placed a stone on the cell."""
         if variant.completes(own, cell):
-            return Chances(Fraction(1), Fraction(0), Fraction(0))
+            return _WON
         if own | opponent == variant.full:
-            return Chances(Fraction(0), Fraction(1), Fraction(0))
+            return _DRAWN
         return Chances(*reversed(of(opponent, own)))
 
     return of(0, 0)

@@ -178,7 +178,7 @@ def test_file_may_know_a_few_positions_of_a_large_board(tmp_path: Path) -> None:
     text = f"noughts table 1\nvariant mnk:15,15,5\n{'.' * 225} X {ratings}\n"
     table = make_bot(parse_spec(f"table:file={file_of(tmp_path, text)}"), variant)
     assert table.choose(Position(variant)) == 112
-    assert len(table.consider(Position.after(variant, [0])).candidates) == 224  # type: ignore[attr-defined]
+    assert len(table.consider(Position.after(variant, [0])).candidates) == 224
 
 
 @pytest.mark.parametrize(
@@ -294,3 +294,10 @@ def test_table_considers_what_its_article_does_on_every_board(level: int | None,
         weights = considered.weights or (1,) * len(considered.candidates)
         expected = oracle.consider(board, me, table, lvl if level is None else level)
         assert (considered.candidates, weights, considered.scores) == tuple(expected), (board, me)
+
+
+def test_table_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
+    shown = page.partition("```text\n")[2].partition("```")[0]
+    table = Table(file_of(tmp_path, shown))
+    assert table.choose(at("X...O...X O")) == 5

@@ -110,16 +110,16 @@ def test_build_replaces_a_table_as_a_whole_or_not_at_all(noughts: Any, folder: P
 def test_learn_prints_one_json_document_and_draws_a_curve_without_scripts_or_addresses(
     noughts: Any, folder: Path
 ) -> None:
-    line = "bot learn --file it.table --games 400 --against random --against self --seed 1 --curve it.svg --format json"
+    line = "bot learn --file it.table --games 600 --against random --against self --seed 1 --curve it.svg --format json"
     document = json.loads(noughts(line).stdout)
-    assert document["games"] == document["new_games"] == 400
+    assert document["games"] == document["new_games"] == 600
     assert document["can_lose"] == {"first": True, "second": True}
     assert not document["interrupted"]
     assert document["curve"] == {"svg": "it.svg", "csv": "it.csv"}
     last = document["chances"]
     assert [(row["opponent"], row["side"], row["games"]) for row in last] == [
-        ("random", "first", 400),
-        ("random", "second", 400),
+        ("random", "first", 600),
+        ("random", "second", 600),
     ]
 
     with open("it.csv", newline="") as file:
@@ -154,7 +154,7 @@ def test_learn_goes_on_with_a_file_and_says_what_it_is_worth(noughts: Any) -> No
 
 
 def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(noughts: Any) -> None:
-    shown = noughts("bot learn --file it.table --games 100000 --against random --seed 1").stdout
+    shown = noughts("bot learn --file it.table --games 60000 --against random --seed 1").stdout
     assert "Moving first it cannot be beaten by anybody." in shown
     assert "Moving second it cannot be beaten by anybody." in shown
     before = Path("it.table").read_bytes()

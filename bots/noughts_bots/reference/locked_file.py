@@ -1,6 +1,5 @@
 """A file that one process may write."""
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +30,8 @@ class LockedFile:
         self._descriptor = descriptor
 
     def _open(self) -> int:
+        import fcntl  # here: bots that write no file play where there is none, too
+
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:

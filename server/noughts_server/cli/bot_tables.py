@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
 # Points of a curve; of larger boards each takes seconds.
-_CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 40, 9, 8
+_CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
 _GAMES_A_LOOK = 50
 
 
@@ -42,7 +42,7 @@ def register_tables(bot: typer.Typer) -> None:
     command(
         bot,
         "learn",
-        "noughts bot learn --file learnt.table --games 100000 --against random --curve curve.svg --seed 1",
+        "noughts bot learn --file learnt.table --games 60000 --against random --curve curve.svg --seed 1",
         "noughts bot learn --file learnt.table --games 20000 --against self --against pascal:level=0",
     )(learn)
 
