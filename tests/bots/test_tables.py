@@ -202,6 +202,7 @@ def test_file_may_know_a_few_positions_of_a_large_board(tmp_path: Path) -> None:
         (HEADER + "X...O...X O - 1 -2 3 - 5 6 7 -\n", 4, "'-2' for cell 2", "a whole number from 0 on"),
         (HEADER + "X...O...X O - 1 2.5 3 - 5 6 7 -\n", 4, "'2.5' for cell 2", "a whole number from 0 on"),
         (HEADER + "X...O...X O - 1 2 3 - 5 6 7 - | - 1 2 3 - 5 6 7 -\n", 4, "2 columns", "1 or 3"),
+        (HEADER + "XOXOXOOXO X - - - - - - - - -\n", 4, "'XOXOXOOXO X'", "a position with a free cell"),
         (HEADER + "# twice\n" + CORNERS + CORNERS, 6, "the position of line 5 again", "each position once"),
         (HEADER + CORNERS + "O...X...O X - 1 2 3 - 5 6 7 -\n", 5, "the position of line 4 again", "each"),
         (HEADER + "games 3\n" + CORNERS, 5, "the end of the file", "`checksum sha256 ...`"),

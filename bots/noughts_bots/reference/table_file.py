@@ -120,7 +120,7 @@ def _text(table: TableFile, comments: Iterable[str]) -> str:
 
 
 def _order(position: Position) -> tuple[int, str]:
-    """By the number of stones, then with earlier cells first."""
+    """By the number of stones, then by the text."""
     return position.ply, str(position)
 
 
@@ -230,6 +230,8 @@ class _Reader:
         except PositionError as error:
             advice = "a line is the board, X or O as the mover, and a rating for each cell"
             raise self._error(_shown(f"{board} {mover}"), error.expected, advice) from None
+        if not position.free:
+            raise self._error(_shown(f"{board} {mover}"), "a position with a free cell", "remove the line")
         columns = rest.split(_SEPARATOR)
         if len(columns) not in (1, 3):
             advice = "a learner's line has ratings, visits and half points; any other has ratings only"
