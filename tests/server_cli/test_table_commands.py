@@ -173,11 +173,11 @@ def test_learner_learns_from_each_game_of_a_match(noughts: Any) -> None:
     assert [file.name for file in Path().iterdir()] == ["it.table"]
 
 
-def test_second_learner_on_one_file_ends_the_tournament_with_the_reason(noughts: Any) -> None:
+def test_two_learners_on_one_file_are_refused_before_the_tournament(noughts: Any) -> None:
     bots = " ".join(f"{name}=learner:file=it.table,learn=true" for name in "AB")
-    result = noughts(f"match {bots} --games 4", code=1)
+    result = noughts(f"match {bots} --games 4", code=2)
     assert "table it.table: got a file that another is writing" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert list(Path().iterdir()) == []
 
 
 def test_damaged_file_is_refused_and_not_overwritten(noughts: Any, folder: Path) -> None:
