@@ -2,7 +2,8 @@
 
 BotError
 ├── BotSpecError      a spec that cannot be read, or names a bot or an option that does not exist
-└── VariantRefused    a bot that does not play the variant asked for
+├── VariantRefused    a bot that does not play the variant asked for
+└── TableError        a table's file that is missing, in use, or says something that no table says
 """
 
 
@@ -32,3 +33,7 @@ class BotSpecError(BotError):
 
 class VariantRefused(BotError):
     """A bot that does not play the variant asked for."""
+
+
+class TableError(BotError):
+    """A table's file that is missing, in use, or says something that no table says."""

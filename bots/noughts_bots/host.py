@@ -3,13 +3,16 @@
 This is what `noughts match` and its like start for each of their specs.
 """
 
+import asyncio
 import ctypes
 import gc
 import os
 import signal
 import sys
 
+from noughts_bots.errors import BotError
 from noughts_bots.loop import run_loop
+from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.session import BotRefused, Login, play
 from noughts_bots.specs import make_bot, parse_spec
 
@@ -20,6 +23,8 @@ PARENT_VARIABLE = "NOUGHTS_PARENT"
 """Process ID of whoever started this process."""
 
 _SET_PARENT_DEATH_SIGNAL = 1
+_LAST_ENDS_SECONDS = 1.0
+_LOOK_SECONDS = 0.01
 
 
 def tune_collector() -> None:
@@ -36,16 +41,43 @@ def main(arguments: list[str]) -> int:
     """
     _die_with_parent()
     spec, games = arguments
-    bot = make_bot(parse_spec(spec))
-    bot.max_games = int(games)
-    login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
-    tune_collector()
     try:
-        run_loop(play(bot, login))
-    except BotRefused as error:
+        bot = make_bot(parse_spec(spec))
+        bot.max_games = int(games)
+        login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
+        bot.prepare()
+        tune_collector()
+        try:
+            run_loop(_play(bot, login))
+        finally:
+            bot.close()
+    except (BotError, BotRefused) as error:
         print(error, file=sys.stderr)  # noqa: T201  # whoever started this process reads it
         return 1
     return 0
+
+
+async def _play(bot: RememberingBot, login: Login) -> None:
+    """Plays. A bot with something to save is not killed by SIGTERM: it hears the ends of its games, and is closed."""
+    if type(bot).close is RememberingBot.close:
+        return await play(bot, login)
+    loop, terminated = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, terminated.set)
+    async with asyncio.TaskGroup() as tasks:
+        playing = tasks.create_task(play(bot, login))
+        ending = tasks.create_task(_end(bot, playing, terminated))
+        playing.add_done_callback(lambda _: ending.cancel())
+    return None
+
+
+async def _end(bot: RememberingBot, playing: "asyncio.Task[None]", terminated: asyncio.Event) -> None:
+    """Ends the play on SIGTERM. The last frames may still be on their way: a server keeps ends back for a moment."""
+    await terminated.wait()
+    loop = asyncio.get_running_loop()
+    latest = loop.time() + _LAST_ENDS_SECONDS
+    while bot.busy and loop.time() < latest:  # noqa: ASYNC110  # its hooks may run in a thread
+        await asyncio.sleep(_LOOK_SECONDS)
+    playing.cancel()
 
 
 def _die_with_parent() -> None:

@@ -10,7 +10,8 @@ A label ends before the first `:` or `{`, so that the `=` of an option is none.
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, get_args
 
 from noughts_bots.errors import BotSpecError
@@ -24,6 +25,8 @@ Kind = Literal["reference", "bot"] | Started
 
 _STARTED: dict[str, Started] = {kind: kind for kind in get_args(Started)}
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
+# Room is left for the number that a second one gets.
+_NOT_IN_NAMES, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9\-_.:=,#+]"), 60
 _LIST_ADVICE = "`noughts bot list` shows them"
 
 
@@ -44,6 +47,12 @@ class BotSpec:
         if self.kind == "reference":
             return f"{self.target}:{options}" if options else self.target
         return f"{self.kind}{{{options}}}:{self.target}" if options else f"{self.kind}:{self.target}"
+
+    @property
+    def short(self) -> str:
+        """The spec as a name that a server takes: of a file its last part only, other characters as `_`."""
+        files = {key: PurePath(value).name if "/" in value else value for key, value in self.options.items()}
+        return _NOT_IN_NAMES.sub("_", str(replace(self, options=files)))[:_LONGEST_NAME]
 
 
 class ReferenceBotInfo(NamedTuple):
@@ -172,6 +181,11 @@ def _read_options(row: ReferenceBot, spec: BotSpec) -> dict[str, Any]:
     for key in spec.options:
         if key not in known:
             raise _unknown_option(row, spec, key, list(known))
+    for option in row.options:
+        if option.required and option.name not in spec.options:
+            raise BotSpecError(
+                f"bot {str(spec)!r}", f"no {option.name}", row.syntax, f"add {option.name}={option.expected}"
+            )
     return {key: _read_value(known[key], spec, value) for key, value in spec.options.items()}
 
 
@@ -204,7 +218,7 @@ def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
             raise BotSpecError("labels", f"{spec.label!r} twice", "each label once", advice)
         if spec.label is not None:
             taken.add(spec.label)
-    return [spec.label if spec.label is not None else _free_label(str(spec), taken) for spec in specs]
+    return [spec.label if spec.label is not None else _free_label(spec.short, taken) for spec in specs]
 
 
 def _free_label(name: str, taken: set[str]) -> str:

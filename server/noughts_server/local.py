@@ -39,7 +39,6 @@ __all__ = [
 _START_SECONDS = 30.0
 _STOP_SECONDS = 2.0
 _KEPT_LINES = 40
-_LONGEST_VERSION = 63
 _ATTEMPTS = 3
 
 Returned = TypeVar("Returned")
@@ -141,7 +140,7 @@ class _Run:
         self._stop = stop
         self._specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
-        versions = {label: str(spec)[:_LONGEST_VERSION] for label, spec in self._specs.items()}
+        versions = {label: spec.short for label, spec in self._specs.items()}
         self._tournament = PrivateTournament(
             server,
             PrivatePlan(

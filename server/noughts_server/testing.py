@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from noughts_bots import Bot
+from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.clock import parse_time_control
@@ -92,13 +93,18 @@ class ServerUnderTest:
         """
         rules = parse_variant(variant)
         bots = [make_bot(parse_spec(bot), rules) if isinstance(bot, str) else bot for bot in (first, second)]
-        labels = [bot if isinstance(bot, str) else type(bot).__name__ for bot in (first, second)]
+        labels = [parse_spec(bot).short if isinstance(bot, str) else type(bot).__name__ for bot in (first, second)]
         if labels[0] == labels[1]:
             labels[1] += "#2"
         plan = PrivatePlan(
             dict.fromkeys(labels, "1"), rules, parse_time_control(time), games, concurrency, seed, " - ".join(labels)
         )
-        return self._on_server.run(self._match(plan, dict(zip(labels, bots, strict=True))), timeout)
+        try:
+            return self._on_server.run(self._match(plan, dict(zip(labels, bots, strict=True))), timeout)
+        finally:
+            for bot in bots:
+                if isinstance(bot, RememberingBot):
+                    bot.close()
 
     async def _match(self, plan: PrivatePlan, bots: dict[str, Bot]) -> MatchResult:
         tournament = PrivateTournament(self._server, plan)

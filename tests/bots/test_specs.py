@@ -185,6 +185,8 @@ def test_every_reference_bot_is_listed() -> None:
         "nextstep[:depth=1..9]": "every variant",
         "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster); any with depth=N",
         "fives": "every variant",
+        "table:file=FILE[,level=0..1]": "the variant of its file",
+        "learner:file=FILE[,learn=true|false]": "the variant of its file, of at most 12 cells",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())
 

@@ -95,3 +95,13 @@ def test_a_program_can_dial_in_with_a_token(tmp_path: Path) -> None:
         )
         assert refused.stdout == "UNAUTHENTICATED\n"
         assert server.token("ada").startswith("nou_")
+
+
+def test_bots_that_play_from_files_are_named_by_them_and_save_what_they_learn(tmp_path: Path) -> None:
+    file = tmp_path / "it.table"
+    with serving() as server:
+        result = server.match(f"learner:file={file},learn=true", "random", games=20, concurrency=1)
+    assert {game.first for game in result.games} == {"learner:file=it.table,learn=true", "random"}
+    games = next(line for line in file.read_text().splitlines() if line.startswith("games "))
+    # The end of the last game may still have been on its way to the bot.
+    assert int(games.split()[1]) in (19, 20)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from noughts_bots.reference.coursework import LEVELS as COURSEWORK_LEVELS
@@ -9,11 +10,14 @@ from noughts_bots.reference.coursework import Coursework
 from noughts_bots.reference.depth_search import DEPTHS
 from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.fives import Fives
+from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.pascal import LEVELS, Pascal
 from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.table import Table
+from noughts_bots.reference.table_file import LEVELS as TABLE_LEVELS
 from noughts_bots.reference.three_stage import ThreeStage
 
 
@@ -26,6 +30,8 @@ class Option:
     """The values it takes, in words, e.g. `1..9`."""
     read: Callable[[str], Any]
     """Turns the text of a value into the value; raises ValueError for any other text."""
+    required: bool = False
+    """There is no default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,13 @@ class ReferenceBot:
     @property
     def syntax(self) -> str:
         """How its spec is written, e.g. `pascal[:level=0..1]`."""
-        options = ",".join(f"{option.name}={option.expected}" for option in self.options)
-        return f"{self.name}[:{options}]" if options else self.name
+        needed, free = (
+            ",".join(f"{option.name}={option.expected}" for option in self.options if option.required is required)
+            for required in (True, False)
+        )
+        if needed:
+            return f"{self.name}:{needed}[,{free}]" if free else f"{self.name}:{needed}"
+        return f"{self.name}[:{free}]" if free else self.name
 
 
 def _whole_number(name: str, allowed: range) -> Option:
@@ -72,6 +83,8 @@ def _yes_or_no(name: str) -> Option:
 
     return Option(name, "true|false", read)
 
+
+_FILE = Option("file", "FILE", lambda text: Path(text).expanduser(), required=True)
 
 _TABLE = (
     ReferenceBot(Random, "a free cell, each with the same chance"),
@@ -99,6 +112,16 @@ _TABLE = (
     ),
     ReferenceBot(
         Fives, "adds up what each run of k cells open to one side gives to its free cells; lots among the best"
+    ),
+    ReferenceBot(
+        Table,
+        "ratings from a file (`noughts bot table build`): lots by rating (level 0) or among the best (level 1)",
+        (_FILE, _whole_number("level", TABLE_LEVELS)),
+    ),
+    ReferenceBot(
+        Learner,
+        "a table that `noughts bot learn` has trained; lots among the best; goes on learning only if learn=true",
+        (_FILE, _yes_or_no("learn")),
     ),
 )
 

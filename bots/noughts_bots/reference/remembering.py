@@ -23,6 +23,8 @@ class RememberingBot(ConsideringBot):
     """The variants it plays, in words."""
     advice: ClassVar[str] = "choose such a variant, or a bot that plays every one, e.g. `nextstep`"
     """What to do about a variant that it does not play."""
+    changes: str = ""
+    """What its choice depends on besides the position, in words; such a bot cannot be written down as a table."""
 
     def __init__(self) -> None:
         self._considered: dict[tuple[Variant, int, int], Considered] = {}
@@ -41,6 +43,17 @@ class RememberingBot(ConsideringBot):
                 self.advice,
             )
 
+    def prepare(self) -> None:
+        """Called once in the process that will play, before it logs in: takes what only one may hold."""
+
+    def close(self) -> None:
+        """Called when it will play no more: saves and gives back what it holds."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits for the end of a game."""
+        return False
+
     def work_out(self, position: Position) -> Considered:
         """What the bot makes of a position that it plays and does not remember."""
         raise NotImplementedError
@@ -55,3 +68,7 @@ class RememberingBot(ConsideringBot):
                 self._considered.clear()
             self._considered[key] = considered
         return considered
+
+    def forget(self, variant: Variant, own: int, opponent: int) -> None:
+        """Works the position out anew when it is asked next."""
+        self._considered.pop((variant, own, opponent), None)

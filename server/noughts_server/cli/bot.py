@@ -71,7 +71,11 @@ def run(
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     bot = make_bot(parsed)
     bot.max_games, bot.accepts_challenges = max_games, challenges
-    run_loop(until_terminated(play(bot, login, _printing(output_format))))
+    bot.prepare()
+    try:
+        run_loop(until_terminated(play(bot, login, _printing(output_format))))
+    finally:
+        bot.close()
 
 
 def _check_options(spec: "BotSpec") -> None:
@@ -267,7 +271,9 @@ def _list_reference_bots(output_format: Format) -> None:
 
     found = reference_bots()
     if output_format is Format.JSON:
-        output.print_json({"bots": [{"name": row.syntax.partition("[")[0], **row._asdict()} for row in found]})
+        output.print_json(
+            {"bots": [{"name": row.syntax.partition("[")[0].partition(":")[0], **row._asdict()} for row in found]}
+        )
         return
     console = output.stdout()
     table = output.table(("spec", "what it does", "plays"), found)

@@ -205,10 +205,16 @@ def _plan(
 
 def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
     """Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them."""
+    from contextlib import ExitStack
+
     from noughts_bots.specs import make_bot
 
-    for spec in specs:
-        make_bot(spec, variant)
+    with ExitStack() as stack:
+        for spec in specs:
+            bot = make_bot(spec, variant)
+            # All hold at once what they need alone, and give it back to their processes: two cannot learn in one file.
+            bot.prepare()
+            stack.callback(bot.close)
 
 
 def _run_tournament(

@@ -161,4 +161,5 @@ def _explain_system(error: BaseException) -> Problem | None:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text and not text.endswith(".") else text
+    end = "" if text.endswith((".", "?")) or not text else "."
+    return f"{text[:1].upper()}{text[1:]}{end}"

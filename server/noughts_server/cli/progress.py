@@ -9,6 +9,7 @@ from noughts_server.cli.output import points, printable, stderr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from noughts_server.local import LocalProgress
@@ -25,9 +26,26 @@ def showing_progress() -> "Iterator[Callable[[LocalProgress], None]]":
     if not console.is_terminal:
         yield _ignore
         return
+    with _bar(console) as bar:
+        yield _Drawn(bar, bar.add_task("Starting bots", total=None, rest="")).show
+
+
+@contextmanager
+def counting(description: str) -> "Iterator[Callable[[int, int, str], None]]":
+    """A function that takes how many are done, of how many, and what else to show; drawn as by `showing_progress`."""
+    console = stderr()
+    if not console.is_terminal:
+        yield lambda done, total, rest: None
+        return
+    with _bar(console) as bar:
+        task = bar.add_task(description, total=None, rest="")
+        yield lambda done, total, rest: bar.update(task, completed=done, total=total, rest=rest)
+
+
+def _bar(console: "Console") -> "Progress":
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    bar = Progress(
+    return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
@@ -36,8 +54,6 @@ def showing_progress() -> "Iterator[Callable[[LocalProgress], None]]":
         console=console,
         transient=True,
     )
-    with bar:
-        yield _Drawn(bar, bar.add_task("Starting bots", total=None, rest="")).show
 
 
 class _Drawn:

@@ -1,0 +1,152 @@
+"""`learner`: a table that begins with equal ratings and is corrected after every game."""
+
+import time
+from pathlib import Path
+
+from noughts_bots.bot import GameEnd, GameInfo
+from noughts_bots.errors import TableError
+from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.learning import UNTRIED, learn
+from noughts_bots.reference.locked_file import LockedFile
+from noughts_bots.reference.positions import LARGEST_BOARD, require_small
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.table import wrong_variant
+from noughts_bots.reference.table_file import TableFile, load, save
+from noughts_referee.rules import Position, Termination, Variant
+
+_SAVE_SECONDS = 1.0
+_ON_THE_BOARD = (Termination.LINE, Termination.BOARD_FULL)
+
+
+class Learner(RememberingBot):
+    """Plays one of the highest rated cells of its table; with `learn`, corrects the table after every game.
+
+    It learns from games that ended on the board, not from those that somebody forfeited, and saves at most once a
+    second and when it is closed. It does not explore: `noughts bot learn` does.
+
+    Source: article 000, its last part: a table in a file that the program corrects by the results of its games. How,
+    the article leaves open: see `noughts_bots.reference.learning`.
+
+    Args:
+        file: the table; read now. A relative path is the working directory's.
+        learn: goes on learning, and begins a new table where there is no file, for the first variant it meets.
+
+    Raises:
+        TableError: the file is missing, damaged, or not a learner's.
+    """
+
+    name = "learner"
+    boards = f"the variant of its file, of at most {LARGEST_BOARD} cells"
+
+    def __init__(self, file: Path, *, learn: bool = False) -> None:
+        super().__init__()
+        self.file = file
+        self.learns = learn
+        if learn:
+            self.changes = "what it has learnt so far (learn=true)"
+        self.table: TableFile | None = None
+        """None until it meets a variant, where there is no file yet."""
+        self._running: set[str] = set()
+        self._held: LockedFile | None = None
+        self._saved = time.monotonic()
+        self._unsaved = False
+        if not learn or file.exists():
+            self._adopt(load_learnt(file))
+
+    def plays(self, variant: Variant) -> bool:
+        return self.table is None or variant is self.table.variant
+
+    def require(self, variant: Variant) -> None:
+        require_small(f"bot '{self.name}'", variant)
+        if self.table is not None and not self.plays(variant):
+            raise wrong_variant(self.name, self.file, variant, self.table.variant)
+
+    def consider(self, position: Position) -> Considered:
+        if self.table is None or position.variant is not self.table.variant:
+            self.require(position.variant)
+        return super().consider(position)
+
+    def work_out(self, position: Position) -> Considered:
+        row = self.table.rows.get((position.own, position.opponent)) if self.table else None
+        free = position.free
+        scores = dict.fromkeys(free, UNTRIED) if row is None else {cell: row.ratings[cell] for cell in free}
+        highest = max(scores.values())
+        return Considered(tuple(cell for cell in free if scores[cell] == highest), scores=scores)
+
+    @property
+    def busy(self) -> bool:
+        """Whether it has yet to hear how a game ends that it learns from."""
+        return bool(self._running)
+
+    def prepare(self) -> None:
+        if self.learns and self._held is None:
+            self._held = LockedFile(self.file)
+            if self.file.exists():
+                # Another may have learnt more since this one was made.
+                self._adopt(load_learnt(self.file))
+
+    def start(self, game: GameInfo) -> None:
+        if self.learns:
+            self.prepare()
+            self._running.add(game.name)
+
+    def end(self, game: GameInfo, end: GameEnd) -> None:
+        if not self.learns:
+            return
+        self._running.discard(game.name)
+        if end.termination in _ON_THE_BOARD and self.plays(game.variant):
+            self.correct(game.variant, end.moves, range(game.side, len(end.moves), 2))
+        self.save_in_time()
+
+    @property
+    def games(self) -> int:
+        """How many games it has learnt from."""
+        return (self.table.games or 0) if self.table is not None else 0
+
+    def begin(self, variant: Variant) -> None:
+        """Begins a table of the variant, where there was no file."""
+        if self.table is None:
+            self._adopt(TableFile(variant, games=0))
+
+    def correct(self, variant: Variant, moves: tuple[int, ...], counted: range) -> None:
+        """Learns from a game; see `noughts_bots.reference.learning.learn`."""
+        self.begin(variant)
+        assert self.table is not None
+        for own, opponent in learn(self.table, moves, counted):
+            self.forget(variant, own, opponent)
+        self._unsaved = True
+
+    def close(self) -> None:
+        if self._held is not None:
+            self.save()
+            self._held.release()
+            self._held = None
+
+    def save(self) -> None:
+        """Writes the table, if it has changed."""
+        if self._unsaved and self.table is not None:
+            save(self.file, self.table, comments=_COMMENTS)
+            self._unsaved = False
+        self._saved = time.monotonic()
+
+    def save_in_time(self) -> None:
+        """Saves, if the last time was a second ago."""
+        if time.monotonic() - self._saved >= _SAVE_SECONDS:
+            self.save()
+
+    def _adopt(self, table: TableFile) -> None:
+        self.table = table
+        self._considered.clear()
+        self.variants = (table.variant.name,)
+
+
+_COMMENTS = ("a learner's: `noughts bot learn` writes it, docs/tables.md says what is in it",)
+
+
+def load_learnt(file: Path) -> TableFile:
+    """A learner's table. Raises TableError, also for a table that no learner wrote."""
+    table = load(file)
+    if table.games is None or any(not row.visits for row in table.rows.values()):
+        advice = "play it as `table:file=...`, or begin another file with `noughts bot learn --file FILE`"
+        raise TableError(f"learner {file}", "a table without `games` and visits", "a learner's table", advice)
+    return table

@@ -1,0 +1,126 @@
+"""`table`: draws its moves from ratings that a file holds."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from noughts_bots.errors import BotSpecError, VariantRefused
+from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.positions import positions
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.table_file import Key, Row, TableFile, load
+from noughts_referee.rules import Position, Variant
+
+
+class Table(RememberingBot):
+    """Looks the position up and draws lots by the ratings of its cells; a position that is not there rates all alike.
+
+    Source: article 000, its last part: a table that translates `Kl` into `Ray`, with `SelectCell`.
+
+    Args:
+        file: the table, as `docs/tables.md` describes it; read now. A relative path is the working directory's.
+        level: 0 takes a cell with a chance proportional to its rating, 1 one of the highest rated; None is for the
+            file to say.
+
+    Raises:
+        TableError: the file is missing, or is no table.
+    """
+
+    name = "table"
+    boards = "the variant of its file"
+
+    def __init__(self, file: Path, level: int | None = None) -> None:
+        super().__init__()
+        self.file = file
+        table = load(file)
+        self._variant = table.variant
+        self.variants = (table.variant.name,)
+        by_level = (_in_proportion, _among_the_highest)
+        considering = by_level[table.level if level is None else level]
+        self._answers = {key: considering(row, _free(table.variant, key)) for key, row in table.rows.items()}
+
+    def plays(self, variant: Variant) -> bool:
+        return variant is self._variant
+
+    def require(self, variant: Variant) -> None:
+        if not self.plays(variant):
+            raise wrong_variant(self.name, self.file, variant, self._variant)
+
+    def consider(self, position: Position) -> Considered:
+        answer = self._answers.get((position.own, position.opponent))
+        if answer is None or position.variant is not self._variant:
+            self.require(position.variant)
+            return Considered(position.free)
+        return answer
+
+
+def wrong_variant(name: str, file: Path, asked: Variant, known: Variant) -> VariantRefused:
+    """The error of a bot that is asked for another variant than that of its file."""
+    advice = f"choose that variant (--variant {known.name}), or another file"
+    return VariantRefused(f"bot '{name}', file {file}", f"variant {asked.name}", known.name, advice)
+
+
+def _free(variant: Variant, key: Key) -> tuple[int, ...]:
+    own, opponent = key
+    return variant.free_cells(own | opponent)
+
+
+def _in_proportion(row: Row, free: tuple[int, ...]) -> Considered:
+    scores = {cell: row.ratings[cell] for cell in free}
+    rated = tuple(cell for cell in free if scores[cell])
+    return Considered(rated or free, tuple(scores[cell] for cell in rated), scores)
+
+
+def _among_the_highest(row: Row, free: tuple[int, ...]) -> Considered:
+    scores = {cell: row.ratings[cell] for cell in free}
+    highest = max(scores.values())
+    return Considered(tuple(cell for cell in free if scores[cell] == highest), scores=scores)
+
+
+def build(bot: RememberingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
+    """A table by which `table` plays exactly like the bot: in every position the same cells with the same chances.
+
+    It holds the bot's scores if, in all positions, its choice follows from them as on one of the levels; else the
+    chances of the cells, as ratings for level 0.
+
+    Args:
+        progress: is told the number of positions done, and of all positions.
+
+    Raises:
+        BotSpecError: the bot's choice depends on more than the position.
+        VariantRefused: it does not play the variant, or the board is too large.
+    """
+    if bot.changes:
+        advice = "choose a bot whose choice depends on the position alone"
+        raise BotSpecError(f"bot '{bot.name}'", f"a bot whose choice depends on {bot.changes}", "ratings", advice)
+    bot.require(variant)
+    answers: dict[Key, Considered] = {}
+    found = positions(variant)
+    for position in found:
+        answers[position.own, position.opponent] = bot.consider(position)
+        progress(len(answers), len(found))
+    for level in (1, 0):
+        if all(_follows(answer, level) for answer in answers.values()):
+            rows = {key: Row(_by_cell(variant, answer.scores)) for key, answer in answers.items()}
+            return TableFile(variant, level, rows=rows)
+    return TableFile(variant, 0, rows={key: Row(_chances(variant, answer)) for key, answer in answers.items()})
+
+
+def _follows(answer: Considered, level: int) -> bool:
+    """Whether the choice is that of `SelectCell` from the scores."""
+    scores = answer.scores
+    if not scores or min(scores.values()) < 0:
+        return False
+    if level == 0:
+        return dict(zip(answer.candidates, answer.weights, strict=False)) == {c: s for c, s in scores.items() if s}
+    highest = max(scores.values())
+    best = tuple(cell for cell in scores if scores[cell] == highest)
+    return best == answer.candidates and len(set(answer.weights)) <= 1
+
+
+def _chances(variant: Variant, answer: Considered) -> list[int]:
+    weights = answer.weights or (1,) * len(answer.candidates)
+    return _by_cell(variant, dict(zip(answer.candidates, weights, strict=True)))
+
+
+def _by_cell(variant: Variant, ratings: dict[int, int]) -> list[int]:
+    return [ratings.get(cell, 0) for cell in range(variant.cells)]

@@ -1,0 +1,260 @@
+"""Files that hold tables: the ratings of each position's cells, a position a line. `docs/tables.md` describes them.
+
+    noughts table 1
+    variant tictactoe
+    level 1
+    # after the position and its mover a rating for each cell, `-` where no stone can be placed
+    X...O...X O  - 1001 1001 1001 - 1001 1001 1001 -
+
+A learner's lines go on with ` | ` and each cell's visits, ` | ` and its half points; its last line is a checksum.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from noughts_bots.errors import TableError
+from noughts_referee.rules import Position, PositionError, Variant, VariantError, parse_variant
+
+_FIRST_LINE = "noughts table 1"
+_CHECKSUM = "checksum sha256 "
+_NO_STONE = "-"
+_SEPARATOR = "|"
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_LONGEST_SHOWN = 60
+_RESTORE = (
+    "take a copy from before; to play what is left or what you have edited as `table:file=...`,"
+    " remove the lines `games` and `checksum`"
+)
+
+LEVELS = range(2)
+
+# What a header may say, with what its values look like.
+_HEADER = {"variant": "NAME", "level": "0|1", "games": "N"}
+
+Key = tuple[int, int]
+"""A position: the stones of the side to move and those of the other side, as sets of cells."""
+
+
+@dataclass(slots=True)
+class Row:
+    """What a table says of one position: lists by cell, 0 where no stone can be placed."""
+
+    ratings: list[int]
+    visits: list[int] = field(default_factory=list)
+    """How often a learner counted a game in which it played the cell; empty if no learner wrote the row."""
+    points: list[int] = field(default_factory=list)
+    """The half points that those games brought."""
+
+
+@dataclass(slots=True)
+class TableFile:
+    """A table as it stands in a file."""
+
+    variant: Variant
+    level: int = 1
+    """How moves are drawn unless told otherwise: 0 in proportion to the ratings, 1 among the highest."""
+    games: int | None = None
+    """How many games a learner has learnt from; None if the table is not a learner's."""
+    rows: dict[Key, Row] = field(default_factory=dict)
+
+
+def position_of(variant: Variant, key: Key) -> Position:
+    """The position; who moves follows from the number of stones."""
+    own, opponent = key
+    return Position(variant, own=own, opponent=opponent, side=(own | opponent).bit_count() % 2)
+
+
+# Writing.
+
+
+def save(path: Path, table: TableFile, *, comments: Iterable[str] = ()) -> None:
+    """Puts the table into the file in one step: whatever happens, there is the old table or the new one.
+
+    Args:
+        comments: lines that say where the table comes from.
+
+    Raises:
+        OSError: it cannot be written; the old file is as it was.
+    """
+    target = Path(os.path.realpath(path))
+    # One name, so that a kill leaves one file behind at most, which the next writer overwrites.
+    temporary = target.with_name(f".{target.name}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(_text(table, comments).encode("ascii", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        error.filename, error.filename2 = str(path), None
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a new name last through a power cut, where folders can be opened."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _text(table: TableFile, comments: Iterable[str]) -> str:
+    lines = [_FIRST_LINE, *(f"# {comment}" for comment in comments)]
+    lines += [f"variant {table.variant.name}", f"level {table.level}"]
+    if table.games is not None:
+        lines.append(f"games {table.games}")
+    written = ((position_of(table.variant, key), row) for key, row in table.rows.items())
+    lines += [_line(position, row) for position, row in sorted(written, key=lambda pair: _order(pair[0]))]
+    text = "\n".join(lines) + "\n"
+    return text if table.games is None else text + _checksum_line(text.encode("ascii", "replace")) + "\n"
+
+
+def _order(position: Position) -> tuple[int, str]:
+    """By the number of stones, then by the text."""
+    return position.ply, str(position)
+
+
+def _line(position: Position, row: Row) -> str:
+    free = set(position.free)
+    columns = [numbers for numbers in (row.ratings, row.visits, row.points) if numbers]
+    cells = range(position.variant.cells)
+    texts = (" ".join(str(numbers[cell]) if cell in free else _NO_STONE for cell in cells) for numbers in columns)
+    return f"{position}  {' | '.join(texts)}"
+
+
+def _checksum_line(content: bytes) -> str:
+    return _CHECKSUM + hashlib.sha256(content).hexdigest()
+
+
+# Reading.
+
+
+def load(path: Path) -> TableFile:
+    """The table in the file.
+
+    Raises:
+        TableError: there is none, it cannot be read, or it is damaged: the line, what it has and what it should have.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        advice = "write one with `noughts bot table build SPEC -o FILE` or `noughts bot learn --file FILE`"
+        raise TableError(f"table {path}", error.strerror or str(error), "a file that can be read", advice) from error
+    return _Reader(path).read(content)
+
+
+class _Reader:
+    """Goes through a file line by line, and knows where it is when something is wrong."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._number = 0
+        """Of the line being read, from 1."""
+        self._ended = False
+        """A checksum has been met, and was right."""
+
+    def read(self, content: bytes) -> TableFile:
+        header: dict[str, str] = {}
+        table: TableFile | None = None
+        written_on: dict[Key, int] = {}
+        for line in self._lines(content):
+            word, _, value = line.partition(" ")
+            if word in _HEADER:
+                if word in header or table is not None:
+                    raise self._error(f"`{word}` here", "it once, before all positions", "move or remove the line")
+                header[word] = self._checked(word, value.strip())
+                continue
+            table = table or self._begin(header)
+            position, row = self._row(table.variant, line)
+            key = position.own, position.opponent
+            if key in written_on:
+                advice = "remove one of the two (with all marks swapped a position is the same)"
+                raise self._error(f"the position of line {written_on[key]} again", "each position once", advice)
+            written_on[key] = self._number
+            table.rows[key] = row
+        table = table or self._begin(header)
+        if table.games is not None and not self._ended:
+            raise self._error("the end of the file", f"`{_CHECKSUM}...` as its last line", _RESTORE)
+        return table
+
+    def _lines(self, content: bytes) -> Iterator[str]:
+        """The lines after the first that say something, without the checksum, which must be right."""
+        begin = 0
+        for self._number, raw in enumerate(content.splitlines(keepends=True) or [b""], start=1):
+            try:
+                line = raw.decode("utf-8").strip()
+            except UnicodeDecodeError:
+                raise self._error("bytes that are no text", "text in UTF-8", "is that file a table?") from None
+            if self._number == 1 and line != _FIRST_LINE:
+                raise self._error(_shown(line), f"`{_FIRST_LINE}`", "a table begins with that line")
+            if self._ended and line:
+                raise self._error(_shown(line), "nothing after the checksum", _RESTORE)
+            if line.startswith(_CHECKSUM.split()[0]):
+                if line != _checksum_line(content[:begin]):
+                    raise self._error("a checksum that does not fit the lines above it", "one that does", _RESTORE)
+                self._ended = True
+            elif line and not line.startswith("#") and self._number > 1:
+                yield line
+            begin += len(raw)
+
+    def _checked(self, word: str, value: str) -> str:
+        """The value of a line of the header, which can be read."""
+        try:
+            readable = bool(parse_variant(value)) if word == "variant" else bool(_NUMBER.fullmatch(value))
+        except VariantError as error:
+            raise self._error(_shown(value), error.expected, "name the variant the table is for") from None
+        if not readable or (word == "level" and int(value) not in LEVELS):
+            raise self._error(_shown(f"{word} {value}"), f"`{word} {_HEADER[word]}`", "see docs/tables.md")
+        return value
+
+    def _begin(self, header: dict[str, str]) -> TableFile:
+        if "variant" not in header:
+            raise self._error("no variant so far", "a line such as `variant tictactoe`", "add it above all positions")
+        games = int(header["games"]) if "games" in header else None
+        return TableFile(parse_variant(header["variant"]), int(header.get("level", 1)), games)
+
+    def _row(self, variant: Variant, line: str) -> tuple[Position, Row]:
+        board, mover, rest = [*line.split(None, 2), "", ""][:3]
+        try:
+            position = Position.parse(variant, f"{board} {mover or '?'}")
+        except PositionError as error:
+            advice = "a line is the board, X or O as the mover, and a rating for each cell"
+            raise self._error(_shown(f"{board} {mover}"), error.expected, advice) from None
+        if not position.free:
+            raise self._error(_shown(f"{board} {mover}"), "a position with a free cell", "remove the line")
+        columns = rest.split(_SEPARATOR)
+        if len(columns) not in (1, 3):
+            advice = "a learner's line has ratings, visits and half points; any other has ratings only"
+            raise self._error(f"{len(columns)} columns", f"1 or 3, with `{_SEPARATOR}` between them", advice)
+        return position, Row(*(self._numbers(position, column.split()) for column in columns))
+
+    def _numbers(self, position: Position, words: list[str]) -> list[int]:
+        variant, free = position.variant, set(position.free)
+        if len(words) != variant.cells:
+            advice = f"write one for each cell, row by row, and `{_NO_STONE}` where no stone can be placed"
+            raise self._error(f"{len(words)} numbers", f"{variant.cells} for {variant.name}", advice)
+        for cell, word in enumerate(words):
+            if cell not in free and word != _NO_STONE:
+                advice = "no stone can be placed on that cell"
+                raise self._error(f"{_shown(word)} for cell {cell}", f"`{_NO_STONE}`", advice)
+            if cell in free and not _NUMBER.fullmatch(word):
+                advice = "the cell is free: rate it, 0 if it is not to be played"
+                raise self._error(f"{_shown(word)} for cell {cell}", "a whole number from 0 on", advice)
+        return [0 if word == _NO_STONE else int(word) for word in words]
+
+    def _error(self, got: str, expected: str, advice: str) -> TableError:
+        return TableError(f"table {self._path}, line {self._number}", got, expected, advice)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")

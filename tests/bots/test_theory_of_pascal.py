@@ -1,0 +1,54 @@
+"""What the articles' theory says of `pascal:level=1`, by going through the whole tree with exact chances."""
+
+from fractions import Fraction
+from functools import cache
+
+from noughts_bots.reference.pascal import Pascal
+from noughts_bots.training import can_lose
+from noughts_referee.rules import Position, parse_variant
+
+TICTACTOE = parse_variant("tictactoe")
+PASCAL = Pascal(level=1)
+HALF, WHOLE, NOTHING = Fraction(1, 2), Fraction(1), Fraction(0)
+
+
+@cache
+def ideal(own: int, opponent: int, pascals_side: int) -> tuple[Fraction, Fraction]:
+    """The chances that the ideal opponent wins, and that it draws, when it plays on from here.
+
+    It knows the chances with which Pascal draws its moves, and maximises its own expected result: 1 for a win, half of
+    one for a draw. Own stones are those of the side to move.
+    """
+    side = (own | opponent).bit_count() % 2
+    if side == pascals_side:
+        position = Position(TICTACTOE, own=own, opponent=opponent, side=side)
+        ends = [after(own | 1 << cell, opponent, cell, pascals_side) for cell in PASCAL.consider(position).candidates]
+        return sum((end[0] for end in ends), NOTHING) / len(ends), sum((end[1] for end in ends), NOTHING) / len(ends)
+    ends = [after(own | 1 << cell, opponent, cell, pascals_side) for cell in TICTACTOE.free_cells(own | opponent)]
+    return max(ends, key=lambda end: end[0] + HALF * end[1])
+
+
+def after(own: int, opponent: int, cell: int, pascals_side: int) -> tuple[Fraction, Fraction]:
+    """The same when the side to which `own` belongs has just played the cell."""
+    if TICTACTOE.completes(own, cell):
+        pascals = (own | opponent).bit_count() % 2 == 1 - pascals_side
+        return (NOTHING, NOTHING) if pascals else (WHOLE, NOTHING)
+    if own | opponent == TICTACTOE.full:
+        return NOTHING, WHOLE
+    return ideal(opponent, own, pascals_side)
+
+
+def test_pascal_moving_first_never_loses_to_anybody() -> None:
+    assert not can_lose(PASCAL, 0, TICTACTOE)
+    assert can_lose(PASCAL, 1, TICTACTOE)  # so the walk does find what there is to be found
+
+
+def test_pascal_moving_second_loses_to_the_ideal_opponent_with_probability_one_third() -> None:
+    wins, draws = ideal(0, 0, 1)
+    assert wins == Fraction(1, 3)
+    assert draws == Fraction(2, 3)
+
+
+def test_pascal_moving_first_draws_with_the_ideal_opponent_or_wins_by_luck() -> None:
+    wins, _ = ideal(0, 0, 0)
+    assert wins == 0

@@ -1,0 +1,254 @@
+"""`bot table build` and `bot learn`, and games of bots that play from files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+PROGRAM = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+PATIENCE = 60.0
+FROM_NOW_ON = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory: what commands are given relative paths to."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def moves(noughts: Any, a: str, b: str, name: str) -> list[list[int]]:
+    """The moves of the games of a match with a fixed seed."""
+    noughts(f"match A={a} B={b} --games 60 --concurrency 16 --seed 5 -o {name}")
+    return [json.loads(line)["moves"] for line in Path(name).read_text().splitlines()]
+
+
+# Tables.
+
+
+@pytest.mark.parametrize("spec", ["pascal:level=0", "three-stage", "nextstep:depth=3"])
+def test_table_plays_the_same_games_as_its_bot(noughts: Any, spec: str) -> None:
+    noughts(f"bot table build {spec} -o bot.table")
+    assert moves(noughts, "table:file=bot.table", "random", "b") == moves(noughts, spec, "random", "a")
+
+
+def test_build_prints_one_json_document(noughts: Any) -> None:
+    document = json.loads(noughts("bot table build pascal -o bot.table --format json").stdout)
+    assert document == {
+        "file": "bot.table",
+        "spec": "pascal",
+        "variant": "tictactoe",
+        "level": 1,
+        "positions": 4520,
+    }
+    assert [file.name for file in Path().iterdir()] == ["bot.table"]
+
+
+def test_build_says_how_to_play_the_table(noughts: Any) -> None:
+    shown = noughts("bot table build minimax --variant mnk:3,2,2 -o small.table").stdout
+    assert shown.splitlines()[1] == "table:file=small.table plays exactly like minimax."
+
+
+def test_tables_play_tournaments_under_the_names_of_their_files(noughts: Any, folder: Path) -> None:
+    (folder / "deep").mkdir()
+    noughts("bot table build pascal -o deep/pascal.table")
+    line = f"tournament run table:file=deep/pascal.table table:file={folder}/deep/pascal.table random --format json"
+    document = json.loads(noughts(f"{line} --games 4 --concurrency 4").stdout)
+    assert set(document["crosstable"]["labels"]) == {
+        "table:file=pascal.table",
+        "table:file=pascal.table#2",
+        "random",
+    }
+    assert set(document["terminations"]) <= {"line", "board_full"}
+
+
+def test_table_is_asked(noughts: Any) -> None:
+    noughts("bot table build pascal -o bot.table")
+    answers = [
+        noughts(f"bot ask {spec} --format json", stdin="X...O...X O\n").stdout
+        for spec in ("pascal", "table:file=bot.table")
+    ]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("line", ["match {} random", "tournament run random {}", "bot ask {}", "bot run {}"])
+def test_missing_file_is_an_error_before_anything_is_played(noughts: Any, line: str) -> None:
+    result = noughts(line.format("table:file=gone.table"), code=2, env={"NOUGHTS_TOKEN": "nou_x"}, stdin="")
+    assert result.stdout == ""
+    assert "table gone.table: got No such file or directory, expected a file that can be read" in result.stderr
+    assert "noughts bot table build" in result.stderr
+
+
+def test_folder_that_is_not_there_is_named_as_it_was_given(noughts: Any) -> None:
+    result = noughts("bot table build random -o no/such.table", code=1)
+    assert result.stderr == "Error: no/such.table: No such file or directory\n"
+
+
+def test_build_replaces_a_table_as_a_whole_or_not_at_all(noughts: Any, folder: Path) -> None:
+    noughts("bot table build pascal -o bot.table")
+    before = (folder / "bot.table").read_bytes()
+    result = noughts("bot table build threestage -o bot.table", code=2)
+    assert "Did you mean three-stage?\n" in result.stderr
+    assert (folder / "bot.table").read_bytes() == before
+
+
+# Learning.
+
+
+def test_learn_prints_one_json_document_and_draws_a_curve_without_scripts_or_addresses(
+    noughts: Any, folder: Path
+) -> None:
+    line = "bot learn --file it.table --games 600 --against random --against self --seed 1 --curve it.svg --format json"
+    document = json.loads(noughts(line).stdout)
+    assert document["games"] == document["new_games"] == 600
+    assert document["can_lose"] == {"first": True, "second": True}
+    assert not document["interrupted"]
+    assert document["curve"] == {"svg": "it.svg", "csv": "it.csv"}
+    last = document["chances"]
+    assert [(row["opponent"], row["side"], row["games"]) for row in last] == [
+        ("random", "first", 600),
+        ("random", "second", 600),
+    ]
+
+    with open("it.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {name: float(rows[0][name]) for name in ("games", "wins", "points")} == pytest.approx(
+        {"games": 0, "wins": 737 / 1260, "points": 737 / 1260 + 4 / 63}
+    )
+    assert len(rows) > 20
+    assert [float(row["points"]) for row in rows[-2:]] == [row["points"] for row in last]
+    assert float(rows[-2]["points"]) > float(rows[0]["points"])
+
+    text = Path("it.svg").read_text()
+    picture = ElementTree.fromstring(text)
+    tags = {element.tag.rpartition("}")[2] for element in picture.iter()}
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    assert not tags & {"script", "image", "foreignObject", "use", "a", "iframe"}
+    assert text.count("://") == 1  # that of the namespace
+    assert not [word for word in ("xml-stylesheet", "@import", "url(") if word in text]
+    shown = {element.text for element in picture.iter() if element.tag.endswith("}text")}
+    assert {"games learnt", "against random, moving first", "against random, moving second"} <= shown
+    # The dots of both lines, one an evaluation.
+    assert sum(element.tag.endswith("}circle") for element in picture.iter()) == len(rows)
+
+
+def test_learn_goes_on_with_a_file_and_says_what_it_is_worth(noughts: Any) -> None:
+    noughts("bot learn --file it.table --games 300 --against random --seed 1")
+    shown = noughts("bot learn --file it.table --games 200 --against random --seed 1").stdout
+    assert shown.startswith("it.table: tictactoe, learnt from 500 games (200 of them now, ")
+    assert "Moving first it can be beaten." in shown
+    noughts("bot learn --file whole.table --games 500 --against random --seed 1")
+    assert Path("it.table").read_bytes() == Path("whole.table").read_bytes()
+
+
+def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(noughts: Any) -> None:
+    shown = noughts("bot learn --file it.table --games 60000 --against random --seed 1").stdout
+    assert "Moving first it cannot be beaten by anybody." in shown
+    assert "Moving second it cannot be beaten by anybody." in shown
+    before = Path("it.table").read_bytes()
+    document = json.loads(
+        noughts("match learner:file=it.table nextstep --games 100 --concurrency 16 --format json").stdout
+    )
+    assert document["a"] == {"wins": 0, "draws": 100, "losses": 0}
+    assert Path("it.table").read_bytes() == before
+
+
+def test_learner_learns_from_each_game_of_a_match(noughts: Any) -> None:
+    noughts("match A=learner:file=it.table,learn=true random --games 40 --concurrency 4 --seed 2")
+    assert "\ngames 40\n" in Path("it.table").read_text()
+    noughts("match A=learner:file=it.table,learn=true random --games 10 --seed 3")
+    assert "\ngames 50\n" in Path("it.table").read_text()
+    assert [file.name for file in Path().iterdir()] == ["it.table"]
+
+
+def test_two_learners_on_one_file_are_refused_before_the_tournament(noughts: Any) -> None:
+    bots = " ".join(f"{name}=learner:file=it.table,learn=true" for name in "AB")
+    result = noughts(f"match {bots} --games 4", code=2)
+    assert "table it.table: got a file that another is writing" in result.stderr
+    assert list(Path().iterdir()) == []
+
+
+def test_damaged_file_is_refused_and_not_overwritten(noughts: Any, folder: Path) -> None:
+    noughts("bot learn --file it.table --games 20 --against self --seed 1")
+    file = folder / "it.table"
+    file.write_bytes(file.read_bytes().replace(b"games 20", b"games 21"))
+    damaged = file.read_bytes()
+    result = noughts("bot learn --file it.table --games 20 --against self", code=2)
+    assert "a checksum that does not fit the lines above it" in result.stderr
+    assert file.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("--games 5 --against self --curve it.png", "--curve it.png: expected a name that ends in .svg"),
+        ("--games 5 --against self --curve no/it.svg", "--curve no/it.svg: there is no folder no"),
+        ("--games 5 --against nobody", "got name 'nobody', expected one of"),
+        ("--games 5 --against self --variant mnk:4,4,4", "expected a board of at most 12 cells"),
+        ("--games 5 --against three-stage --variant mnk:4,3,3", "bot 'three-stage': got variant mnk:4,3,3"),
+        ("--games 0 --against self", "--games"),
+        ("--games 5", "--against"),
+    ],
+)
+def test_wrong_usage_of_learn_is_said_before_a_game_is_played(noughts: Any, line: str, said: str) -> None:
+    # Typer's own messages stand in boxes, which break lines.
+    code = 1 if "no folder" in said else 2
+    assert said in noughts(f"bot learn --file it.table {line}", code=code).stderr
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_learning_keeps_what_was_learnt(start: Any, number: int) -> None:
+    line = f"bot learn --file it.table --games {FROM_NOW_ON} --against random --seed 1 --curve it.svg --format json"
+    with start(line) as process:
+        until_there(Path("it.table"), process)
+        process.send_signal(number)
+        said, complaints = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    document = json.loads(said)
+    assert document["interrupted"]
+    assert 0 < document["games"] < FROM_NOW_ON
+    assert f"\ngames {document['games']}\n" in Path("it.table").read_text()
+    assert "Interrupted after" in complaints
+    assert Path("it.svg").exists()
+    assert not Path(".it.table.lock").exists()
+
+
+def test_learning_shows_its_progress_on_a_terminal_and_nowhere_else() -> None:
+    line = ("bot", "learn", "--file", "it.table", "--games", "2000", "--against", "self", "--seed", "1")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, *line], stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+    ) as process:
+        os.close(theirs)
+        drawn = b""
+        with suppress(OSError):  # the terminal's other end is closed
+            while block := os.read(ours, 4096):
+                drawn += block
+        assert process.wait(PATIENCE) == 0
+    os.close(ours)
+    assert b"Games" in drawn
+    assert b"/2000" in drawn
+    piped = subprocess.run([*PROGRAM, *line], capture_output=True, timeout=PATIENCE, check=True)
+    assert piped.stderr == b""
+
+
+def until_there(file: Path, process: subprocess.Popen[str]) -> None:
+    """Returns when the file is there; fails if the process ends before, or takes too long."""
+    latest = time.monotonic() + PATIENCE
+    while not file.exists():
+        assert process.poll() is None
+        assert time.monotonic() < latest
+        time.sleep(0.01)
