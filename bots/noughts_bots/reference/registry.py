@@ -14,6 +14,7 @@ from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.pascal import LEVELS, Pascal
 from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_bots.reference.three_stage import ThreeStage
 
 
@@ -99,6 +100,11 @@ _TABLE = (
     ),
     ReferenceBot(
         Fives, "adds up what each run of k cells open to one side gives to its free cells; lots among the best"
+    ),
+    ReferenceBot(
+        ThreatsBot,
+        "searches threats and moves ahead as long as its clock allows (without one: 4,000 positions a move)",
+        (_whole_number("nodes", range(1, 10_000_001)),),
     ),
 )
 
