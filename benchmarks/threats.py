@@ -28,6 +28,8 @@ from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.clock import parse_time_control
+from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options import LogLevel
 from noughts_server.private import PrivatePlan, PrivateTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import ExportedGame, export
@@ -210,7 +212,7 @@ def _print_report(report: dict[str, Any]) -> None:
         print(f"  {label:<10} {counts['wins']:>4} wins {counts['draws']:>4} draws {counts['losses']:>4} losses")
     print("  endings    " + ", ".join(f"{name} {count}" for name, count in report["endings"].items()))
     print(
-        f"  times      {report['moves']} moves: median {report['p50_ms']:.1f} ms, 99 % up to {report['p99_ms']:.1f} ms, "
+        f"  times      {report['moves']} moves: median {report['p50_ms']:.1f} ms, 99 % to {report['p99_ms']:.1f} ms, "
         f"longest {report['max_ms']:.1f} ms; limit {report['limit_ms']:.0f} ms"
     )
     print(f"  {report['within']:.2%} of the moves within {_TOLERANCE_MS:.0f} ms of the limit, "
@@ -231,6 +233,7 @@ def main() -> None:
     if options.play:
         _play_as_bot(options.play, options.variant)
         return
+    configure_logs(LogLevel.WARNING)
     matches = [
         Match("gomoku", "mnk:15,15,5", "fives", options.time, options.games),
         Match("tictactoe", "tictactoe", "minimax", options.small, 18),

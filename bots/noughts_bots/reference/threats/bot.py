@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from noughts_bots.bot import GameInfo, TimeLimits
+from noughts_bots.bot import GameEnd, GameInfo, TimeLimits
 from noughts_bots.reference.considering import Considered
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.threats.board import Board
@@ -16,7 +16,7 @@ NODES = 4000
 """Positions looked at for a move in games without a clock, unless told otherwise."""
 
 # Of the time for a move: what the way to the referee and back, and a busy machine, may need.
-_RESERVE_SHARE, _RESERVE_SECONDS = 0.06, 0.004
+_RESERVE_SHARE, _RESERVE_SECONDS = 0.1, 0.010
 # A bank must last for the rest of the game: so many moves more, whatever has been played.
 _MOVES_TO_GO = 25
 
@@ -47,7 +47,9 @@ class ThreatsBot(RememberingBot):
         super().__init__()
         self._nodes = nodes
         self._clock = clock
+        # Of the game that began last: all timed games of a session are of one tournament, hence have the same.
         self._limits = TimeLimits()
+        self._running: set[str] = set()
         self._boards: dict[Variant, Board] = {}
         # Kept between the moves of games with a clock only: without one nothing may depend on what was played before.
         self._table: Table = {}
@@ -59,6 +61,10 @@ class ThreatsBot(RememberingBot):
     def start(self, game: GameInfo) -> None:
         if game.time.move or game.time.bank:
             self._limits = game.time
+            self._running.add(game.name)
+
+    def end(self, game: GameInfo, end: GameEnd) -> None:
+        self._running.discard(game.name)
 
     def consider(self, position: Position) -> Considered:
         if not position.own_clock_us:
@@ -91,4 +97,7 @@ class ThreatsBot(RememberingBot):
             seconds = min(left / 2, left / _MOVES_TO_GO + self._limits.increment * 0.8)
         else:
             seconds = left
+        # Clocks of games that are asked together run together. (A game that ended while the connection was lost stays
+        # in the set: no more count than may be played at once, which unless told otherwise is one.)
+        seconds /= max(1, min(len(self._running), self.max_games or 1))
         return max(0.0, seconds * (1 - _RESERVE_SHARE) - _RESERVE_SECONDS)

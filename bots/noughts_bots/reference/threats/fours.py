@@ -135,11 +135,11 @@ class Attack:
         for gap in board.gaps(missing_three(own, other), own):
             cells |= gap
         for attack in members(cells & ~fours.makers):
+            self._effort.spend()
             own_then = board.placed(own, attack)
             threat = Fours(board, own_then, other)
             if not threat.twice:
                 continue
-            self._effort.spend()
             longest = 3
             for reply in members(threat.answers() | Fours(board, other, own_then).makers):
                 _, plies = self.by_threats(own_then, board.placed(other, reply), depth - 1)

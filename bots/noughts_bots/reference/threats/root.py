@@ -1,10 +1,10 @@
 """What is thought about one position: first what cannot wait, then threats, then deeper and deeper."""
 
 from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.threats.board import Board, Stones, members
+from noughts_bots.reference.threats.board import Board, members
 from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_bots.reference.threats.fours import Attack, Fours
-from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search, Table
+from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search, Table, evaluation
 
 # A win by threats is looked for first, since it ends all thinking, with at most this share of the effort.
 _ATTACK_SHARE = 0.3
@@ -44,8 +44,9 @@ class Thought:
             return []
         if danger := board.winning_cells(other, own):
             # Two cannot both be stopped; the opponent may not see it.
-            value = 2 - WON if danger & (danger - 1) else _estimate(search, own, other, danger)
-            self._decide(members(danger)[:1], value)
+            block = members(danger)[0]
+            value = 2 - WON if danger & (danger - 1) else -evaluation(other, board.placed(own, block))
+            self._decide([block], value)
             return []
         if not own.cells | other.cells:
             self._begin()
@@ -116,8 +117,3 @@ class Thought:
             first = self.considered.candidates[0]
             moves.remove(first)
             moves.insert(0, first)
-
-
-def _estimate(search: Search, own: Stones, other: Stones, danger: int) -> int:
-    """What a forced move is worth at a glance."""
-    return search.value(own, other, 0, -INFINITY, INFINITY)
