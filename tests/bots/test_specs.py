@@ -185,6 +185,7 @@ def test_every_reference_bot_is_listed() -> None:
         "nextstep[:depth=1..9]": "every variant",
         "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster); any with depth=N",
         "fives": "every variant",
+        "threats[:nodes=1..10000000]": "every variant in which only lines count (no gravity, no exact length)",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())
 
