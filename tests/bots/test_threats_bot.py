@@ -293,3 +293,12 @@ def test_an_answer_found_in_a_hurry_is_not_kept_for_when_there_is_time() -> None
     hurried = bot.consider(timed(GOMOKU, [112, 98, 97], 0.001))
     at_leisure = bot.consider(timed(GOMOKU, [112, 98, 97], 1.0))
     assert len(at_leisure.scores) > len(hurried.scores)
+
+
+def test_what_is_kept_of_one_variant_is_not_taken_for_another() -> None:
+    # The same stones: on 9 cells in a row there is only a row to make, on 3x3 much more.
+    square, row = TIC_TAC_TOE, parse_variant("mnk:9,1,3")
+    both = ThreatsBot(nodes=3000, clock=lambda: 0.0)
+    for variant in (square, row, square, row):
+        alone = ThreatsBot(nodes=3000, clock=lambda: 0.0)
+        assert both.consider(timed(variant, [4], 1.0)) == alone.consider(timed(variant, [4], 1.0)), variant.name

@@ -53,6 +53,7 @@ class ThreatsBot(RememberingBot):
         self._boards: dict[Variant, Board] = {}
         # Kept between the moves of games with a clock only: without one nothing may depend on what was played before.
         self._table: Table = {}
+        self._table_of: Variant | None = None
 
     def plays(self, variant: Variant) -> bool:
         kind, _, rest = variant.name.partition(":")
@@ -73,6 +74,10 @@ class ThreatsBot(RememberingBot):
         began = self._clock()
         self.require(position.variant)
         deadline = began + self._seconds(position.own_clock_us / 1e6)
+        if self._table_of is not position.variant:
+            # The stones of another variant would look the same.
+            self._table.clear()
+            self._table_of = position.variant
         return self._think(position, self._table, Effort(self._nodes, deadline=deadline, clock=self._clock))
 
     def work_out(self, position: Position) -> Considered:
@@ -86,8 +91,6 @@ class ThreatsBot(RememberingBot):
     def _board(self, variant: Variant) -> Board:
         board = self._boards.get(variant)
         if board is None:
-            # A table is of one variant: the keys of another would look the same.
-            self._table.clear()
             board = self._boards[variant] = Board(variant)
         return board
 
