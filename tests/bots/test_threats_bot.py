@@ -232,7 +232,7 @@ def thinking_time(
 
 def test_it_uses_most_of_the_limit_of_a_move_and_never_more() -> None:
     assert 0.15 < thinking_time(0.2, TimeLimits(move=0.2)) < 0.2
-    assert 0.8 < thinking_time(1.0, TimeLimits(move=1.0)) < 1.0
+    assert 0.75 < thinking_time(1.0, TimeLimits(move=1.0)) < 1.0
 
 
 def test_a_bank_lasts_for_the_game() -> None:

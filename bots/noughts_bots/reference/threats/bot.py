@@ -16,7 +16,7 @@ NODES = 4000
 """Positions looked at for a move in games without a clock, unless told otherwise."""
 
 # Of the time for a move: what the way to the referee and back, and a busy machine, may need.
-_RESERVE_SHARE, _RESERVE_SECONDS = 0.1, 0.010
+_RESERVE_SHARE, _RESERVE_SECONDS = 0.15, 0.010
 # A bank must last for the rest of the game: so many moves more, whatever has been played.
 _MOVES_TO_GO = 25
 

@@ -166,8 +166,9 @@ class Search:
 
     def ordered(self, cells: int, own: Stones, other: Stones, hint: int = -1) -> list[int]:
         """The cells of a set, the most promising first, `hint` before all others."""
-        own_two, own_three = missing_two(own, other), missing_three(own, other)
-        other_two, other_three = missing_two(other, own), missing_three(other, own)
+        # Whose lines they are matters little: to take a cell takes it from the other side.
+        two = missing_two(own, other) | missing_two(other, own)
+        three = missing_three(own, other) | missing_three(other, own)
         open_lines = own.touched ^ other.touched
         free_lines = ~(own.touched | other.touched)
         through = self._board.through
@@ -175,10 +176,8 @@ class Search:
         for cell in members(cells):
             lines = through[cell]
             rating = (
-                40 * (lines & own_two).bit_count()
-                + 32 * (lines & other_two).bit_count()
-                + 10 * (lines & own_three).bit_count()
-                + 9 * (lines & other_three).bit_count()
+                32 * (lines & two).bit_count()
+                + 10 * (lines & three).bit_count()
                 + 2 * (lines & open_lines).bit_count()
                 + (lines & free_lines).bit_count()
             )
