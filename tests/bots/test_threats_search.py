@@ -42,7 +42,7 @@ def test_the_empty_board_is_worth_what_plain_negamax_finds(name: str) -> None:
     "name, most_free, count",
     [
         ("tictactoe", 9, 300),
-        ("mnk:4,3,3", 10, 150),
+        ("mnk:4,3,3", 9, 100),
         ("mnk:4,4,3", 9, 150),
         ("mnk:4,4,4", 10, 150),
         ("mnk:5,4,4", 9, 100),
@@ -130,7 +130,7 @@ def test_a_win_by_threes_needs_no_help_from_the_defence() -> None:
 def test_a_shallow_search_claims_no_win_or_loss_that_is_none() -> None:
     variant = parse_variant("mnk:5,4,4")
     board, plain = Board(variant), PlainNegamax(variant)
-    for own, other in random_positions(variant, 10, 150):
+    for own, other in random_positions(variant, 9, 100):
         for depth in range(4):
             search = Search(board, Effort(ENDLESS), {})
             value = search.value(board.stones(own), board.stones(other), depth, -INFINITY, INFINITY)

@@ -10,6 +10,8 @@ from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search
 _ATTACK_SHARE = 0.3
 _FOURS_NODES = 2000
 _THREATS_DEPTHS = range(1, 7)
+# Half-moves; with what threats add to them the recursion stays far from the interpreter's limit.
+_DEEPEST = 60
 
 
 class Thought:
@@ -96,7 +98,7 @@ class Thought:
 
     def _deepen(self, search: Search, moves: list[int], effort: Effort) -> None:
         """One half-move deeper each time, the best moves of the last time first."""
-        for depth in range(1, self._free.bit_count() + 1):
+        for depth in range(1, min(self._free.bit_count(), _DEEPEST) + 1):
             values: dict[int, int] = {}
             best = -INFINITY
             for cell in moves:

@@ -15,6 +15,8 @@ WON = 1_000_000
 CERTAIN = WON - 10_000
 """What is worth more is a proven win, what is worth less than its opposite a proven loss."""
 INFINITY = WON + 1
+_LIKELY_LOST = -100_000
+"""About what a threat is worth to the side that no quiet answer saves, where fours of its own were not tried."""
 
 EVERY_MOVE_CELLS = 36
 """On boards up to so many cells every move is searched, on larger ones the most promising first."""
@@ -79,7 +81,7 @@ class Search:
             if best >= beta:
                 break
         # Fours of our own were not tried, so that a loss is likely but not proven.
-        return best if best > -CERTAIN else min(static, 0) - CERTAIN // 10
+        return best if best > -CERTAIN else _LIKELY_LOST + static
 
     def _inner(
         self, own: Stones, other: Stones, fours: Fours, threats: Fours, depth: int, alpha: int, beta: int, ply: int
