@@ -66,9 +66,9 @@ def test_a_position_is_evaluated_like_the_sum_over_its_lines(game: tuple[Variant
     expected = 0
     for line in variant.lines:
         if line & own and not line & other:
-            expected += 1 + {2: 40, 3: 8}.get((line & ~own).bit_count(), 0)
+            expected += 1 + {2: 60, 3: 14}.get((line & ~own).bit_count(), 0)
         if line & other and not line & own:
-            expected -= 1 + {2: 28, 3: 6}.get((line & ~other).bit_count(), 0)
+            expected -= 1 + {2: 30, 3: 9}.get((line & ~other).bit_count(), 0)
     assert evaluation(board.stones(own), board.stones(other)) == expected
 
 

@@ -23,6 +23,8 @@ class Thought:
         self._other = board.stones(other)
         self._free = board.full & ~(own | other)
         self._table = table
+        self._rest: list[int] = []
+        """Moves that are searched only if all others lose."""
         self.depth = 0
         """To what depth every move was searched, in half-moves."""
         # Legal whatever happens next.
@@ -58,12 +60,15 @@ class Thought:
             self._decide(members(fours.twice), WON - 3)
             return []
         near, rest = search.candidates(own, other)
-        moves = search.ordered(near, own, other) or search.ordered(rest, own, other)
+        moves, self._rest = search.ordered(near, own, other), search.ordered(rest, own, other)
         threats = Fours(board, other, own)
         if threats.twice:
             answers = threats.answers() | fours.makers
             # If none is enough all are as bad, and the likeliest is played.
-            moves = search.ordered(answers, own, other) or moves
+            if answers:
+                moves, self._rest = search.ordered(answers, own, other), []
+        if not moves:
+            moves, self._rest = self._rest, []
         if moves:
             self.considered = Considered((moves[0],))
         return moves
@@ -114,8 +119,11 @@ class Thought:
             self.considered = Considered(self.considered.candidates, scores={**self.considered.scores, **values})
             self.depth = depth
             if abs(best) > CERTAIN:
-                return
-            moves.sort(key=lambda cell: -values[cell])
+                if best > 0 or not self._rest:
+                    return
+                # Everything near loses: does anything else?
+                moves, self._rest = moves + self._rest, []
+            moves.sort(key=lambda cell: -values.get(cell, -INFINITY))
             first = self.considered.candidates[0]
             moves.remove(first)
             moves.insert(0, first)

@@ -40,9 +40,7 @@ class Search:
         self._all_lines = (1 << len(board.lines)) - 1
         self._every_move = board.cells <= EVERY_MOVE_CELLS
 
-    def value(
-        self, own: Stones, other: Stones, depth: int, alpha: int, beta: int, ply: int = 0, last: int | None = None
-    ) -> int:
+    def value(self, own: Stones, other: Stones, depth: int, alpha: int, beta: int, ply: int = 0) -> int:
         """What the position is worth to `own`, who is to move, if it lies between `alpha` and `beta`; else a bound.
 
         Nobody has a line. A proven result is told by its distance from the root, `ply` half-moves before. Raises Spent.
@@ -195,10 +193,10 @@ def evaluation(own: Stones, other: Stones) -> int:
     """
     mine, theirs = own.touched & ~other.touched, other.touched & ~own.touched
     return (
-        40 * (missing_two(own, other) & mine).bit_count()
-        - 28 * (missing_two(other, own) & theirs).bit_count()
-        + 8 * (missing_three(own, other) & mine).bit_count()
-        - 6 * (missing_three(other, own) & theirs).bit_count()
+        60 * (missing_two(own, other) & mine).bit_count()
+        - 30 * (missing_two(other, own) & theirs).bit_count()
+        + 14 * (missing_three(own, other) & mine).bit_count()
+        - 9 * (missing_three(other, own) & theirs).bit_count()
         + mine.bit_count()
         - theirs.bit_count()
     )
