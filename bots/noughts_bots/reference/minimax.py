@@ -1,9 +1,9 @@
 """`minimax`: sees everything and takes the first best cell; it hurries, or sees less, only when told to."""
 
+from noughts_bots.reference.completing import Threats
 from noughts_bots.reference.considering import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_bots.reference.remembering import RememberingBot
-from noughts_bots.reference.threats import Threats
 from noughts_referee.rules import Position, Variant
 
 _WON, _DRAWN, _LOST = 10, 0, -10

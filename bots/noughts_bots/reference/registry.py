@@ -18,6 +18,7 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.table import Table
 from noughts_bots.reference.table_file import LEVELS as TABLE_LEVELS
+from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_bots.reference.three_stage import ThreeStage
 
 
@@ -122,6 +123,11 @@ _TABLE = (
         Learner,
         "a table that `noughts bot learn` has trained; lots among the best; goes on learning only if learn=true",
         (_FILE, _yes_or_no("learn")),
+    ),
+    ReferenceBot(
+        ThreatsBot,
+        "searches threats and moves ahead as long as its clock allows (without one: 4,000 positions a move)",
+        (_whole_number("nodes", range(1, 10_000_001)),),
     ),
 )
 

@@ -1,0 +1,163 @@
+"""Threats, and the search for a win by them: continuous fours, and fours and threes.
+
+The names are those of five in a row; with k in a row a "four" is a line that misses one stone, and a "three" a stone
+after which two such lines at once are threatened. What may be answered to a threat is little and known exactly, so
+that such attacks can be followed much further than anything else.
+
+Source: L. V. Allis, H. J. van den Herik, M. P. H. Huntjens, "Go-Moku and Threat-Space Search", 1993. Unlike there,
+all answers to a threat are not given at once but tried one by one, which finds no win that is none.
+"""
+
+from noughts_bots.reference.threats.board import Board, Stones, members, missing_three, missing_two
+from noughts_bots.reference.threats.effort import Effort
+
+
+class Fours:
+    """What the lines of one side that miss two stones amount to."""
+
+    __slots__ = ("makers", "pairs", "twice")
+
+    def __init__(self, board: Board, own: Stones, other: Stones) -> None:
+        self.pairs: dict[int, None] = {}
+        """The two cells that each such line misses, as a set of two; every one once."""
+        makers = twice = 0
+        lines = missing_two(own, other)
+        if lines:
+            pairs, stones, all_lines, bits = self.pairs, own.cells, board.lines, board.bits
+            while lines:
+                number = lines.bit_length() - 1
+                lines ^= bits[number]
+                pair = all_lines[number] & ~stones
+                if pair not in pairs:
+                    pairs[pair] = None
+                    twice |= makers & pair
+                    makers |= pair
+        self.makers = makers
+        """The cells where a stone makes a four, as a set."""
+        self.twice = twice
+        """The cells where a stone makes two at once, or an open one: two cells then complete a line."""
+
+    def answers(self) -> int:
+        """The cells where the other side's stone leaves no cell that makes two fours, as a set.
+
+        Only a four of its own gains the other side time to answer in another place.
+        """
+        answers = -1
+        for cell in members(self.twice):
+            bit = 1 << cell
+            partners = 0
+            for pair in self.pairs:
+                if pair & bit:
+                    partners |= pair
+            # Of two fours one can be stopped beforehand; of three at least two are left.
+            answers &= partners if partners.bit_count() == 3 else bit
+        return answers
+
+
+class Attack:
+    """Searches for wins in which every move of the attacker is a threat. What it finds is certain."""
+
+    def __init__(self, board: Board, effort: Effort) -> None:
+        self._board = board
+        self._effort = effort
+        self._left = 0
+        self._refuted: set[tuple[int, int]] = set()
+        self._hopeless: dict[tuple[int, int], int] = {}
+
+    def by_fours(self, own: Stones, other: Stones, nodes: int) -> tuple[int, ...]:
+        """The attacker's stones up to the one that makes two fours; empty if none was found with so many nodes.
+
+        `own` is to move and cannot win at once. The win takes twice as many half-moves as there are stones, and one.
+        """
+        self._left = nodes
+        self._refuted.clear()
+        return self._by_fours(own, other)
+
+    def _by_fours(self, own: Stones, other: Stones) -> tuple[int, ...]:
+        self._effort.spend()
+        self._left -= 1
+        board = self._board
+        fours = Fours(board, own, other)
+        if not fours.makers:
+            return ()
+        danger = board.winning_cells(other, own)
+        # Where the other side has a four, only a stone that stops it is in time.
+        twice = fours.twice & danger if danger else fours.twice
+        if danger & (danger - 1):
+            return ()
+        if twice:
+            return (twice.bit_length() - 1,)
+        for attack, reply in _exchanges(fours, danger):
+            if self._left < 0:
+                break
+            own_then, other_then = board.placed(own, attack), board.placed(other, reply)
+            question = (own_then.cells, other_then.cells)
+            if question not in self._refuted:
+                rest = self._by_fours(own_then, other_then)
+                if rest:
+                    return (attack, *rest)
+                self._refuted.add(question)
+        return ()
+
+    def by_threats(self, own: Stones, other: Stones, depth: int) -> tuple[int, int]:
+        """A stone that wins by fours and threes, at most `depth` of them before continuous fours, and in how many
+        half-moves it wins at the latest; (0, 0) if there is none.
+        """
+        self._effort.spend()
+        board = self._board
+        fours = Fours(board, own, other)
+        danger = board.winning_cells(other, own)
+        if danger & (danger - 1):
+            return 0, 0
+        twice = fours.twice & danger if danger else fours.twice
+        if twice:
+            return twice.bit_length() - 1, 3
+        question = (own.cells, other.cells)
+        if self._hopeless.get(question, -1) >= depth:
+            return 0, 0
+        if fours.makers and (stones := self.by_fours(own, other, 50)):
+            return stones[0], 2 * len(stones) + 1
+        if depth:
+            for attack, reply in _exchanges(fours, danger):
+                _, plies = self.by_threats(board.placed(own, attack), board.placed(other, reply), depth - 1)
+                if plies:
+                    return attack, plies + 2
+            if not danger:
+                attack, plies = self._by_threes(own, other, fours, depth)
+                if plies:
+                    return attack, plies
+        self._hopeless[question] = depth
+        return 0, 0
+
+    def _by_threes(self, own: Stones, other: Stones, fours: Fours, depth: int) -> tuple[int, int]:
+        board = self._board
+        cells = 0
+        for gap in board.gaps(missing_three(own, other), own):
+            cells |= gap
+        for attack in members(cells & ~fours.makers):
+            self._effort.spend()
+            own_then = board.placed(own, attack)
+            threat = Fours(board, own_then, other)
+            if not threat.twice:
+                continue
+            longest = 3
+            for reply in members(threat.answers() | Fours(board, other, own_then).makers):
+                _, plies = self.by_threats(own_then, board.placed(other, reply), depth - 1)
+                if not plies:
+                    break
+                longest = max(longest, plies)
+            else:
+                return attack, longest + 2
+        return 0, 0
+
+
+def _exchanges(fours: Fours, danger: int) -> list[tuple[int, int]]:
+    """Each stone that makes a four, and the one that must answer it; if there is danger, only those that stop it."""
+    exchanges = []
+    for pair in fours.pairs:
+        low, high = (pair & -pair).bit_length() - 1, pair.bit_length() - 1
+        if not danger or danger >> low & 1:
+            exchanges.append((low, high))
+        if not danger or danger >> high & 1:
+            exchanges.append((high, low))
+    return exchanges

@@ -1,0 +1,129 @@
+"""What is thought about one position: first what cannot wait, then threats, then deeper and deeper."""
+
+from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.threats.board import Board, members
+from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.fours import Attack, Fours
+from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search, Table, evaluation
+
+# A win by threats is looked for first, since it ends all thinking, with at most this share of the effort.
+_ATTACK_SHARE = 0.3
+_FOURS_NODES = 2000
+_THREATS_DEPTHS = range(1, 7)
+# Half-moves; with what threats add to them the recursion stays far from the interpreter's limit.
+_DEEPEST = 60
+
+
+class Thought:
+    """Thinks about one position as long as its effort lasts. `considered` is the best answer found so far."""
+
+    def __init__(self, board: Board, own: int, other: int, table: Table) -> None:
+        self._board = board
+        self._own = board.stones(own)
+        self._other = board.stones(other)
+        self._free = board.full & ~(own | other)
+        self._table = table
+        self._rest: list[int] = []
+        """Moves that are searched only if all others lose."""
+        self.depth = 0
+        """To what depth every move was searched, in half-moves."""
+        # Legal whatever happens next.
+        self.considered = Considered(((self._free & -self._free).bit_length() - 1,))
+
+    def think(self, effort: Effort) -> None:
+        """Makes `considered` better until nothing can change it or the effort is spent."""
+        try:
+            search = Search(self._board, effort, self._table)
+            moves = self._moves(search)
+            if len(moves) > 1 and not self._attacks(effort):
+                self._deepen(search, moves, effort)
+        except Spent:
+            pass
+
+    def _moves(self, search: Search) -> list[int]:
+        """The moves worth thinking about, the most promising first; at most one if there is nothing to think about."""
+        board, own, other = self._board, self._own, self._other
+        if winning := board.winning_cells(own, other):
+            self._decide(members(winning), WON - 1)
+            return []
+        if danger := board.winning_cells(other, own):
+            # Two cannot both be stopped; the opponent may not see it.
+            block = members(danger)[0]
+            value = 2 - WON if danger & (danger - 1) else -evaluation(other, board.placed(own, block))
+            self._decide([block], value)
+            return []
+        if not own.cells | other.cells:
+            self._begin()
+            return []
+        fours = Fours(board, own, other)
+        if fours.twice:
+            self._decide(members(fours.twice), WON - 3)
+            return []
+        near, rest = search.candidates(own, other)
+        moves, self._rest = search.ordered(near, own, other), search.ordered(rest, own, other)
+        threats = Fours(board, other, own)
+        if threats.twice:
+            answers = threats.answers() | fours.makers
+            # If none is enough all are as bad, and the likeliest is played.
+            if answers:
+                moves, self._rest = search.ordered(answers, own, other), []
+        if not moves:
+            moves, self._rest = self._rest, []
+        if moves:
+            self.considered = Considered((moves[0],))
+        return moves
+
+    def _begin(self) -> None:
+        """The first stone: by lot among the cells with the most lines."""
+        counts = [lines.bit_count() for lines in self._board.through]
+        most = max(counts)
+        self.considered = Considered(tuple(cell for cell, count in enumerate(counts) if count == most))
+
+    def _decide(self, cells: list[int], value: int) -> None:
+        self.considered = Considered(tuple(cells), scores=dict.fromkeys(cells, value))
+
+    def _attacks(self, effort: Effort) -> bool:
+        """Whether a win by threats was found, which then is the answer."""
+        part = effort.part(_ATTACK_SHARE)
+        attack = Attack(self._board, part)
+        try:
+            if stones := attack.by_fours(self._own, self._other, _FOURS_NODES):
+                self._decide([stones[0]], WON - 2 * len(stones) - 1)
+                return True
+            for depth in _THREATS_DEPTHS:
+                cell, plies = attack.by_threats(self._own, self._other, depth)
+                if plies:
+                    self._decide([cell], WON - plies)
+                    return True
+        except Spent:
+            pass
+        finally:
+            effort.add(part)
+        return False
+
+    def _deepen(self, search: Search, moves: list[int], effort: Effort) -> None:
+        """One half-move deeper each time, the best moves of the last time first."""
+        for depth in range(1, min(self._free.bit_count(), _DEEPEST) + 1):
+            values: dict[int, int] = {}
+            best = -INFINITY
+            for cell in moves:
+                value = search.after(self._own, self._other, cell, depth - 1, best, INFINITY, 0, first=not values)
+                values[cell] = value
+                if value > best:
+                    best = value
+                    # Moves that were not searched as deep any more keep what was known of them.
+                    scores = {**self.considered.scores, **values}
+                    self.considered = Considered((cell,), scores=scores)
+                if best > CERTAIN:
+                    break
+            self.considered = Considered(self.considered.candidates, scores={**self.considered.scores, **values})
+            self.depth = depth
+            if abs(best) > CERTAIN:
+                if best > 0 or not self._rest:
+                    return
+                # Everything near loses: does anything else?
+                moves, self._rest = moves + self._rest, []
+            moves.sort(key=lambda cell: -values.get(cell, -INFINITY))
+            first = self.considered.candidates[0]
+            moves.remove(first)
+            moves.insert(0, first)

@@ -1,0 +1,211 @@
+"""Alpha-beta with a table of positions, for any variant that is only lines.
+
+Sources: D. E. Knuth, R. W. Moore, "An Analysis of Alpha-Beta Pruning", 1975; the window of no width for all moves but
+the first (principal variation search): T. A. Marsland, M. Campbell, "Parallel Search of Strongly Ordered Game Trees",
+1982. A position's key is its two sets of stones themselves: two different positions never meet under one key, as they
+may under the hashed keys of A. L. Zobrist, 1970, which it replaces.
+"""
+
+from noughts_bots.reference.threats.board import Board, Stones, members, missing_one, missing_three, missing_two
+from noughts_bots.reference.threats.effort import Effort
+from noughts_bots.reference.threats.fours import Attack, Fours
+
+WON = 1_000_000
+"""A win in n half-moves is worth WON - n, a loss -WON + n."""
+CERTAIN = WON - 10_000
+"""What is worth more is a proven win, what is worth less than its opposite a proven loss."""
+INFINITY = WON + 1
+_LIKELY_LOST = -100_000
+"""About what a threat is worth to the side that no quiet answer saves, where fours of its own were not tried."""
+
+EVERY_MOVE_CELLS = 36
+"""On boards up to so many cells every move is searched, on larger ones the most promising first."""
+_WIDTH = 14
+_TABLE_ENTRIES = 1 << 17
+_LEAF_FOURS = 24
+_EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
+
+Table = dict[tuple[int, int], tuple[int, int, int, int]]
+"""For each position (own stones, other stones): depth, value, what the value is, best cell."""
+
+
+class Search:
+    """Values of positions of one variant."""
+
+    def __init__(self, board: Board, effort: Effort, table: Table) -> None:
+        self._board = board
+        self._effort = effort
+        self._table = table
+        self._attack = Attack(board, effort)
+        self._all_lines = (1 << len(board.lines)) - 1
+        self._every_move = board.cells <= EVERY_MOVE_CELLS
+
+    def value(self, own: Stones, other: Stones, depth: int, alpha: int, beta: int, ply: int = 0) -> int:
+        """What the position is worth to `own`, who is to move, if it lies between `alpha` and `beta`; else a bound.
+
+        Nobody has a line. A proven result is told by its distance from the root, `ply` half-moves before. Raises Spent.
+        """
+        self._effort.spend()
+        board = self._board
+        if missing_one(own, other):
+            return WON - ply - 1
+        danger = board.winning_cells(other, own)
+        if danger:
+            if danger & (danger - 1):
+                return ply + 2 - WON
+            forced = board.placed(own, danger.bit_length() - 1)
+            return -self.value(other, forced, depth, -beta, -alpha, ply + 1)
+        if own.touched & other.touched == self._all_lines:
+            return 0
+        fours = Fours(board, own, other)
+        if fours.twice:
+            return WON - ply - 3
+        threats = Fours(board, other, own)
+        if depth <= 0:
+            return self._leaf(own, other, fours, threats, alpha, beta, ply)
+        return self._inner(own, other, fours, threats, depth, alpha, beta, ply)
+
+    def _leaf(self, own: Stones, other: Stones, fours: Fours, threats: Fours, alpha: int, beta: int, ply: int) -> int:
+        if len(fours.pairs) > 1 and (stones := self._attack.by_fours(own, other, _LEAF_FOURS)):
+            return WON - ply - 2 * len(stones) - 1
+        static = evaluation(own, other)
+        if not threats.twice:
+            return static
+        # The other side threatens to make two fours: whatever stops that may be worth less than standing still.
+        best = -INFINITY
+        for cell in self.ordered(threats.answers(), own, other):
+            value = -self.value(other, self._board.placed(own, cell), 0, -beta, -max(alpha, best), ply + 1)
+            best = max(best, value)
+            if best >= beta:
+                break
+        # Fours of our own were not tried, so that a loss is likely but not proven.
+        return best if best > -CERTAIN else _LIKELY_LOST + static
+
+    def _inner(
+        self, own: Stones, other: Stones, fours: Fours, threats: Fours, depth: int, alpha: int, beta: int, ply: int
+    ) -> int:
+        key = (own.cells, other.cells)
+        hint = -1
+        entry = self._table.get(key)
+        if entry is not None:
+            known_depth, value, kind, hint = entry
+            value = _from_table(value, ply)
+            if (known_depth >= depth or abs(value) > CERTAIN) and (
+                kind == _EXACT or (kind == _AT_LEAST and value >= beta) or (kind == _AT_MOST and value <= alpha)
+            ):
+                return value
+        answers = 0
+        if threats.twice:
+            answers = threats.answers()
+            moves = self.ordered(answers | fours.makers, own, other, hint)
+            if not moves:
+                return ply + 4 - WON
+            width, rest = len(moves), 0
+        else:
+            near, rest = self.candidates(own, other)
+            moves = self.ordered(near, own, other, hint)
+            width = len(moves) if self._every_move else _WIDTH
+        best, best_cell, floor = -INFINITY, -1, alpha
+        for number, cell in enumerate(moves):
+            if number >= width and best > -CERTAIN:
+                break
+            best, best_cell, floor = self._try(own, other, cell, depth - (not answers >> cell & 1), best, best_cell,
+                                               floor, beta, ply)  # fmt: skip
+            if best >= beta:
+                break
+        if best <= -CERTAIN and rest:
+            # Everything near loses: a loss is claimed only when nothing else helps either.
+            for cell in self.ordered(rest, own, other):
+                best, best_cell, floor = self._try(own, other, cell, depth - 1, best, best_cell, floor, beta, ply)
+                if best > -CERTAIN:
+                    break
+        kind = _AT_LEAST if best >= beta else _EXACT if best > alpha else _AT_MOST
+        if len(self._table) >= _TABLE_ENTRIES:
+            self._table.clear()
+        self._table[key] = (depth, _to_table(best, ply), kind, best_cell)
+        return best
+
+    def _try(
+        self, own: Stones, other: Stones, cell: int, depth: int, best: int, best_cell: int, alpha: int, beta: int,
+        ply: int,
+    ) -> tuple[int, int, int]:  # fmt: skip
+        """Searches a move; the best value, its cell and the new alpha."""
+        value = self.after(own, other, cell, depth, alpha, beta, ply, first=best_cell < 0)
+        if value > best:
+            return value, cell, max(alpha, value)
+        return best, best_cell, alpha
+
+    def after(
+        self, own: Stones, other: Stones, cell: int, depth: int, alpha: int, beta: int, ply: int, *, first: bool
+    ) -> int:
+        """What a stone on `cell` is worth to its owner, if that lies between alpha and beta; else a bound.
+
+        Unless it is the first move, whether it is better than alpha at all is asked before how much.
+        """
+        placed = self._board.placed(own, cell)
+        if not first:
+            value = -self.value(other, placed, depth, -alpha - 1, -alpha, ply + 1)
+            if not alpha < value < beta:
+                return value
+        return -self.value(other, placed, depth, -beta, -alpha, ply + 1)
+
+    def candidates(self, own: Stones, other: Stones) -> tuple[int, int]:
+        """The free cells that are worth a look, and the other free ones on lines that can still be completed."""
+        board = self._board
+        occupied = own.cells | other.cells
+        open_lines = self._all_lines & ~(own.touched & other.touched)
+        useful = 0
+        through = board.through
+        if self._every_move:
+            for cell in members(board.full & ~occupied):
+                if through[cell] & open_lines:
+                    useful |= 1 << cell
+            return useful, 0
+        near = board.surroundings(occupied) & ~occupied
+        return near, board.full & ~occupied & ~near
+
+    def ordered(self, cells: int, own: Stones, other: Stones, hint: int = -1) -> list[int]:
+        """The cells of a set, the most promising first, `hint` before all others."""
+        # Whose lines they are matters little: to take a cell takes it from the other side.
+        two = missing_two(own, other) | missing_two(other, own)
+        three = missing_three(own, other) | missing_three(other, own)
+        open_lines = own.touched ^ other.touched
+        free_lines = ~(own.touched | other.touched)
+        through = self._board.through
+        rated = []
+        for cell in members(cells):
+            lines = through[cell]
+            rating = (
+                32 * (lines & two).bit_count()
+                + 10 * (lines & three).bit_count()
+                + 2 * (lines & open_lines).bit_count()
+                + (lines & free_lines).bit_count()
+            )
+            rated.append((rating if cell != hint else 1 << 20, -cell))
+        rated.sort(reverse=True)
+        return [-cell for _, cell in rated]
+
+
+def evaluation(own: Stones, other: Stones) -> int:
+    """What the position looks like to `own`, who is to move: lines that can still be completed, by what they miss.
+
+    It is the same for every variant, and no more than some thousands.
+    """
+    mine, theirs = own.touched & ~other.touched, other.touched & ~own.touched
+    return (
+        60 * (missing_two(own, other) & mine).bit_count()
+        - 30 * (missing_two(other, own) & theirs).bit_count()
+        + 14 * (missing_three(own, other) & mine).bit_count()
+        - 9 * (missing_three(other, own) & theirs).bit_count()
+        + mine.bit_count()
+        - theirs.bit_count()
+    )
+
+
+def _to_table(value: int, ply: int) -> int:
+    """A proven result is kept by its distance from the position itself."""
+    return value + ply if value > CERTAIN else value - ply if value < -CERTAIN else value
+
+
+def _from_table(value: int, ply: int) -> int:
+    return value - ply if value > CERTAIN else value + ply if value < -CERTAIN else value

@@ -1,0 +1,304 @@
+"""The bot `threats`: positions with known answers, games that can be repeated, and its clock. Time is invented here."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from noughts_bots.bot import GameEnd, GameInfo, Move, TimeLimits
+from noughts_bots.errors import VariantRefused
+from noughts_bots.reference.random_ import Random
+from noughts_bots.reference.threats.bot import ThreatsBot
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
+
+GOMOKU = parse_variant("mnk:15,15,5")
+TIC_TAC_TOE = parse_variant("tictactoe")
+
+
+def move_of(bot: ThreatsBot | Random, position: Position) -> int:
+    chosen = bot.choose(position)
+    assert isinstance(chosen, int | Move)
+    return chosen.cell if isinstance(chosen, Move) else chosen
+
+
+def on_gomoku(**rows: str) -> Position:
+    """A position of 15x15 with X to move: `r7` is row 7, what is not given is empty."""
+    lines = [rows.get(f"r{row}", "").ljust(15, ".") for row in range(15)]
+    return Position.parse(GOMOKU, "/".join(lines) + " X")
+
+
+def cell(row: int, column: int) -> int:
+    return row * 15 + column
+
+
+# Known answers.
+
+
+@pytest.mark.parametrize(
+    "what, position, cells, score",
+    [
+        ("wins at once", on_gomoku(r7="..XXXX.....OOOO"), {cell(7, 1), cell(7, 6)}, 999_999),
+        ("stops a four", on_gomoku(r7="..XOOOO....", r9="..XX"), {cell(7, 7)}, None),
+        ("makes an open four", on_gomoku(r7="....XXX......", r9="...OO.O"), {cell(7, 3), cell(7, 7)}, 999_997),
+        (
+            "makes two fours at once",
+            on_gomoku(r3="OXXX", r4="....X", r5="....X", r6="....X", r7="....O"),
+            {cell(3, 4)},
+            999_997,
+        ),
+        ("stops an open three", on_gomoku(r7="....OOO......", r9="..X.X"), {cell(7, n) for n in (2, 3, 7, 8)}, None),
+        ("four and three", on_gomoku(r7=".OXXX", r8=".....X", r9=".....X", r13="O..O..O"), {cell(7, 5)}, 999_995),
+        (
+            "three and three",
+            on_gomoku(r5="......X", r6="......X", r7="....XX.", r13="O..O..O", r0="O"),
+            {cell(7, 6)},
+            999_995,
+        ),
+    ],
+)
+def test_tactics_with_known_answers(what: str, position: Position, cells: set[int], score: int | None) -> None:
+    considered = ThreatsBot().consider(position)
+    assert set(considered.candidates) <= cells, what
+    if score is not None:
+        assert {considered.scores[candidate] for candidate in considered.candidates} == {score}
+
+
+def test_a_lost_position_is_told_and_the_loss_put_off() -> None:
+    considered = ThreatsBot().consider(on_gomoku(r7=".....OOOO......", r9="..X.X.X.X"))
+    (candidate,) = considered.candidates
+    assert candidate in (cell(7, 4), cell(7, 9))
+    assert considered.scores == {candidate: -999_998}
+
+
+def test_an_own_win_comes_before_a_block() -> None:
+    position = Position.parse(TIC_TAC_TOE, "XX.OO.... X")
+    assert ThreatsBot().consider(position).candidates == (2,)
+
+
+@pytest.mark.parametrize("text", ["XXX...OO. O", "XXXOOO... X", "XOXXOXOX. O"])
+def test_any_board_is_answered_with_a_free_cell(text: str) -> None:
+    position = Position.parse(TIC_TAC_TOE, text)
+    assert move_of(ThreatsBot(), position) in position.free
+
+
+def test_the_score_of_the_best_move_of_a_drawn_position_is_a_draw() -> None:
+    considered = ThreatsBot().consider(Position.parse(TIC_TAC_TOE, "X........ O"))
+    assert considered.candidates == (4,)
+    assert considered.scores[4] == 0
+    assert max(considered.scores.values()) == 0
+
+
+def test_the_first_stone_is_drawn_from_the_cells_with_the_most_lines() -> None:
+    bot = ThreatsBot()
+    expected = {cell(row, column) for row in range(4, 11) for column in range(4, 11)}
+    assert {move_of(bot, Position(GOMOKU, seed=seed)) for seed in range(2000)} == expected
+    assert ThreatsBot().consider(Position(TIC_TAC_TOE)).candidates == (4,)
+
+
+# Play.
+
+
+def play(variant: Variant, players: tuple[ThreatsBot | Random, ThreatsBot | Random], seed: int) -> int | None:
+    """The side that wins."""
+    position = Position(variant)
+    while position.free:
+        mover = position.side
+        position.seed = 2 * seed + mover
+        chosen = move_of(players[mover], position)
+        assert chosen in position.free
+        position.play(chosen)
+        if variant.completes(position.opponent, chosen):
+            return mover
+    return None
+
+
+BOARDS = ("mnk:1,1,1", "mnk:1,5,3", "mnk:5,1,2", "mnk:7,6,4", "mnk:12,3,8", "mnk:15,15,5", "mnk:30,30,3", "mnk:30,30,6")
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_it_plays_every_board_and_does_not_lose_to_chance(name: str) -> None:
+    variant, bot, chance = parse_variant(name), ThreatsBot(nodes=100), Random()
+    assert play(variant, (bot, chance), seed=1) in (0, None)
+    if name != "mnk:1,1,1":
+        assert play(variant, (chance, bot), seed=2) in (1, None)
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "mnk:4,4,4"])
+def test_it_does_not_lose_to_minimax(name: str) -> None:
+    variant = parse_variant(name)
+    bots = [ThreatsBot(nodes=1000), make_bot(parse_spec("minimax"))]
+    # A corner, an edge and a middle: every first stone is one of these, turned or mirrored.
+    for first in (0, 1, variant.columns + 1):
+        for side in (0, 1):
+            position = Position.after(variant, [first])
+            while position.free:
+                mover = bots[position.side ^ side]
+                considered = mover.consider(position)
+                position.play(considered.candidates[0])
+                if variant.has_line(position.opponent):
+                    assert mover is bots[0]
+                    break
+
+
+def lines_of_a_cube(edge: int) -> tuple[int, ...]:
+    """Every straight line of `edge` cells in a cube of that edge."""
+    lines = set()
+    for start in product(range(edge), repeat=3):
+        for step in product((-1, 0, 1), repeat=3):
+            places = [tuple(s + i * d for s, d in zip(start, step, strict=True)) for i in range(edge)]
+            if any(step) and all(0 <= part < edge for place in places for part in place):
+                lines.add(sum(1 << (layer * edge + row) * edge + column for layer, row, column in places))
+    return tuple(sorted(lines))
+
+
+def test_it_plays_in_space_where_only_lines_count() -> None:
+    qubic = replace(parse_variant("mnk:4,16,4"), name="qubic", lines=lines_of_a_cube(4))
+    assert len(qubic.lines) == 76
+    bot, chance = ThreatsBot(nodes=200), Random()
+    bot.require(qubic)
+    assert play(qubic, (bot, chance), seed=1) == 0
+    assert play(qubic, (chance, bot), seed=1) == 1
+
+
+@pytest.mark.parametrize("name", ["connect4", "gomoku:exact"])
+def test_it_refuses_variants_in_which_more_than_lines_counts(name: str) -> None:
+    variant = replace(parse_variant("mnk:7,6,4"), name=name)
+    with pytest.raises(VariantRefused, match="threats"):
+        ThreatsBot().require(variant)
+
+
+# Games that can be repeated.
+
+
+def test_without_a_clock_answers_depend_on_the_position_alone() -> None:
+    positions = [Position.after(GOMOKU, [112, 98, *range(40, 40 + count)]) for count in range(0, 12, 3)]
+    bot = ThreatsBot(nodes=500)
+    forwards = [bot.consider(position) for position in positions]
+    timed = ThreatsBot(nodes=500, clock=lambda: 0.0)
+    for position in positions:
+        in_time = position.copy()
+        in_time.own_clock_us = 1_000_000
+        timed.consider(in_time)
+    backwards = [timed.consider(position) for position in reversed(positions)]
+    assert forwards == backwards[::-1]
+
+
+def test_more_nodes_make_a_different_bot() -> None:
+    position = Position.after(GOMOKU, [112, 98, 97])
+    few, many = (make_bot(parse_spec(f"threats:nodes={nodes}")).consider(position) for nodes in (20, 2000))
+    assert few.scores != many.scores
+
+
+# Clocks.
+
+
+class Ticking:
+    """A clock that goes on by `step` seconds each time somebody looks at it."""
+
+    def __init__(self, step: float) -> None:
+        self.now = 0.0
+        self.looks = 0
+        self._step = step
+
+    def __call__(self) -> float:
+        self.looks += 1
+        self.now += self._step
+        return self.now
+
+
+def timed(variant: Variant, moves: list[int], left: float) -> Position:
+    position = Position.after(variant, moves)
+    position.own_clock_us = round(left * 1e6)
+    return position
+
+
+def game(number: int, time: TimeLimits) -> GameInfo:
+    return GameInfo(f"tournaments/t/games/{number}", GOMOKU, 0, "other", time)
+
+
+def thinking_time(
+    left: float, time: TimeLimits, *, step: float = 0.001, prepare: Callable[[ThreatsBot], None] = lambda bot: None
+) -> float:
+    """How long the bot thinks about a position in which nothing ends its thinking but its clock."""
+    clock = Ticking(step)
+    bot = ThreatsBot(clock=clock)
+    bot.start(game(1, time))
+    prepare(bot)
+    bot.choose(timed(GOMOKU, [112, 98, 97], left))
+    return clock.now
+
+
+def test_it_uses_most_of_the_limit_of_a_move_and_never_more() -> None:
+    assert 0.15 < thinking_time(0.2, TimeLimits(move=0.2)) < 0.2
+    assert 0.75 < thinking_time(1.0, TimeLimits(move=1.0)) < 1.0
+
+
+def test_a_bank_lasts_for_the_game() -> None:
+    limits = TimeLimits(bank=60.0, increment=0.5)
+    left = 60.0
+    for _ in range(60):
+        used = thinking_time(left, limits, step=0.02)
+        assert 0.2 < used < left
+        left += 0.5 - used
+    assert thinking_time(0.3, limits) < 0.3
+
+
+def test_a_bank_without_increment_is_never_used_up() -> None:
+    left = 1.0
+    for _ in range(100):
+        used = thinking_time(left, TimeLimits(bank=1.0))
+        assert used < left
+        left -= used
+
+
+def test_games_that_are_asked_together_share_the_time() -> None:
+    def among_four(bot: ThreatsBot) -> None:
+        bot.max_games = 4
+        for number in (2, 3, 4, 5):
+            bot.start(game(number, TimeLimits(move=1.0)))
+        bot.end(game(5, TimeLimits(move=1.0)), GameEnd(Result.DRAW, Termination.BOARD_FULL, ()))
+
+    assert thinking_time(1.0, TimeLimits(move=1.0), prepare=among_four) < 0.25
+
+
+@pytest.mark.parametrize("left", [0.000001, 0.001, 0.005])
+def test_with_no_time_at_all_it_still_wins_and_blocks(left: float) -> None:
+    for text, expected in (("XX.OO.... X", 2), ("X..OO.X.. X", 5)):
+        position = Position.parse(TIC_TAC_TOE, text)
+        position.own_clock_us = max(1, round(left * 1e6))
+        clock = Ticking(0.01)
+        assert move_of(ThreatsBot(clock=clock), position) == expected
+        assert clock.looks < 10
+
+
+def test_a_forced_move_takes_no_time_to_speak_of() -> None:
+    clock = Ticking(0.001)
+    position = on_gomoku(r7="..XOOOO....", r9="..XX")
+    position.own_clock_us = 60_000_000
+    assert move_of(ThreatsBot(clock=clock), position) == cell(7, 7)
+    assert clock.looks < 10
+
+
+def test_a_proven_result_ends_the_thinking() -> None:
+    clock = Ticking(0.0001)
+    bot = ThreatsBot(clock=clock)
+    bot.choose(timed(TIC_TAC_TOE, [4, 1], 3600.0))
+    assert clock.now < 10
+
+
+def test_an_answer_found_in_a_hurry_is_not_kept_for_when_there_is_time() -> None:
+    bot = ThreatsBot(clock=Ticking(0.001))
+    hurried = bot.consider(timed(GOMOKU, [112, 98, 97], 0.001))
+    at_leisure = bot.consider(timed(GOMOKU, [112, 98, 97], 1.0))
+    assert len(at_leisure.scores) > len(hurried.scores)
+
+
+def test_what_is_kept_of_one_variant_is_not_taken_for_another() -> None:
+    # The same stones: on 9 cells in a row there is only a row to make, on 3x3 much more.
+    square, row = TIC_TAC_TOE, parse_variant("mnk:9,1,3")
+    both = ThreatsBot(nodes=3000, clock=lambda: 0.0)
+    for variant in (square, row, square, row):
+        alone = ThreatsBot(nodes=3000, clock=lambda: 0.0)
+        assert both.consider(timed(variant, [4], 1.0)) == alone.consider(timed(variant, [4], 1.0)), variant.name

@@ -1,0 +1,44 @@
+"""`threats` on a real server with a real clock; its nodes are limited, so that no speed of a machine matters."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from noughts_bots.reference.threats.bot import ThreatsBot
+from noughts_server.testing import serving
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "threats.py"
+
+
+def test_threats_wins_timed_games_on_a_large_board() -> None:
+    with serving() as server:
+        result = server.match(ThreatsBot(nodes=300), "random", variant="mnk:15,15,5", games=4, time="60/move")
+    assert (result.wins, result.draws, result.losses) == (4, 0, 0)
+    assert {game.termination for game in result.games} == {"line"}
+
+
+def test_threats_plays_the_same_untimed_games_at_any_concurrency() -> None:
+    with serving() as server:
+        played = [
+            server.match(
+                ThreatsBot(nodes=100), "fives", variant="mnk:9,9,5", games=12, concurrency=concurrency, seed=5
+            ).games
+            for concurrency in (1, 12)
+        ]
+    assert [game.moves for game in played[0]] == [game.moves for game in played[1]]
+
+
+def test_the_benchmark_plays_its_openings_and_tells_results_and_times() -> None:
+    command = [sys.executable, str(BENCHMARK), "--only", "tictactoe", "--small", "60/move", "--format", "json"]
+    done = subprocess.run(
+        [*command, "--spec", "threats:nodes=500"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (report,) = json.loads(done.stdout)
+    # The first stone is the opening; of at most eight that follow half are its own.
+    assert report["games"] == 18
+    assert report["losses"] == report["losses_on_time"] == 0
+    assert report["as_first"]["draws"] + report["as_first"]["wins"] == 9
+    assert 18 * 2 < report["moves"] <= 18 * 4
+    assert report["limit_ms"] == 60_000
