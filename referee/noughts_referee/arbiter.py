@@ -87,7 +87,10 @@ class Game:
     """One attempt at a slot."""
 
     __slots__ = (
+        "below",
+        "beside",
         "cells",
+        "decisive",
         "handle",
         "left_us",
         "lines_through",
@@ -120,7 +123,10 @@ class Game:
         self.seed = game_seed(conditions.seed, slot[0])
         self.players = (first, second)
         self.cells = variant.cells
+        self.below = variant.below
+        self.decisive = variant.decisive
         self.lines_through = variant.lines_through
+        self.beside = variant.beside
         self.shortest_win = variant.shortest_win
         self.mover = first
         self.waiting = second
@@ -225,7 +231,7 @@ class Arbiter:
                 continue
             own = game.own
             other = game.opponent
-            if cell >= game.cells or (own | other) >> cell & 1:
+            if cell >= game.cells or (own | other) & game.decisive[cell] != game.below[cell]:
                 game.times_us.append(took)
                 self._end(game, result_against(ply & 1), Termination.ILLEGAL_MOVE)
                 continue
@@ -234,7 +240,7 @@ class Arbiter:
             own |= 1 << cell
             game.ply = ply = ply + 1
             for line in game.lines_through[cell] if ply >= game.shortest_win else ():
-                if own & line == line:
+                if own & line == line and not own & game.beside.get(line, 0):
                     self._end(game, _WINS[~ply & 1], _LINE)
                     break
             else:
