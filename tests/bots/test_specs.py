@@ -184,7 +184,7 @@ def test_every_reference_bot_is_listed() -> None:
         "pascal[:level=0..1]": "tictactoe",
         "nextstep[:depth=1..9]": "every variant",
         "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster); any with depth=N",
-        "fives": "every variant",
+        "fives": "every variant whose lines have the same length",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())
 
