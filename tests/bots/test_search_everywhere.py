@@ -45,10 +45,13 @@ BOARDS = [
     made(6, 2, 3, exact=True),
     made(4, 4, 3, exact=True),
     made(5, 3, 2, exact=True),
+    made(8, 1, 2, exact=True),
     made(9, 1, 4, exact=True),
+    made(12, 1, 3, exact=True),
     made(5, 3, 3, exact=True, gravity=True),
     made(3, 3, 3, 2),
     parse_variant("tictactoe3d"),
+    parse_variant("connect4"),
 ]
 by_name = pytest.mark.parametrize("variant", BOARDS, ids=lambda variant: variant.name)
 
@@ -111,8 +114,8 @@ def played(variant: Variant, chance: random.Random, fewest_free: int, most_free:
 def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: int) -> None:
     chance = random.Random(f"{variant.name} {depth}")
     search, plain = DepthSearch(variant, depth, FIN), Plain(variant, FIN)
-    for _ in range(60 if depth < 4 else 15):
-        position = played(variant, chance, 1, min(variant.cells, 18 if depth < 4 else 10))
+    for _ in range((400, 100, 100, 15, 15)[depth - 1]):
+        position = played(variant, chance, 1, min(variant.cells, (42, 42, 36, 10, 10)[depth - 1]))
         expected = plain.scores(position.own, position.opponent, depth)
         assert search.scores(position.own, position.opponent) == expected, position
 
@@ -205,3 +208,14 @@ def test_fives_opens_in_the_middle_of_every_board() -> None:
     assert Fives().consider(Position(parse_variant("connect4"))).candidates == (38,)
     assert Fives().consider(Position(parse_variant("tictactoe3d"))).candidates == (13,)
     assert Fives().consider(Position(parse_variant("qubic"))).candidates == (21, 22, 25, 26, 37, 38, 41, 42)
+
+
+def test_a_threat_that_nobody_can_reach_yet_is_seen_even_where_very_many_lines_are_open() -> None:
+    variant = made(10, 4, 3, gravity=True)
+    # O threatens 25, above the free cell 35; X has other moves.
+    position = Position.parse(variant, "/".join(["." * 10, "." * 10, "...OO.....", "...XX.X..."]) + " X")
+    assert Threats(variant).of(position.opponent) >> 25 & 1
+    plain = Plain(variant, FIN)
+    for depth in (2, 3, 4):
+        expected = plain.scores(position.own, position.opponent, depth)
+        assert DepthSearch(variant, depth, FIN).scores(position.own, position.opponent) == expected
