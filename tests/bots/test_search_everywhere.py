@@ -69,9 +69,7 @@ class Plain:
         )
 
     def open_to(self, stones: int, others: int) -> bool:
-        return any(
-            not line & others and not self.variant.beside.get(line, 0) & stones for line in self.variant.lines
-        )
+        return any(not line & others and not self.variant.beside.get(line, 0) & stones for line in self.variant.lines)
 
     def cells(self, occupied: int) -> Iterator[int]:
         for cell, below in enumerate(self.variant.below):

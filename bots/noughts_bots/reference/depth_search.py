@@ -56,10 +56,14 @@ class DepthSearch:
         self._threats = Threats(variant)
         # For each cell the lines that a stone there can close: for its opponent those that hold it, for itself those
         # that it spoils.
-        self._closed_by = [
-            [line for line in variant.lines if (line | variant.beside.get(line, 0)) >> cell & 1]
-            for cell in range(variant.cells)
-        ] if variant.beside else variant.lines_through
+        self._closed_by = (
+            [
+                [line for line in variant.lines if (line | variant.beside.get(line, 0)) >> cell & 1]
+                for cell in range(variant.cells)
+            ]
+            if variant.beside
+            else variant.lines_through
+        )
         # The most open lines through one free cell, in the position being searched: so many a stone can close.
         self._most_open_through = 0
         self._values: dict[tuple[int, int, int, bool], int] = {}

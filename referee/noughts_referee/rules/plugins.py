@@ -47,42 +47,42 @@ def plugin_variant(name: str) -> Variant:
     try:
         return _load(name, _found()[name])
     except Exception as error:
-        what = error if isinstance(error, _Fault) else f"it failed with {type(error).__name__}: {error}"
+        what = error if isinstance(error, _PluginError) else f"it failed with {type(error).__name__}: {error}"
         raise VariantError(name, f"a plugin that works; that of {plugin_package(name)} does not: {what}") from error
 
 
-class _Fault(Exception):
+class _PluginError(Exception):
     """What is wrong with what a plugin gives."""
 
 
 def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:
     if not _NAME.fullmatch(name):
-        raise _Fault("a name has up to 63 small letters, digits and hyphens, and begins with a letter")
+        raise _PluginError("a name has up to 63 small letters, digits and hyphens, and begins with a letter")
     if len(points) > 1:
-        raise _Fault("the name is there more than once; uninstall one")
+        raise _PluginError("the name is there more than once; uninstall one")
     given = points[0].load()
     variant = given() if callable(given) else given
     if not isinstance(variant, Variant):
-        raise _Fault(f"it gives {variant!r:.80}, not a noughts_referee.rules.Variant")
+        raise _PluginError(f"it gives {variant!r:.80}, not a noughts_referee.rules.Variant")
     if variant.name != name:
-        raise _Fault(f"its variant is called {variant.name!r}")
+        raise _PluginError(f"its variant is called {variant.name!r}")
     _check(variant)
     return variant
 
 
 def _check(variant: Variant) -> None:
-    """Raises _Fault unless games of the variant can be played to an end."""
+    """Raises _PluginError unless games of the variant can be played to an end."""
     if min(variant.columns, variant.rows, variant.layers) < 1 or variant.cells > _MOST_CELLS:
-        raise _Fault(f"a board has 1 to {_MOST_CELLS} cells")
+        raise _PluginError(f"a board has 1 to {_MOST_CELLS} cells")
     if not variant.lines or not all(0 < line <= variant.full for line in variant.lines):
-        raise _Fault("lines are sets of cells of the board, not empty, and there is at least one")
+        raise _PluginError("lines are sets of cells of the board, not empty, and there is at least one")
     if not all(line in variant.lines and 0 <= ends <= variant.full for line, ends in variant.beside.items()):
-        raise _Fault("`beside` has cells of the board, by line")
+        raise _PluginError("`beside` has cells of the board, by line")
     if len(variant.below) != variant.cells:
-        raise _Fault(f"`below` has a set for each of {variant.cells} cells")
+        raise _PluginError(f"`below` has a set for each of {variant.cells} cells")
     occupied = 0
     while occupied != variant.full:
         free = variant.playable(variant.full & ~occupied, occupied)
         if not free:
-            raise _Fault("`below` leaves cells that can never be played")
+            raise _PluginError("`below` leaves cells that can never be played")
         occupied |= free
