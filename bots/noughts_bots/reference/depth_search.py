@@ -158,7 +158,7 @@ class DepthSearch:
         )
 
     def _unlike(self, cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
-        """One cell of each group that means the same to all open lines: the others of the group would score the same."""
+        """One cell of each group that means the same to all open lines: the others would score the same."""
         if not self._variant.beside:
             return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()
         beside = self._variant.beside.get

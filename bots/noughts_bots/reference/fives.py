@@ -26,8 +26,8 @@ class Fives(RememberingBot):
     k-2; among cells that have the same greatest window it matters in how many such windows they lie. (Where k is 2, a
     single stone counts.) A cell with a neighbour in any of the eight directions has 1 more, however many neighbours.
 
-    Boards that the article does not know: in a cube there are 26 directions; with gravity only cells where a stone comes
-    to rest are taken, whatever that opens above them; a window that its owner has spoiled (`gomoku:exact`) gives nothing.
+    On boards that the article does not know: in a cube there are 26 directions; with gravity only cells where a stone
+    comes to rest count, whatever that opens above them; a window that its owner has spoiled gives nothing.
 
     The first stone of a game is drawn from the cells with at least five others between them and every edge. A board is
     small if that leaves none in one of its directions (10 cells or fewer): there, the middle cell or two are meant.

@@ -14,8 +14,9 @@ _FAMILY = {"name": "mnk:M,N,K", "board": "M x N, up to 30x30", "in_a_row": "K or
 def variants(output_format: options.FormatOption = Format.TEXT) -> None:
     """The variants that can be played: our own, and those of plugins that are installed.
 
-    JSON: {"variants": [{"name", "board", "in_a_row", "columns", "rows", "layers", "cells", "lines", "gravity", "plugin"}],
-    "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `plugin` is the package, or null.
+    JSON: {"variants": [{"name", "board", "in_a_row", "columns", "rows", "layers", "cells", "lines", "gravity",
+    "plugin"}], "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `plugin` is the package,
+    or null.
     """
     from noughts_referee.rules import OWN_NAMES, VariantError, parse_variant, plugin_names, plugin_package
 
