@@ -75,8 +75,9 @@ class Bot:
     """Whether others may challenge it to a few unrated games while it is online."""
 
     variants: tuple[str, ...] = ()
-    """Variants it plays, e.g. `("tictactoe", "mnk")`, where `mnk` stands for every `mnk:M,N,K`; empty means every
-    variant. While it is online, the server does not let it be entered in others."""
+    """Variants it plays, e.g. `("connect4", "mnk")`; empty means every variant. A name covers that variant, however
+    it is spelled, and `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`, `gomoku`, but not `gomoku:exact`. While
+    it is online, the server does not let it be entered in others."""
 
     def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         """The cell to play, one of `position.free`; or a `Move`, if the bot tells a score. May be `async def`.

@@ -225,13 +225,14 @@ class Arbiter:
                 # The games of a frame are mostly of one tournament: what they share is looked up once.
                 conditions = game.conditions
                 variant = conditions.variant
-                board, lines_through, shortest_win = variant.cells, variant.lines_through, variant.shortest_win
+                board, decisive, below = variant.cells, variant.decisive, variant.below
+                lines_through, beside, shortest_win = variant.lines_through, variant.beside, variant.shortest_win
                 timed = conditions.limits is not None
             if timed and self._late(game, took):
                 continue
             own = game.own
             other = game.opponent
-            if cell >= board or (own | other) >> cell & 1:
+            if cell >= board or (own | other) & decisive[cell] != below[cell]:
                 game.times_us.append(took)
                 self._end(game, result_against(ply & 1), Termination.ILLEGAL_MOVE)
                 continue
@@ -240,7 +241,7 @@ class Arbiter:
             own |= 1 << cell
             game.ply = ply = ply + 1
             for line in lines_through[cell] if ply >= shortest_win else ():
-                if own & line == line:
+                if own & line == line and not own & beside.get(line, 0):
                     self._end(game, _WINS[~ply & 1], _LINE)
                     break
             else:

@@ -9,6 +9,7 @@ import grpc
 
 from noughts_referee.referee import Referee
 from noughts_referee.remote import RemoteWire, StreamClosed, WireCounts, WireSettings
+from noughts_referee.rules import covers
 from noughts_server.bus import Bus
 from noughts_server.errors import InvalidArgument
 
@@ -36,11 +37,11 @@ class Login:
     """None: by a ticket."""
     declines_challenges: bool
     variants: tuple[str, ...] = ()
-    """Names and families of the variants it plays; empty: all."""
+    """The variants it plays, as it names them (see `covers`); empty: all."""
 
     def check_plays(self, field: str, variant: str) -> None:
         """Raises InvalidArgument of the request's `field` when the bot does not play the variant."""
-        if self.variants and not {variant, variant.partition(":")[0]} & set(self.variants):
+        if not covers(self.variants, variant):
             got = f"{self.name}, which plays {', '.join(self.variants)}"
             raise InvalidArgument.of(field, got, f"a bot that plays {variant}")
 

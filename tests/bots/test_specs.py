@@ -184,7 +184,7 @@ def test_every_reference_bot_is_listed() -> None:
         "pascal[:level=0..1]": "tictactoe",
         "nextstep[:depth=1..9]": "every variant",
         "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster); any with depth=N",
-        "fives": "every variant",
+        "fives": "every variant whose lines have the same length",
         "table:file=FILE[,level=0..1]": "the variant of its file",
         "learner:file=FILE[,learn=true|false]": "the variant of its file, of at most 12 cells",
         "threats[:nodes=1..10000000]": "every variant in which only lines count (no gravity, no exact length)",

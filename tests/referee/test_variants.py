@@ -2,12 +2,60 @@
 
 import pytest
 
-from noughts_referee.rules import VariantError, parse_variant
+from noughts_referee.rules import VariantError, canonical_name, covers, parse_variant
 
 
 @pytest.mark.parametrize("spelling", ["mnk:3,3,3", " tictactoe ", "mnk: 3, 3 ,3", "mnk:03,3,3"])
 def test_other_spellings_of_tictactoe_are_the_same_variant(spelling: str) -> None:
     assert parse_variant(spelling) is parse_variant("tictactoe")
+
+
+@pytest.mark.parametrize(
+    "spelling, name", [("mnk:15,15,5", "gomoku"), (" mnk:20, 20,5", "gomoku20"), ("gomoku:exact ", "gomoku:exact")]
+)
+def test_rules_with_a_name_of_their_own_have_one_object_and_that_name(spelling: str, name: str) -> None:
+    assert parse_variant(spelling) is parse_variant(name)
+    assert parse_variant(spelling).name == canonical_name(spelling) == name
+
+
+@pytest.mark.parametrize(
+    "names, covered, not_covered",
+    [
+        ((), ["tictactoe", "gomoku:exact", "connect4"], []),
+        (("mnk",), ["tictactoe", "gomoku", "gomoku20", "mnk:7,6,4"], ["gomoku:exact", "connect4", "qubic"]),
+        (("gomoku",), ["gomoku"], ["gomoku:exact", "gomoku20", "mnk:15,15,4"]),
+        (("mnk: 15,15,5",), ["gomoku"], ["gomoku:exact", "tictactoe"]),
+        (("gomoku:exact",), ["gomoku:exact"], ["gomoku"]),
+        (("tictactoe",), ["tictactoe"], ["tictactoe3d", "mnk:4,4,4"]),
+        (("no such variant", "connect4"), ["connect4"], ["tictactoe"]),
+    ],
+)
+def test_a_bots_names_cover_variants_by_name_in_any_spelling_or_all_mnk_games(
+    names: tuple[str, ...], covered: list[str], not_covered: list[str]
+) -> None:
+    assert [name for name in (*covered, *not_covered) if covers(names, name)] == covered
+
+
+@pytest.mark.parametrize(
+    "name, shape, lines, shortest_win",
+    [
+        ("tictactoe", (3, 3, 1), 8, 5),
+        ("gomoku", (15, 15, 1), 572, 9),
+        ("gomoku:exact", (15, 15, 1), 572, 9),
+        ("gomoku20", (20, 20, 1), 1152, 9),
+        ("connect4", (7, 6, 1), 69, 7),
+        ("tictactoe3d", (3, 3, 3), 49, 5),
+        ("qubic", (4, 4, 4), 76, 7),
+    ],
+)
+def test_boards_have_their_size_and_the_published_number_of_lines(
+    name: str, shape: tuple[int, int, int], lines: int, shortest_win: int
+) -> None:
+    variant = parse_variant(name)
+    assert (variant.columns, variant.rows, variant.layers) == shape
+    assert len(set(variant.lines)) == len(variant.lines) == lines
+    assert variant.shortest_win == shortest_win
+    assert variant.gravity is (name == "connect4")
 
 
 def test_columns_come_before_rows() -> None:
@@ -24,11 +72,16 @@ def test_the_canonical_name_is_read_back_as_the_same_variant() -> None:
 @pytest.mark.parametrize(
     "name, expected",
     [
-        ("", "`tictactoe` or `mnk:M,N,K`"),
-        ("chess", "`tictactoe` or `mnk:M,N,K`"),
-        ("Tictactoe", "`tictactoe` or `mnk:M,N,K`"),
-        ("tictactoe:3", "`tictactoe` or `mnk:M,N,K`"),
-        ("tictactoe:", "`tictactoe` or `mnk:M,N,K`"),
+        (
+            "",
+            "one of `tictactoe`, `gomoku`, `gomoku20`, `gomoku:exact`, `connect4`, `tictactoe3d`, `qubic`, `mnk:M,N,K`",
+        ),
+        ("chess", "`qubic`, `mnk:M,N,K`"),
+        ("Tictactoe", "did you mean tictactoe?"),
+        ("tictactoe:3", "did you mean tictactoe3d?"),
+        ("conect4", "did you mean connect4?"),
+        ("gomoku:exactly", "did you mean gomoku:exact?"),
+        ("gomoku:", "did you mean gomoku?"),
         ("mnk", "three whole numbers"),
         ("mnk:", "three whole numbers"),
         ("mnk:3,3", "three whole numbers"),

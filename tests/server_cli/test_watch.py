@@ -14,8 +14,9 @@ from rich.console import Console
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_referee.rules import Result, Termination, parse_variant
-from noughts_server.cli.watch_screen import Screen, board_lines
+from noughts_referee.rules import Result, Termination
+from noughts_server.cli.boards import board_lines
+from noughts_server.cli.watch_screen import Screen
 from noughts_server.feed.view import View
 
 Ask = Callable[..., Any]
@@ -135,10 +136,10 @@ def tournament(*labels: str) -> pb.WatchedTournament:
 
 
 def test_the_winning_line_and_the_last_move_are_marked() -> None:
-    rows = board_lines(parse_variant("tictactoe"), [0, 3, 1, 4, 2])
+    rows = board_lines("tictactoe", [0, 3, 1, 4, 2], winning=(0, 1, 2))
     assert [row.plain for row in rows] == [" X X X ", " O O . ", " . . . "]
     assert [str(span.style) for span in rows[0].spans[:1]] == ["bold black on green"]
-    rows = board_lines(parse_variant("tictactoe"), [0, 3])
+    rows = board_lines("tictactoe", [0, 3])
     assert [str(span.style) for span in rows[1].spans[:1]] == ["bold magenta reverse"]
 
 

@@ -13,9 +13,11 @@ export function draw(seed, ply, bound) {
   return Number((bits * BigInt(bound)) >> 64n);
 }
 
+const NAMED = { tictactoe: 'mnk:3,3,3', gomoku: 'mnk:15,15,5', gomoku20: 'mnk:20,20,5' };
+
 /** The board of a variant: how many cells, and the lines that lead through each (arrays of cells); null if unknown. */
 export function parseVariant(name) {
-  const match = /^mnk:(\d+),(\d+),(\d+)$/.exec(name === 'tictactoe' ? 'mnk:3,3,3' : name);
+  const match = /^mnk:(\d+),(\d+),(\d+)$/.exec(NAMED[name] ?? name);
   if (!match) return null;
   const [columns, rows, length] = match.slice(1).map(Number);
   const linesThrough = Array.from({ length: columns * rows }, () => []);

@@ -1,16 +1,23 @@
 """Which cells would complete a line: what a search needs to know most, worked out once for each set of stones."""
 
-from noughts_referee.rules import Variant
+from collections.abc import Iterable
+
+from noughts_referee.rules import Variant, members
 
 
 class Threats:
     """For sets of stones of one side, the cells that would complete a line.
 
-    Only the free ones among them mean anything: the others may have been taken since, by either side.
+    Only those where a stone may be placed mean anything: others may have been taken since, by either side, or, with
+    gravity, cannot be reached yet.
     """
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
+        self._spoiled_by: list[list[int]] = [[] for _ in range(variant.cells)]
+        for line, ends in variant.beside.items():
+            for cell in members(ends):
+                self._spoiled_by[cell].append(line)
         self._known: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -25,20 +32,34 @@ class Threats:
         """The cells that would each complete a line of `stones`, as a set."""
         threats = self._known.get(stones)
         if threats is None:
-            threats = self._known[stones] = _completing(self._variant.lines, stones)
+            threats = self._known[stones] = self._completing(self._variant.lines, stones)
         return threats
 
     def after(self, stones: int, cell: int) -> int:
-        """The same as `of(stones | 1 << cell)`, found from the lines through `cell` alone."""
+        """The same as `of(stones | 1 << cell)`, found from the lines that hold or fear a stone on `cell` alone."""
         more = stones | 1 << cell
         threats = self._known.get(more)
         if threats is None:
-            threats = self.of(stones) | _completing(self._variant.lines_through[cell], more)
+            threats = self.of(stones) | self._completing(self._variant.lines_through[cell], more)
+            for lost in members(threats & _missing(self._spoiled_by[cell], more)):
+                # One line to it is spoiled now; there may be another.
+                if not self._variant.completes(more | 1 << lost, lost):
+                    threats ^= 1 << lost
             self._known[more] = threats
         return threats
 
+    def _completing(self, lines: Iterable[int], stones: int) -> int:
+        beside = self._variant.beside
+        cells = 0
+        for line in lines:
+            missing = line & ~stones
+            if not missing & (missing - 1) and not stones & beside.get(line, 0):
+                cells |= missing
+        return cells
 
-def _completing(lines: tuple[int, ...], stones: int) -> int:
+
+def _missing(lines: Iterable[int], stones: int) -> int:
+    """The cells that are the only one without a stone in one of the lines."""
     cells = 0
     for line in lines:
         missing = line & ~stones

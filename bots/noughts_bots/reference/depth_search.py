@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_bots.reference.completing import Threats
-from noughts_referee.rules import Variant
+from noughts_referee.rules import Variant, members
 
 DEPTHS = range(1, 10)
 """The depths that can be asked for, in half-moves; a game of 3x3 has no more."""
@@ -47,12 +47,23 @@ class DepthSearch:
 
     def __init__(self, variant: Variant, depth: int, scale: Scale) -> None:
         self._variant = variant
+        self._playable = variant.playable
         self._depth = depth
         self._scale = scale
         # The score of a completed line, by whether it is ours.
         self._ends = (scale.lost, scale.won)
         self._nearer = scale.nearer()
         self._threats = Threats(variant)
+        # For each cell the lines that a stone there can close: for its opponent those that hold it, for itself those
+        # that it spoils.
+        self._closed_by = (
+            [
+                [line for line in variant.lines if (line | variant.beside.get(line, 0)) >> cell & 1]
+                for cell in range(variant.cells)
+            ]
+            if variant.beside
+            else variant.lines_through
+        )
         # The most open lines through one free cell, in the position being searched: so many a stone can close.
         self._most_open_through = 0
         self._values: dict[tuple[int, int, int, bool], int] = {}
@@ -60,15 +71,16 @@ class DepthSearch:
     def scores(self, own: int, opponent: int) -> dict[int, int]:
         """Each free cell's score for the side that has the stones `own` and is to move, when nobody has a line."""
         variant = self._variant
-        free = variant.free_cells(own | opponent)
+        empty = variant.full & ~(own | opponent)
         if len(self._values) + len(self._threats) > _REMEMBERED:
             self._values.clear()
             self._threats.forget()
         # Depth beyond the end of the game shows nothing more; cutting it lets plies share what they remember.
-        remaining = min(self._depth, len(free)) - 1
-        lines = _still_open(variant.lines, own, opponent)
+        remaining = min(self._depth, empty.bit_count()) - 1
+        lines = self._still_open(variant.lines, own, opponent)
         still_open = set(lines)
-        self._most_open_through = max(len(still_open.intersection(variant.lines_through[cell])) for cell in free)
+        self._most_open_through = max(len(still_open.intersection(self._closed_by[cell])) for cell in members(empty))
+        free = variant.free_cells(own | opponent)
         return {cell: self._after(own, opponent, cell, remaining, True, lines) for cell in free}
 
     def _after(self, mover: int, other: int, cell: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
@@ -85,7 +97,7 @@ class DepthSearch:
         self._threats.after(mover, cell)
         mover |= 1 << cell
         if not self._beyond_draw(remaining + 1, lines):
-            lines = _still_open(lines, mover, other)
+            lines = self._still_open(lines, mover, other)
             if not lines:
                 return self._scale.drawn
         if not remaining:
@@ -100,18 +112,20 @@ class DepthSearch:
         """The score of the mover's best reply, when nobody has a line and some line is open.
 
         A win at hand is taken; two threats of the opponent are lost; a single one must be met, since whatever comes of
-        that is no worse than a loss in two. Without threats nothing can happen in two half-moves but a draw.
+        that is no worse than a loss in two. Without threats nothing can happen in two half-moves but a draw; with
+        gravity that needs threats where nobody can play yet to be absent, too.
         """
         nearer = self._nearer
-        free = self._variant.full & ~(mover | other)
-        if self._threats.of(mover) & free:
+        occupied = mover | other
+        if self._playable(self._threats.of(mover) & ~occupied, occupied):
             return nearer[self._ends[ours]]
-        danger = self._threats.of(other) & free
+        threats = self._threats.of(other) & ~occupied
+        danger = self._playable(threats, occupied)
         if danger and remaining > 1:
             if danger & (danger - 1):
                 return nearer[nearer[self._ends[not ours]]]
             return nearer[self._after(mover, other, danger.bit_length() - 1, remaining - 1, ours, lines)]
-        if remaining <= 2 and self._beyond_draw(remaining, lines):
+        if (remaining == 1 or (remaining == 2 and not threats)) and self._beyond_draw(remaining, lines):
             return self._scale.unknown
         key = (mover, other, remaining, ours)
         value = self._values.get(key)
@@ -126,18 +140,29 @@ class DepthSearch:
         better = max if ours else min
         best = self._ends[not ours]
         free = self._variant.free_cells(mover | other)
-        for cell in free if self._beyond_draw(remaining, lines) else _unlike(free, lines):
+        for cell in free if self._variant.gravity or self._beyond_draw(remaining, lines) else self._unlike(free, lines):
             best = better(best, nearer[self._after(mover, other, cell, remaining - 1, ours, lines)])
             if best == best_possible:
                 break
         return best
 
+    def _still_open(self, lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
+        """The lines that one side at least can still win with."""
+        if not self._variant.beside:
+            return tuple(line for line in lines if not line & stones or not line & others)
+        beside = self._variant.beside.get
+        return tuple(
+            line
+            for line in lines
+            if not (line & others or beside(line, 0) & stones) or not (line & stones or beside(line, 0) & others)
+        )
 
-def _still_open(lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
-    """The lines without stones of both sides."""
-    return tuple(line for line in lines if not line & stones or not line & others)
-
-
-def _unlike(cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
-    """One cell of each group that lies on the same open lines: the others of the group would score the same."""
-    return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()
+    def _unlike(self, cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
+        """One cell of each group that means the same to all open lines: the others would score the same."""
+        if not self._variant.beside:
+            return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()
+        beside = self._variant.beside.get
+        return {
+            tuple((line, line >> cell & 1) for line in lines if (line | beside(line, 0)) >> cell & 1): cell
+            for cell in cells
+        }.values()

@@ -26,6 +26,9 @@ class Fives(RememberingBot):
     k-2; among cells that have the same greatest window it matters in how many such windows they lie. (Where k is 2, a
     single stone counts.) A cell with a neighbour in any of the eight directions has 1 more, however many neighbours.
 
+    On boards that the article does not know: in a cube there are 26 directions; with gravity only cells where a stone
+    comes to rest count, whatever that opens above them; a window that its owner has spoiled gives nothing.
+
     The first stone of a game is drawn from the cells with at least five others between them and every edge. A board is
     small if that leaves none in one of its directions (10 cells or fewer): there, the middle cell or two are meant.
 
@@ -34,10 +37,14 @@ class Fives(RememberingBot):
     """
 
     name = "fives"
+    boards = "every variant whose lines have the same length"
 
     def __init__(self) -> None:
         super().__init__()
         self._boards: dict[Variant, _Board] = {}
+
+    def plays(self, variant: Variant) -> bool:
+        return len(set(map(len, variant.line_cells))) == 1
 
     def consider(self, position: Position) -> Considered:
         return super().consider(position) if position.variant.cells <= _REMEMBERED_BOARD else self.work_out(position)
@@ -58,7 +65,8 @@ class _Board:
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
-        self._windows = tuple(zip(variant.lines, variant.line_cells, strict=True))
+        ends = (variant.beside.get(line, 0) for line in variant.lines)
+        self._windows = tuple(zip(variant.lines, ends, variant.line_cells, strict=True))
         length = len(variant.line_cells[0])
         fewest = min(2, length - 1)
         # By the number of stones in a window that holds no stone of the other side.
@@ -67,21 +75,21 @@ class _Board:
         for stones in range(max(1, fewest), length):
             self._opponent[stones] = _STEP ** (2 * (stones - fewest) + 1)
             self._own[stones] = _STEP ** (2 * (stones - fewest) + 2)
-        first_column = sum(1 << row * variant.columns for row in range(variant.rows))
+        first_column = sum(1 << cell for cell in range(0, variant.cells, variant.columns))
         self._not_first_column = variant.full & ~first_column
-        self.openings = tuple(
-            row * variant.columns + column for row in _inner(variant.rows) for column in _inner(variant.columns)
-        )
+        layer = (1 << variant.columns * variant.rows) - 1
+        self._layers = tuple(layer << start for start in range(0, variant.cells, variant.columns * variant.rows))
+        self.openings = _openings(variant)
         """The cells the first stone is drawn from."""
 
     def priorities(self, own: int, opponent: int) -> dict[int, int]:
         """The priority of each free cell for the side that has the stones `own` and is to move."""
         sums = [0] * self._variant.cells
-        for window, cells in self._windows:
+        for window, ends, cells in self._windows:
             if held := window & own:
-                weight = 0 if window & opponent else self._own[held.bit_count()]
+                weight = 0 if window & opponent or ends & own else self._own[held.bit_count()]
             else:
-                weight = self._opponent[(window & opponent).bit_count()]
+                weight = 0 if ends & opponent else self._opponent[(window & opponent).bit_count()]
             if weight:
                 # Occupied cells, too: nobody reads their sums, and to leave them out would take longer.
                 for cell in cells:
@@ -93,10 +101,33 @@ class _Board:
     def _near(self, stones: int) -> int:
         """The cells beside, above, below or diagonal to a stone, and the stones themselves, as a set."""
         beside = stones | stones << 1 & self._not_first_column | (stones & self._not_first_column) >> 1
-        return beside | beside << self._variant.columns | beside >> self._variant.columns
+        if len(self._layers) == 1:
+            return self._with_rows(beside)
+        # Row by row in each layer, or the last row of one would lie next to the first of another.
+        near = 0
+        for layer in self._layers:
+            near |= self._with_rows(beside & layer) & layer
+        size = self._variant.columns * self._variant.rows
+        return near | near << size | near >> size
+
+    def _with_rows(self, cells: int) -> int:
+        return cells | cells << self._variant.columns | cells >> self._variant.columns
+
+
+def _openings(variant: Variant) -> tuple[int, ...]:
+    """The free cells of the empty board that are far from all edges; with gravity the row is given."""
+    rows = range(variant.rows) if variant.gravity else _inner(variant.rows)
+    inner = {
+        (layer * variant.rows + row) * variant.columns + column
+        for layer in _inner(variant.layers)
+        for row in rows
+        for column in _inner(variant.columns)
+    }
+    free = variant.free_cells(0)
+    return tuple(cell for cell in free if cell in inner) or free
 
 
 def _inner(size: int) -> range:
-    """The columns or rows, of so many, that are far from both edges: the middle one or two of a small board."""
+    """The columns, rows or layers, of so many, that are far from both edges: the middle one or two of a small board."""
     margin = min(_FROM_EDGE, (size - 1) // 2)
     return range(margin, size - margin)

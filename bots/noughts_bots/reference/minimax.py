@@ -4,7 +4,7 @@ from noughts_bots.reference.completing import Threats
 from noughts_bots.reference.considering import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_bots.reference.remembering import RememberingBot
-from noughts_referee.rules import Position, Variant
+from noughts_referee.rules import Position, Variant, members
 
 _WON, _DRAWN, _LOST = 10, 0, -10
 _LARGEST_BOARD = 16
@@ -69,8 +69,8 @@ def _opponent_first(variant: Variant, own: int, opponent: int) -> int:
 
 def _first_line(variant: Variant, own: int, opponent: int) -> int:
     """The value of a board with a line: the first one counts, rows before columns before diagonals, as in 001."""
-    whole = next(line for line in variant.lines if line in (line & own, line & opponent))
-    return _WON if whole & own else _LOST
+    won = next(line for line in variant.lines if variant.holds(own, line) or variant.holds(opponent, line))
+    return _WON if won & own else _LOST
 
 
 class FullSearch:
@@ -84,6 +84,8 @@ class FullSearch:
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
         self._threats = Threats(variant)
+        # Whether a stone more never hurts its owner.
+        self._harmless = not variant.gravity and not variant.beside
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def scores(self, own: int, opponent: int) -> dict[int, int]:
@@ -114,10 +116,10 @@ class FullSearch:
 
         A win at hand is a win; two threats of the opponent are a loss; a single one must be met.
         """
-        free = self._variant.full & ~(mover | other)
-        if self._threats.of(mover) & free:
+        occupied = mover | other
+        if self._variant.playable(self._threats.of(mover) & ~occupied, occupied):
             return True
-        danger = self._threats.of(other) & free
+        danger = self._variant.playable(self._threats.of(other) & ~occupied, occupied)
         if danger & (danger - 1):
             return False
         if danger:
@@ -129,7 +131,8 @@ class FullSearch:
 
         Only lines without a stone of the other side can still be won. Stones and cells on no such line make no
         difference, so that positions which differ in them alone are one question. A stone more never hurts its owner:
-        it is enough to try the cells of those lines.
+        it is enough to try the cells of those lines. Where it can hurt, because it spoils a line or supports what is
+        above it, every position is a question of its own.
         """
         open_to_mover = open_to_other = 0
         for line in self._variant.lines:
@@ -141,15 +144,19 @@ class FullSearch:
             return False
         if goal == _DRAWN and not open_to_other:
             return True
-        cells = (open_to_mover | open_to_other) & ~(mover | other)
-        question = (goal, mover & open_to_mover, other & open_to_other, cells)
+        if self._harmless:
+            cells = (open_to_mover | open_to_other) & ~(mover | other)
+            question = (goal, mover & open_to_mover, other & open_to_other, cells)
+        else:
+            cells = self._variant.full & ~(mover | other)
+            question = (goal, mover, other, cells)
         answer = self._answers.get(question)
         if answer is None:
             answer = self._answers[question] = self._search(goal, mover, other, cells)
         return answer
 
     def _search(self, goal: int, mover: int, other: int, cells: int) -> bool:
-        for cell in self._variant.free_cells(self._variant.full & ~cells):
+        for cell in members(self._variant.playable(cells, mover | other)):
             if self._move_reaches(goal, mover, other, cell):
                 return True
         return False

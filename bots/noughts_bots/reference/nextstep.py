@@ -13,10 +13,15 @@ _FIN_SCALE = Scale(lost=8, unknown=16, drawn=24, won=32, step=1)
 
 # Depth by number of cells, for boards of at most so many: a move takes about a second at most in plain Python.
 _DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (64, 5), (400, 4), (900, 3))
+# With gravity a move has few cells to choose from, at most one for each place that a stone may fall to.
+_DEFAULT_DEPTHS_BY_CHOICE = ((4, 9), (7, 7), (16, 5), (64, 4), (900, 3))
 
 
 def default_depth(variant: Variant) -> int:
     """The depth in half-moves at which `nextstep` plays a variant unless told otherwise."""
+    if variant.gravity:
+        choice = len(variant.free_cells(0))
+        return next(depth for cells, depth in _DEFAULT_DEPTHS_BY_CHOICE if choice <= cells)
     return next(depth for cells, depth in _DEFAULT_DEPTHS if variant.cells <= cells)
 
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from noughts_bots.errors import VariantRefused
 from noughts_bots.reference.considering import Considered, ConsideringBot
-from noughts_referee.rules import Position, Variant
+from noughts_referee.rules import Position, Variant, covers
 
 # Answers are forgotten when together they hold this many cells: every board of twelve cells that a session is
 # likely to meet is kept, and some thousands of boards of 15x15 (tens of megabytes in either case).
@@ -31,7 +31,7 @@ class RememberingBot(ConsideringBot):
 
     def plays(self, variant: Variant) -> bool:
         """Whether the bot plays this variant."""
-        return not self.variants or variant.name.partition(":")[0] in self.variants
+        return covers(self.variants, variant.name)
 
     def require(self, variant: Variant) -> None:
         """Raises VariantRefused unless the bot plays this variant."""

@@ -255,6 +255,7 @@ class WatchedGame(_message.Message):
     TERMINATION_FIELD_NUMBER: _builtins.int
     FIRST_SCORE_FIELD_NUMBER: _builtins.int
     SECOND_SCORE_FIELD_NUMBER: _builtins.int
+    WINNING_CELLS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -281,6 +282,10 @@ class WatchedGame(_message.Message):
     def times_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Thinking time of each move, in microseconds."""
 
+    @_builtins.property
+    def winning_cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Once the state is ENDED: the cells of all lines that the last move completed, ascending; empty unless it won."""
+
     def __init__(
         self,
         *,
@@ -298,10 +303,11 @@ class WatchedGame(_message.Message):
         termination: _types_pb2.Termination.ValueType = ...,
         first_score: _builtins.float | None = ...,
         second_score: _builtins.float | None = ...,
+        winning_cells: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "moves", b"moves", "name", b"name", "result", b"result", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "moves", b"moves", "name", b"name", "result", b"result", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_clock_us: _TypeAlias = _typing.Literal["first_clock_us"]  # noqa: Y015
     _WhichOneofArgType__first_clock_us: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us"]  # noqa: Y015
@@ -384,20 +390,26 @@ class WatchedEnd(_message.Message):
     GAME_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
     TERMINATION_FIELD_NUMBER: _builtins.int
+    WINNING_CELLS_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     result: _types_pb2.Result.ValueType
     termination: _types_pb2.Termination.ValueType
+    @_builtins.property
+    def winning_cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cells of all lines that the last move completed, ascending; empty unless it won."""
+
     def __init__(
         self,
         *,
         game: _builtins.str = ...,
         result: _types_pb2.Result.ValueType = ...,
         termination: _types_pb2.Termination.ValueType = ...,
+        winning_cells: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "result", b"result", "termination", b"termination"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "result", b"result", "termination", b"termination", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -37,6 +37,7 @@ class Game(_message.Message):
     RATING_SEQ_FIELD_NUMBER: _builtins.int
     FIRST_BOT_FIELD_NUMBER: _builtins.int
     SECOND_BOT_FIELD_NUMBER: _builtins.int
+    WINNING_CELLS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -62,6 +63,10 @@ class Game(_message.Message):
 
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def winning_cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Output only. The cells of all lines that the last move completed, ascending; empty unless it won."""
+
     def __init__(
         self,
         *,
@@ -78,10 +83,11 @@ class Game(_message.Message):
         rating_seq: _builtins.int | None = ...,
         first_bot: _builtins.str = ...,
         second_bot: _builtins.str = ...,
+        winning_cells: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "rating_seq", b"rating_seq"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "first", b"first", "first_bot", b"first_bot", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "first", b"first", "first_bot", b"first_bot", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015

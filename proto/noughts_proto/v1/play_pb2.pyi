@@ -154,7 +154,7 @@ class Hello(_message.Message):
     """Whether others may not challenge it to unrated games while it is online (see ChallengeService)."""
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The variants it plays: names such as `tictactoe`, or a family such as `mnk` for every `mnk:M,N,K`. Empty means every
+        """The variants it plays: names such as `tictactoe`, or `mnk` for every m,n,k game. Empty means every
         variant. While it is online, tournaments and challenges of another variant are refused.
         """
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from noughts_referee.rules.chance import Draws
-from noughts_referee.rules.variants import Variant
+from noughts_referee.rules.variants import Variant, members
 
 _MARKS = "XO"
 
@@ -60,14 +60,17 @@ class Position:
 
     @classmethod
     def parse(cls, variant: Variant, text: str, *, seed: int = 0) -> "Position":
-        """Reads `X...O...X O`: rows top to bottom of `.`, `X` and `O` (a `/` between rows is allowed), then the mover.
+        """Reads `X...O...X O`: rows top to bottom of `.`, `X` and `O`, layer by layer, then the mover.
 
-        Without a mover the counts tell: X when they are equal, O when X has one more. Raises PositionError.
+        A `/` between rows is allowed, between those of different layers too. Without a mover the counts tell: X when
+        they are equal, O when X has one more. Raises PositionError, also for a stone that gravity would not leave
+        where it is.
         """
         board, _, mover = text.strip().partition(" ")
         rows, mover = board.split("/"), mover.strip()
-        if len(rows) > 1 and [len(row) for row in rows] != [variant.columns] * variant.rows:
-            raise PositionError(text, f"{variant.rows} rows of {variant.columns} cells for {variant.name}")
+        if len(rows) > 1 and [len(row) for row in rows] != [variant.columns] * (variant.rows * variant.layers):
+            layers = f"{variant.layers} times " if variant.layers > 1 else ""
+            raise PositionError(text, f"{layers}{variant.rows} rows of {variant.columns} cells for {variant.name}")
         board = "".join(rows)
         if len(board) != variant.cells or set(board) - set("." + _MARKS):
             raise PositionError(text, f"{variant.cells} cells of '.', 'X' and 'O' for {variant.name}")
@@ -79,6 +82,9 @@ class Position:
         if mover not in ("X", "O"):
             raise PositionError(text, "X or O as the side to move")
         stones = [sum(1 << cell for cell, mark in enumerate(board) if mark == side) for side in _MARKS]
+        for cell in members(sum(stones)):
+            if variant.below[cell] & ~sum(stones):
+                raise PositionError(text, f"stones that rest on others for {variant.name}; cell {cell} floats")
         side = _MARKS.index(mover)
         return cls(variant, own=stones[side], opponent=stones[1 - side], side=side, seed=seed)
 
@@ -100,7 +106,7 @@ class Position:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """The free cells, ascending."""
+        """The cells where a stone may be placed, ascending: with gravity, where one would come to rest."""
         return self.variant.free_cells(self.own | self.opponent)
 
     def draws(self) -> Draws:
@@ -108,7 +114,7 @@ class Position:
         return Draws(self.seed, (self.own | self.opponent).bit_count())
 
     def play(self, cell: int) -> None:
-        """The side to move places a stone on `cell`, which must be free; then the other side is to move."""
+        """The side to move places a stone on `cell`, one of `free`; then the other side is to move."""
         self.own, self.opponent = self.opponent, self.own | 1 << cell
         self.side ^= 1
         self.moves.append(cell)

@@ -1,15 +1,14 @@
-"""Variants as data: a board, and the sets of cells that win.
+"""Variants as data: a board, the sets of cells that win, and what must lie where before a stone may be placed.
 
 A variant is a list of cells and the lines among them. Stones of one side are an integer whose bit `c` is set when
-its stone lies on cell `c`; a line is such an integer too. Whoever has all cells of one line wins.
+its stone lies on cell `c`; a line is such an integer too. Whoever has all cells of one line wins. There is one class
+for all variants: what sets them apart are tables that are empty on a plain board (`beside`, `below`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from weakref import WeakValueDictionary
+from functools import cached_property
 
-_LARGEST_EDGE = 30
 # Up to this many cells every set of free cells is listed once and kept (4,096 short tuples at most).
 _REMEMBERED_CELLS = 12
 
@@ -25,7 +24,7 @@ class VariantError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """One game's rules. Made by `parse_variant`, which returns the same object for the same rules."""
+    """One game's rules. `parse_variant` returns the same object for the same rules; plugins make their own."""
 
     name: str
     """The canonical name, e.g. `tictactoe` or `mnk:7,6,4`."""
@@ -33,20 +32,33 @@ class Variant:
     rows: int
     lines: tuple[int, ...]
     """Every line, as a set of cells (bit `c` = cell `c`)."""
+    layers: int = 1
+    """How many boards lie on top of each other; 1 on flat ones."""
+    beside: Mapping[int, int] = field(default_factory=dict, repr=False)
+    """For a line the cells of which none may hold a stone of its owner, or it counts for nothing: those before and
+    behind it where exactly k in a row win. A line that is not here cannot be spoiled."""
+    below: tuple[int, ...] = field(default=(), repr=False)
+    """For each cell the set of cells that must hold stones before one may be placed on it; 0 for none. With gravity
+    that is the cell beneath. Empty where all is free, and then filled with zeros."""
     cells: int = field(init=False)
-    """Number of cells; they are numbered row by row from 0."""
+    """Number of cells; they are numbered row by row from 0, layer by layer."""
     lines_through: tuple[tuple[int, ...], ...] = field(init=False, repr=False)
     """For each cell the lines that hold it: the only ones a stone placed there can complete."""
     shortest_win: int = field(init=False)
     """The least number of moves after which a line can be complete; beyond the board if there are no lines."""
 
     def __post_init__(self) -> None:
-        cells = self.columns * self.rows
-        through = tuple(tuple(line for line in self.lines if line >> cell & 1) for cell in range(cells))
-        shortest_line = min((line.bit_count() for line in self.lines), default=cells + 1)
+        cells = self.columns * self.rows * self.layers
+        through: list[list[int]] = [[] for _ in range(cells)]
+        for line, members in zip(self.lines, self.line_cells, strict=True):
+            for cell in members:
+                through[cell].append(line)
+        shortest_line = min(map(len, self.line_cells), default=cells + 1)
         object.__setattr__(self, "cells", cells)
         object.__setattr__(self, "shortest_win", 2 * shortest_line - 1)
-        object.__setattr__(self, "lines_through", through)
+        object.__setattr__(self, "lines_through", tuple(map(tuple, through)))
+        if not self.below:
+            object.__setattr__(self, "below", (0,) * cells)
 
     @cached_property
     def full(self) -> int:
@@ -54,85 +66,78 @@ class Variant:
         return (1 << self.cells) - 1
 
     @cached_property
+    def gravity(self) -> bool:
+        """Whether some cells must wait for others, so that `free_cells` are not all that hold no stone."""
+        return any(self.below)
+
+    @cached_property
+    def decisive(self) -> tuple[int, ...]:
+        """For each cell the set that decides whether a stone may be placed there: the cell, and what is `below` it.
+
+        It may if `occupied & decisive[cell] == below[cell]`: the cell is free, and the others are not.
+        """
+        return tuple(below | 1 << cell for cell, below in enumerate(self.below))
+
+    @cached_property
     def line_cells(self) -> tuple[tuple[int, ...], ...]:
         """The cells of each line in ascending order, in the order of `lines`."""
-        return tuple(tuple(_members(line)) for line in self.lines)
+        return tuple(tuple(members(line)) for line in self.lines)
 
     @cached_property
     def _free_cells(self) -> dict[int, tuple[int, ...]]:
         return {}
 
     def free_cells(self, occupied: int) -> tuple[int, ...]:
-        """The cells outside the set `occupied`, ascending."""
+        """The cells where a stone may be placed when the set `occupied` holds stones, ascending.
+
+        Those outside the set; with gravity only those of them that what is below supports.
+        """
         known = self._free_cells.get(occupied)
         if known is not None:
             return known
-        free = tuple(_members(self.full & ~occupied))
+        free = tuple(members(self.playable(self.full & ~occupied, occupied)))
         if self.cells <= _REMEMBERED_CELLS:
             self._free_cells[occupied] = free
         return free
 
+    def playable(self, cells: int, occupied: int) -> int:
+        """Those of the set `cells`, none of them in `occupied`, where a stone may be placed, as a set."""
+        if not self.gravity or not cells:
+            return cells
+        below = self.below
+        return sum(1 << cell for cell in members(cells) if occupied & below[cell] == below[cell])
+
+    def holds(self, stones: int, line: int) -> bool:
+        """Whether a side that has `stones` wins with this line."""
+        return stones & line == line and not stones & self.beside.get(line, 0)
+
     def completes(self, stones: int, cell: int) -> bool:
-        """Whether `stones`, of which `cell` was placed last, hold a line through `cell`."""
-        return any(stones & line == line for line in self.lines_through[cell])
+        """Whether `stones`, of which `cell` was placed last, win with a line through `cell`."""
+        return any(stones & line == line and self.holds(stones, line) for line in self.lines_through[cell])
 
     def has_line(self, stones: int) -> bool:
-        """Whether `stones` hold any line at all."""
-        return any(stones & line == line for line in self.lines)
+        """Whether `stones` win with any line at all."""
+        return any(stones & line == line and self.holds(stones, line) for line in self.lines)
+
+    def winning_cells(self, stones: int, cell: int) -> tuple[int, ...]:
+        """The cells of all lines that the last of `stones`, on `cell`, completed, ascending; none if it did not win."""
+        won = 0
+        for line in self.lines_through[cell]:
+            if self.holds(stones, line):
+                won |= line
+        return tuple(members(won))
+
+    def won_with(self, moves: Sequence[int]) -> tuple[int, ...]:
+        """The winning cells of a game with these moves from the empty board; none if the last move did not win."""
+        if not moves:
+            return ()
+        stones = sum(1 << cell for cell in moves[(len(moves) - 1) & 1 :: 2])
+        return self.winning_cells(stones, moves[-1])
 
 
-def _members(cells: int) -> Iterator[int]:
+def members(cells: int) -> Iterator[int]:
+    """The cells of a set, ascending."""
     while cells:
         lowest = cells & -cells
         yield lowest.bit_length() - 1
         cells ^= lowest
-
-
-def _straight_lines(columns: int, rows: int, length: int) -> tuple[int, ...]:
-    """Every run of `length` cells along a row, a column or a diagonal: rows first, then columns, then diagonals."""
-    lines = []
-    for step_column, step_row in ((1, 0), (0, 1), (1, 1), (-1, 1)):
-        for row in range(rows - step_row * (length - 1)):
-            for column in range(columns):
-                last = column + step_column * (length - 1)
-                if 0 <= last < columns:
-                    cells = {(row + step_row * i) * columns + column + step_column * i for i in range(length)}
-                    lines.append(sum(1 << cell for cell in cells))
-    # With k = 1 every direction yields the same lines.
-    return tuple(dict.fromkeys(lines))
-
-
-@lru_cache(maxsize=64)
-def parse_variant(text: str) -> Variant:
-    """The variant called `text`: `tictactoe`, or `mnk:M,N,K` (M columns, N rows, K in a row).
-
-    Different spellings of the same rules are one variant: `mnk:3,3,3` is `tictactoe`.
-    Raises VariantError.
-    """
-    if text.strip() == "tictactoe":
-        return _mnk(3, 3, 3)
-    kind, _, arguments = text.strip().partition(":")
-    if kind != "mnk":
-        raise VariantError(text, "`tictactoe` or `mnk:M,N,K`, e.g. `mnk:7,6,4`")
-    try:
-        columns, rows, length = (int(part) for part in arguments.split(","))
-    except ValueError:
-        raise VariantError(text, "three whole numbers, e.g. `mnk:7,6,4` (columns, rows, in a row)") from None
-    if not (1 <= columns <= _LARGEST_EDGE and 1 <= rows <= _LARGEST_EDGE):
-        raise VariantError(text, f"boards from 1x1 to {_LARGEST_EDGE}x{_LARGEST_EDGE}")
-    if not 1 <= length <= max(columns, rows):
-        raise VariantError(text, f"K from 1 to {max(columns, rows)}, or nobody could ever win")
-    return _mnk(columns, rows, length)
-
-
-# Whoever still holds a variant keeps it the only one of its rules, however many others have been read since.
-_in_use: WeakValueDictionary[tuple[int, int, int], Variant] = WeakValueDictionary()
-
-
-def _mnk(columns: int, rows: int, length: int) -> Variant:
-    known = _in_use.get((columns, rows, length))
-    if known is not None:
-        return known
-    name = "tictactoe" if (columns, rows, length) == (3, 3, 3) else f"mnk:{columns},{rows},{length}"
-    variant = Variant(name=name, columns=columns, rows=rows, lines=_straight_lines(columns, rows, length))
-    return _in_use.setdefault((columns, rows, length), variant)

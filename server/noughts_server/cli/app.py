@@ -19,6 +19,7 @@ from noughts_server.cli.serve import serve
 from noughts_server.cli.status import status
 from noughts_server.cli.token import token
 from noughts_server.cli.tournament import tournament
+from noughts_server.cli.variants import variants
 from noughts_server.cli.watch import watch
 
 app = typer.Typer(
@@ -94,6 +95,7 @@ command(
     "noughts challenge bot:theirbot@2 --as mybot",
     panel=_AT_A_SERVER,
 )(challenge)
+command(app, "variants", "noughts variants", "noughts variants --format json", panel="On this machine")(variants)
 app.add_typer(game, name="game", rich_help_panel=_AT_A_SERVER)
 register_history(bot)
 register_tables(bot)

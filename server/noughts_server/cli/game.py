@@ -27,7 +27,7 @@ def list_games(
     """The games of a tournament, in slot order.
 
     JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
-    "times_ms", "end_time", "rating_seq", "first_bot", "second_bot"}.
+    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot"}.
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
@@ -70,18 +70,20 @@ def show(
 
 
 def _print(shown: "pb.Game") -> None:
-    from noughts_referee.rules import Position, parse_variant
+    from noughts_server.cli.boards import board_lines
 
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(
         f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}"
     )
-    variant = parse_variant(shown.variant)
-    board = str(Position.after(variant, shown.moves)).partition(" ")[0]
-    for start in range(0, variant.cells, variant.columns):
-        console.print(f"  {' '.join(board[start : start + variant.columns])}")
+    for line in board_lines(shown.variant, shown.moves, shown.winning_cells, width=console.width - 1):
+        # Without what pads the last cell: who copies a board does not want it.
+        line.rstrip()
+        console.print(" ", line, sep="")
     console.print(f"moves: {' '.join(map(str, shown.moves))}", soft_wrap=True)
+    if shown.winning_cells:
+        console.print(f"winning cells: {' '.join(map(str, shown.winning_cells))}", soft_wrap=True)
 
 
 def document(row: "pb.Game") -> dict[str, Any]:
@@ -97,6 +99,7 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "moves": list(row.moves),
         "result": result_text(row),
         "termination": termination_text(row),
+        "winning_cells": list(row.winning_cells),
         "times_ms": [microseconds / 1000 for microseconds in row.times_us],
         "end_time": row.end_time.ToDatetime(UTC).isoformat() if row.HasField("end_time") else None,
         "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,

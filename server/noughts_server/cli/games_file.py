@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from noughts_referee.rules import parse_variant
 from noughts_server.cli.output import compact_json
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         "moves": game.moves,
         "result": str(game.result),
         "termination": str(game.termination),
+        "winning_cells": parse_variant(game.variant).won_with(game.moves),
     }
     if times:
         line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]

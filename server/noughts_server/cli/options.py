@@ -49,7 +49,10 @@ FormatOption = Annotated[
     Format, typer.Option("--format", help="`text` for people, `json` for programs.", show_default=True)
 ]
 VariantOption = Annotated[
-    str, typer.Option("--variant", metavar="V", help="`tictactoe` or `mnk:M,N,K` (columns, rows, in a row).")
+    str,
+    typer.Option(
+        "--variant", metavar="V", help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row."
+    ),
 ]
 TimeOption = Annotated[
     str,

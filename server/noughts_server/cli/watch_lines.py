@@ -231,7 +231,11 @@ def _clocks(of: pb.WatchedGame | pb.WatchedPly) -> dict[str, float | None]:
     return {"first_clock_ms": of.first_clock_us / 1000, "second_clock_ms": of.second_clock_us / 1000}
 
 
-def _result(of: pb.WatchedGame | pb.WatchedEnd) -> dict[str, str | None]:
+def _result(of: pb.WatchedGame | pb.WatchedEnd) -> dict[str, Any]:
     if not of.result:
-        return {"result": None, "termination": None}
-    return {"result": str(Result(of.result)), "termination": str(Termination(of.termination))}
+        return {"result": None, "termination": None, "winning_cells": []}
+    return {
+        "result": str(Result(of.result)),
+        "termination": str(Termination(of.termination)),
+        "winning_cells": list(of.winning_cells),
+    }

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_referee.rules import Variant, parse_variant
 from noughts_server.cli import output
+from noughts_server.cli.boards import STYLES, board_lines, board_width
 from noughts_server.cli.watch_lines import (
     ended_line,
     rating_of,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0
-_STYLES = ("bold cyan", "bold magenta")
 _MOST_MOVES = 7
 _LINES_BESIDE_STANDINGS = 20
 
@@ -153,11 +152,11 @@ class Screen:
         return Text(arrow, style="green" if arrow == self._up else "red")
 
     def _board(self, game: pb.WatchedGame) -> RenderableType:
-        variant = parse_variant(game.variant)
+        room = self._console.width - 4
         over = game.state == pb.GAME_STATE_ENDED
         mover = len(game.moves) & 1
         lines = [self._player(game, side, to_move=not over and side == mover) for side in (0, 1)]
-        lines += [Text(""), *board_lines(variant, list(game.moves)), Text("")]
+        lines += [Text(""), *board_lines(game.variant, game.moves, game.winning_cells, width=room), Text("")]
         if over:
             lines.append(Text(ended_line(game), style="bold green"))
         elif game.state == pb.GAME_STATE_WAITING:
@@ -168,14 +167,14 @@ class Screen:
         if any(score is not None for score in scores_of(game)):
             lines.append(_scores(game))
         lines.append(Text(_last_moves(game), style="dim", no_wrap=True, overflow="ellipsis"))
-        # Two characters a cell and one before the first, in a frame with padding of four.
-        width = min(self._console.width, max(28, 2 * variant.columns + 5))
+        # In a frame with padding of four.
+        width = min(self._console.width, max(28, board_width(game.variant, room) + 4))
         return Panel(Group(*lines), title=output.printable(short_game(game.name)), width=width)
 
     def _player(self, game: pb.WatchedGame, side: int, *, to_move: bool) -> Text:
         name = output.printable((game.first, game.second)[side])
         text = Text(f"{'>' if to_move else ' '} ", no_wrap=True, overflow="ellipsis")
-        text.append("XO"[side], style=_STYLES[side]).append(f" {name}", style="bold" if to_move else "")
+        text.append("XO"[side], style=STYLES[side]).append(f" {name}", style="bold" if to_move else "")
         if game.HasField("first_clock_us"):
             left = (game.first_clock_us, game.second_clock_us)[side] / 1e6
             if to_move and game.state == pb.GAME_STATE_RUNNING:
@@ -184,38 +183,11 @@ class Screen:
         return text
 
 
-def board_lines(variant: Variant, moves: list[int]) -> list[Text]:
-    """The board's rows: the last move is underlined in reverse, a winning line in green."""
-    stones = dict(zip(moves, (ply & 1 for ply in range(len(moves))), strict=True))
-    winning = _winning_cells(variant, moves)
-    rows = []
-    for start in range(0, variant.cells, variant.columns):
-        row = Text(" ", no_wrap=True, overflow="crop")
-        for cell in range(start, start + variant.columns):
-            side = stones.get(cell)
-            style = "dim" if side is None else _STYLES[side]
-            if cell in winning:
-                style = "bold black on green"
-            elif moves and cell == moves[-1]:
-                style += " reverse"
-            row.append("." if side is None else "XO"[side], style=style).append(" ")
-        rows.append(row)
-    return rows
-
-
-def _winning_cells(variant: Variant, moves: list[int]) -> set[int]:
-    if not moves:
-        return set()
-    stones = sum(1 << cell for cell in moves[(len(moves) - 1) & 1 :: 2])
-    lines = [line for line in variant.lines_through[moves[-1]] if stones & line == line]
-    return {cell for cell in range(variant.cells) for line in lines if line >> cell & 1}
-
-
 def _scores(game: pb.WatchedGame) -> Text:
     """What each side thinks of its position."""
     text = Text("score", no_wrap=True, overflow="ellipsis")
     for side, score in enumerate(scores_of(game)):
-        text.append("  ").append("XO"[side], style=_STYLES[side]).append(f" {score_text(score)}")
+        text.append("  ").append("XO"[side], style=STYLES[side]).append(f" {score_text(score)}")
     return text
 
 

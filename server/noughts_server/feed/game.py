@@ -43,7 +43,12 @@ class GameChannel(Channel):
             self._look_again = False
             found = (await self._store.read(self._read)).message
             if found.state == pb.GAME_STATE_ENDED and not self.over:
-                end = pb.WatchedEnd(game=self._name, result=found.result, termination=found.termination)
+                end = pb.WatchedEnd(
+                    game=self._name,
+                    result=found.result,
+                    termination=found.termination,
+                    winning_cells=found.winning_cells,
+                )
                 self.emit(pb.Increments(ends=[end]))
                 self.finish()
 
@@ -59,7 +64,7 @@ class GameChannel(Channel):
     def stored(self, slot: SlotKey, game: FinishedGame) -> None:
         if not self.over:
             plies = missing_plies(self._known, game)
-            self.emit(pb.Increments(plies=plies, ends=[end_message(self._name, game)]))
+            self.emit(pb.Increments(plies=plies, ends=[end_message(self._name, self._known.variant, game)]))
             self.finish()
 
     def changed(self, tournament: int) -> None:

@@ -65,6 +65,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         message.moves.extend(game.moves)
         message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
+        message.winning_cells.extend(parse_variant(tournament.variant).won_with(game.moves))
         _set_clocks(message, tournament.time, game.times_us[: len(game.moves)])
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
@@ -103,9 +104,15 @@ def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedP
     ]
 
 
-def end_message(name: str, game: FinishedGame) -> pb.WatchedEnd:
+def end_message(name: str, variant_name: str, game: FinishedGame) -> pb.WatchedEnd:
     """How a stored game ended."""
-    return pb.WatchedEnd(game=name, result=game.result, termination=game.termination)  # type: ignore[arg-type]
+    variant = parse_variant(variant_name)
+    return pb.WatchedEnd(
+        game=name,
+        result=game.result,  # type: ignore[arg-type]  # equal values
+        termination=game.termination,  # type: ignore[arg-type]  # equal values
+        winning_cells=variant.won_with(unpack_moves(game.moves, variant.cells)),
+    )
 
 
 def _with_standings(connection: Connection, tournament: Tournament) -> pb.WatchedTournament:

@@ -69,6 +69,7 @@ class _Board:
 
     def __init__(self, game: pb.WatchedGame) -> None:
         self.name = game.name
+        self.variant = game.variant
         self.ended = False
         self.idle = 0
         """Ticks since the game has ended, or was last seen running."""
@@ -118,7 +119,7 @@ class TournamentsChannel(Channel):
         board = self._boards.get(slot)
         if board is not None and not board.ended:
             board.ended, board.idle = True, 0
-            self._pending.ends.append(end_message(board.name, game))
+            self._pending.ends.append(end_message(board.name, board.variant, game))
 
     def progressed(self, progress: TournamentProgress, packed_moves: int) -> None:
         member = self._members.get(progress.tournament)

@@ -47,6 +47,7 @@ class View:
                 ended = self.games[end.game]
                 ended.state = pb.GAME_STATE_ENDED
                 ended.result, ended.termination = end.result, end.termination
+                ended.winning_cells[:] = end.winning_cells
         for tournament in increments.tournaments:
             self._advance(tournament)
 

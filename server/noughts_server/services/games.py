@@ -8,6 +8,7 @@ import grpc
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
+from noughts_referee.rules import parse_variant
 from noughts_server.errors import InvalidArgument
 from noughts_server.pages import Page
 from noughts_server.services.messages import timestamp
@@ -68,4 +69,5 @@ def game_message(game: Game) -> pb.Game:
         rating_seq=game.rating_seq,
         first_bot=game.first_bot,
         second_bot=game.second_bot,
+        winning_cells=parse_variant(game.variant).won_with(game.moves),
     )

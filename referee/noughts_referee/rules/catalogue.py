@@ -1,0 +1,127 @@
+"""The variants by name: our own, `mnk:M,N,K`, and those of plugins."""
+
+import difflib
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from weakref import WeakValueDictionary
+
+from noughts_referee.rules.boards import Board
+from noughts_referee.rules.plugins import plugin_names, plugin_variant
+from noughts_referee.rules.variants import Variant, VariantError
+
+_MNK = "mnk"
+_MNK_FORM = "mnk:M,N,K"
+_LARGEST_EDGE = 30
+
+# Columns, rows, in a row: the m,n,k games that have a name of their own.
+_NAMED_MNK = {"tictactoe": (3, 3, 3), "gomoku": (15, 15, 5), "gomoku20": (20, 20, 5)}
+_NAME_OF_MNK = {shape: name for name, shape in _NAMED_MNK.items()}
+
+
+def _gomoku_exact(name: str) -> Variant:
+    board = Board(15, 15)
+    return Variant(name, board.columns, board.rows, board.lines(5), beside=board.ends(5))
+
+
+def _connect4(name: str) -> Variant:
+    board = Board(7, 6)
+    return Variant(name, board.columns, board.rows, board.lines(4), below=board.beneath())
+
+
+def _cube(edge: int) -> Callable[[str], Variant]:
+    return lambda name: Variant(name, edge, edge, Board(edge, edge, edge).lines(edge), layers=edge)
+
+
+_OTHERS: dict[str, Callable[[str], Variant]] = {
+    "gomoku:exact": _gomoku_exact,
+    "connect4": _connect4,
+    "tictactoe3d": _cube(3),
+    "qubic": _cube(4),
+}
+
+OWN_NAMES = (*_NAMED_MNK, *_OTHERS)
+"""The names of our own variants, without the family `mnk:M,N,K`."""
+
+
+def parse_variant(text: str) -> Variant:
+    """The variant called `text`: one of our own, `mnk:M,N,K` (M columns, N rows, K or more in a row), or a plugin's.
+
+    Different spellings of the same rules are one object: `mnk:3,3,3` is `tictactoe`, `mnk:15,15,5` is `gomoku`.
+    Raises VariantError for a name that is none, and for a plugin that does not work.
+    """
+    return _made(canonical_name(text))
+
+
+def canonical_name(text: str) -> str:
+    """The one spelling of a variant's name; makes nothing and, if it is one of ours, loads nothing.
+
+    Raises VariantError.
+    """
+    name = text.strip()
+    if name in OWN_NAMES:
+        return name
+    if name.partition(":")[0] == _MNK:
+        shape = _read_mnk(text, name)
+        return _NAME_OF_MNK.get(shape, f"{_MNK}:{','.join(map(str, shape))}")
+    if name not in plugin_names():
+        raise _unknown(text, name)
+    return name
+
+
+def covers(names: Iterable[str], variant: str) -> bool:
+    """Whether a bot that says it plays `names` plays the variant of that canonical name; no names mean every one.
+
+    One of them covers it that is its name, in whatever spelling, or `mnk`, if it is an m,n,k game: `tictactoe` and
+    `gomoku` are, `gomoku:exact` and `connect4` are not.
+    """
+    names = tuple(names)
+    if not names or variant in names:
+        return True
+    if _MNK in names and (variant in _NAMED_MNK or variant.startswith(f"{_MNK}:")):
+        return True
+    return any(_spells(name, variant) for name in names)
+
+
+def _spells(name: str, variant: str) -> bool:
+    try:
+        return canonical_name(name) == variant
+    except VariantError:
+        return False
+
+
+def _read_mnk(text: str, name: str) -> tuple[int, int, int]:
+    try:
+        columns, rows, length = (int(part) for part in name.partition(":")[2].split(","))
+    except ValueError:
+        raise VariantError(text, "three whole numbers, e.g. `mnk:7,6,4` (columns, rows, in a row)") from None
+    if not (1 <= columns <= _LARGEST_EDGE and 1 <= rows <= _LARGEST_EDGE):
+        raise VariantError(text, f"boards from 1x1 to {_LARGEST_EDGE}x{_LARGEST_EDGE}")
+    if not 1 <= length <= max(columns, rows):
+        raise VariantError(text, f"K from 1 to {max(columns, rows)}, or nobody could ever win")
+    return columns, rows, length
+
+
+def _unknown(text: str, name: str) -> VariantError:
+    known = [*OWN_NAMES, *plugin_names()]
+    expected = f"one of {', '.join(f'`{each}`' for each in (*known, _MNK_FORM))}"
+    close = difflib.get_close_matches(name.lower(), [*known, _MNK_FORM], n=1)
+    return VariantError(text, f"{expected}; did you mean {close[0]}?" if close else expected)
+
+
+# Whoever still holds a variant keeps it the only one of its rules, however many others have been read since.
+_in_use: WeakValueDictionary[str, Variant] = WeakValueDictionary()
+
+
+@lru_cache(maxsize=64)
+def _made(name: str) -> Variant:
+    known = _in_use.get(name)
+    return known if known is not None else _in_use.setdefault(name, _make(name))
+
+
+def _make(name: str) -> Variant:
+    if name in _OTHERS:
+        return _OTHERS[name](name)
+    if name in _NAMED_MNK or name.startswith(f"{_MNK}:"):
+        columns, rows, length = _NAMED_MNK.get(name) or _read_mnk(name, name)
+        return Variant(name, columns, rows, Board(columns, rows).lines(length))
+    return plugin_variant(name)

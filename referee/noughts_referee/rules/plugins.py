@@ -1,0 +1,88 @@
+"""Variants that other packages add: entry points of the group `noughts.variants`.
+
+An entry point's name is the variant's, its value a `Variant` or a callable that makes one. Nothing is imported before
+somebody asks for that variant, and what goes wrong then concerns nobody else.
+"""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from noughts_referee.rules.variants import Variant, VariantError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "noughts.variants"
+
+# A name of more characters would not fit into the columns that hold it.
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_MOST_CELLS = 900
+
+
+@cache
+def _found() -> "dict[str, tuple[EntryPoint, ...]]":
+    """What is installed, by name. It is looked up once: a package that is installed later wants a new process."""
+    # It takes a while to load, and most programs never ask for a plugin.
+    from importlib.metadata import entry_points
+
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=GROUP):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def plugin_names() -> tuple[str, ...]:
+    """The names that plugins give, in alphabetical order; those of our own are not taken from us by anybody."""
+    return tuple(sorted(_found()))
+
+
+def plugin_package(name: str) -> str:
+    """The package that adds the variant, or several, separated by commas."""
+    return ", ".join(sorted({point.dist.name if point.dist else "a package" for point in _found()[name]}))
+
+
+def plugin_variant(name: str) -> Variant:
+    """The plugin's variant, made anew. Raises VariantError, which names the package, if that does not work."""
+    try:
+        return _load(name, _found()[name])
+    except Exception as error:
+        what = error if isinstance(error, _PluginError) else f"it failed with {type(error).__name__}: {error}"
+        raise VariantError(name, f"a plugin that works; that of {plugin_package(name)} does not: {what}") from error
+
+
+class _PluginError(Exception):
+    """What is wrong with what a plugin gives."""
+
+
+def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:
+    if not _NAME.fullmatch(name):
+        raise _PluginError("a name has up to 63 small letters, digits and hyphens, and begins with a letter")
+    if len(points) > 1:
+        raise _PluginError("the name is there more than once; uninstall one")
+    given = points[0].load()
+    variant = given() if callable(given) else given
+    if not isinstance(variant, Variant):
+        raise _PluginError(f"it gives {variant!r:.80}, not a noughts_referee.rules.Variant")
+    if variant.name != name:
+        raise _PluginError(f"its variant is called {variant.name!r}")
+    _check(variant)
+    return variant
+
+
+def _check(variant: Variant) -> None:
+    """Raises _PluginError unless games of the variant can be played to an end."""
+    if min(variant.columns, variant.rows, variant.layers) < 1 or variant.cells > _MOST_CELLS:
+        raise _PluginError(f"a board has 1 to {_MOST_CELLS} cells")
+    if not variant.lines or not all(0 < line <= variant.full for line in variant.lines):
+        raise _PluginError("lines are sets of cells of the board, not empty, and there is at least one")
+    if not all(line in variant.lines and 0 <= ends <= variant.full for line, ends in variant.beside.items()):
+        raise _PluginError("`beside` has cells of the board, by line")
+    if len(variant.below) != variant.cells:
+        raise _PluginError(f"`below` has a set for each of {variant.cells} cells")
+    occupied = 0
+    while occupied != variant.full:
+        free = variant.playable(variant.full & ~occupied, occupied)
+        if not free:
+            raise _PluginError("`below` leaves cells that can never be played")
+        occupied |= free

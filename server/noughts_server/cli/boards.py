@@ -1,0 +1,73 @@
+"""Boards as text: rows of marks, the last move and the winning cells marked, layers side by side if there is room."""
+
+from collections.abc import Collection, Sequence
+
+from rich.text import Text
+
+from noughts_referee.rules import Variant, VariantError, parse_variant
+
+STYLES = ("bold cyan", "bold magenta")
+"""Of the first mover's marks and of the second's."""
+
+_WON = "bold black on green"
+_GAP = 2
+
+
+def board_lines(variant: str, moves: Sequence[int], winning: Collection[int] = (), *, width: int = 80) -> list[Text]:
+    """The board after the moves, as lines of at most `width` characters if it fits into them.
+
+    The last move is in reverse, the winning cells are in green. A flat board is drawn as it is; of several layers each
+    has a heading. Of a variant that this program does not know, only that is said: a plugin is not installed here.
+    """
+    try:
+        known = parse_variant(variant)
+    except VariantError:
+        return [Text(f"(no board: {variant} is not installed here)", style="dim")]
+    layers = [_layer(known, layer, moves, winning) for layer in range(known.layers)]
+    if known.layers == 1:
+        return layers[0]
+    for number, rows in enumerate(layers, start=1):
+        rows.insert(0, Text(f" layer {number}", style="dim"))
+    return _side_by_side(layers, width)
+
+
+def board_width(variant: str, most: int) -> int:
+    """How many characters wide its drawing is where `most` are to be had."""
+    return max(map(len, board_lines(variant, (), width=most)))
+
+
+def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collection[int]) -> list[Text]:
+    sides = {cell: ply & 1 for ply, cell in enumerate(moves)}
+    size = variant.columns * variant.rows
+    rows = []
+    for start in range(layer * size, (layer + 1) * size, variant.columns):
+        row = Text(" ", no_wrap=True, overflow="crop")
+        for cell in range(start, start + variant.columns):
+            side = sides.get(cell)
+            style = "dim" if side is None else STYLES[side]
+            if cell in winning:
+                style = _WON
+            elif moves and cell == moves[-1]:
+                style += " reverse"
+            row.append("." if side is None else "XO"[side], style=style).append(" ")
+        rows.append(row)
+    return rows
+
+
+def _side_by_side(blocks: list[list[Text]], width: int) -> list[Text]:
+    """As many blocks in a row as there is room for, an empty line between two rows of them."""
+    block_width = max(len(line) for block in blocks for line in block)
+    in_a_row = max(1, (width + _GAP) // (block_width + _GAP))
+    lines: list[Text] = []
+    for start in range(0, len(blocks), in_a_row):
+        if start:
+            lines.append(Text(""))
+        for pieces in zip(*blocks[start : start + in_a_row], strict=True):
+            line = Text("", no_wrap=True, overflow="crop")
+            for piece in pieces:
+                if line:
+                    line.append(" " * _GAP)
+                piece.pad_right(block_width - len(piece))
+                line.append_text(piece)
+            lines.append(line)
+    return lines

@@ -1,0 +1,78 @@
+"""`noughts variants`: what can be played."""
+
+from typing import TYPE_CHECKING, Any
+
+from noughts_server.cli import options, output
+from noughts_server.cli.output import Format
+
+if TYPE_CHECKING:
+    from noughts_referee.rules import Variant
+
+_FAMILY = {"name": "mnk:M,N,K", "board": "M x N, up to 30x30", "in_a_row": "K or more"}
+
+
+def variants(output_format: options.FormatOption = Format.TEXT) -> None:
+    """The variants that can be played: our own, and those of plugins that are installed.
+
+    JSON: {"variants": [{"name", "board", "in_a_row", "columns", "rows", "layers", "cells", "lines", "gravity",
+    "plugin"}], "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `plugin` is the package,
+    or null.
+    """
+    from noughts_referee.rules import OWN_NAMES, VariantError, parse_variant, plugin_names, plugin_package
+
+    found = [_document(parse_variant(name), None) for name in OWN_NAMES]
+    found.append({key: _FAMILY.get(key) for key in found[0]})
+    faulty = []
+    for name in plugin_names():
+        package = plugin_package(name)
+        if name in OWN_NAMES or name.partition(":")[0] == "mnk":
+            faulty.append({"name": name, "reason": f"{package} may not take over a name of ours"})
+            continue
+        try:
+            found.append(_document(parse_variant(name), package))
+        except VariantError as error:
+            faulty.append({"name": name, "reason": error.expected})
+    if output_format is Format.JSON:
+        output.print_json({"variants": found, "faulty": faulty})
+        return
+    rows = [
+        (row["name"], row["board"], row["in_a_row"], _count(row["cells"]), _count(row["lines"]), row["plugin"] or "")
+        for row in found
+    ]
+    columns = ("name", "board", "in a row", ">cells", ">lines", "plugin")
+    shown = len(columns) if any(row["plugin"] for row in found) else len(columns) - 1
+    output.stdout().print(output.table(columns[:shown], [row[:shown] for row in rows]))
+    for fault in faulty:
+        output.warn(f"variant {fault['name']!r} is left out: {fault['reason']}")
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _document(variant: "Variant", package: str | None) -> dict[str, Any]:
+    size = f"{variant.columns}x{variant.rows}" + (f"x{variant.layers}" if variant.layers > 1 else "")
+    lengths = sorted(set(map(len, variant.line_cells)))
+    length = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
+    return {
+        "name": variant.name,
+        "board": f"{size}, gravity" if variant.gravity else size,
+        "in_a_row": _in_a_row(variant, length, package),
+        "columns": variant.columns,
+        "rows": variant.rows,
+        "layers": variant.layers,
+        "cells": variant.cells,
+        "lines": len(variant.lines),
+        "gravity": variant.gravity,
+        "plugin": package,
+    }
+
+
+def _in_a_row(variant: "Variant", length: str, package: str | None) -> str:
+    """What the lines' length means: a plugin's need not be rows, and where the board ends, more cannot be had."""
+    if package is not None:
+        return f"{length} cells"
+    if variant.beside:
+        return f"exactly {length}"
+    longest = max(variant.columns, variant.rows, variant.layers)
+    return f"{length} or more" if int(length) < longest else length

@@ -1,0 +1,63 @@
+"""Boards as text, and winning cells where a game's result is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from noughts_server.cli.boards import board_lines
+
+
+def drawn(variant: str, moves: list[int], *, width: int = 80) -> list[str]:
+    return [line.plain.rstrip() for line in board_lines(variant, moves, width=width)]
+
+
+def test_a_flat_board_is_drawn_row_by_row_and_a_stone_where_it_came_to_rest() -> None:
+    assert drawn("connect4", [38, 31])[-2:] == [" . . . O . . .", " . . . X . . ."]
+
+
+def test_layers_stand_side_by_side_with_headings_or_one_under_another() -> None:
+    wide = [
+        " layer 1   layer 2   layer 3",
+        " X . .     . . .     . . .",
+        " . . .     . O .     . . .",
+        " . . .     . . .     . . X",
+    ]
+    assert drawn("tictactoe3d", [0, 13, 26]) == wide
+    narrow = drawn("tictactoe3d", [0, 13, 26], width=20)
+    assert narrow[:4] == [" layer 1   layer 2", " X . .     . . .", " . . .     . O .", " . . .     . . ."]
+    assert narrow[4:] == ["", " layer 3", " . . .", " . . .", " . . X"]
+
+
+def test_a_variant_that_is_not_installed_here_is_named_instead_of_drawn() -> None:
+    assert drawn("square-six", [0]) == ["(no board: square-six is not installed here)"]
+
+
+@pytest.fixture
+def played(noughts: Any, database: str) -> None:
+    """Games of a cube in the database, before a server uses it."""
+    path = database.removeprefix("sqlite:///")
+    noughts(
+        f"tournament run random nextstep:depth=2 --variant tictactoe3d --games 4 --seed 3 --db {path} --format json"
+    )
+
+
+def test_a_played_game_shows_its_board_and_tells_its_winning_cells(played: None, noughts: Any, server: str) -> None:
+    [tournament] = json.loads(noughts(f"tournament list --server {server} --format json").stdout)["tournaments"]
+    name = tournament["tournament"].removeprefix("tournaments/")
+    listed = noughts(f"game list {name} --server {server} --format json").stdout
+    won = [game for game in map(json.loads, listed.splitlines()) if game["termination"] == "line"]
+    assert won
+    for game in won:
+        mover = (len(game["moves"]) - 1) % 2
+        assert game["moves"][-1] in game["winning_cells"]
+        assert set(game["winning_cells"]) <= set(game["moves"][mover::2])
+    number = won[0]["game"].rpartition("/")[2]
+    shown = noughts(f"game show {name}/{number} --server {server}").stdout
+    assert "layer 3" in shown
+    assert f"winning cells: {' '.join(map(str, won[0]['winning_cells']))}" in shown
+    watched = noughts(f"watch {name}/{number} --server {server} --format json").stdout
+    [snapshot] = [json.loads(text) for text in watched.splitlines()]
+    assert snapshot["games"][0]["winning_cells"] == won[0]["winning_cells"]

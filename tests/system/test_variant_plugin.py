@@ -1,0 +1,137 @@
+"""A variant from another package: built and installed for real, beside faulty ones, in a folder of its own."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .processes import asked, environment, said
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "variant-square-four"
+
+FAULTY = {
+    "broken": "there_is_no_such_module:VARIANT",
+    "raises": "noughts_faulty:raises",
+    "number": "noughts_faulty:NUMBER",
+    "other-name": "noughts_faulty:other_name",
+    "no-lines": "noughts_faulty:no_lines",
+    "stuck": "noughts_faulty:stuck",
+    "connect4": "noughts_faulty:other_name",
+    "Upper": "noughts_faulty:other_name",
+}
+FAULTY_MODULE = """
+from noughts_referee.rules import Variant
+
+NUMBER = 7
+
+def raises():
+    raise RuntimeError("out of squares")
+
+def other_name():
+    return Variant("another", 2, 2, (3,))
+
+def no_lines():
+    return Variant("no-lines", 2, 2, ())
+
+def stuck():
+    return Variant("stuck", 2, 1, (3,), below=(2, 1))
+"""
+
+
+def run(*command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of somebody who has installed the example, and a package full of faults."""
+    folder = tmp_path_factory.mktemp("plugins")
+    # What the build leaves behind must not lie in the tree.
+    source, target = folder / "source", folder / "installed"
+    shutil.copytree(EXAMPLE, source)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
+    run(*pip, "--no-build-isolation", "--target", target, source)
+    (target / "noughts_faulty.py").write_text(FAULTY_MODULE)
+    metadata = target / "noughts_faulty-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: noughts-faulty\nVersion: 1.0\n")
+    points = "".join(f"{name} = {value}\n" for name, value in FAULTY.items())
+    (metadata / "entry_points.txt").write_text(f"[noughts.variants]\n{points}")
+    variables = environment()
+    return {**variables, "PYTHONPATH": f"{target}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
+
+
+def test_a_plugins_variant_is_played_through_a_server_to_its_end(installed: dict[str, str], tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    line = f"match random first-free --variant square-four --games 40 --concurrency 8 --seed 3 -o {games}"
+    match = asked(line, installed)
+    assert (match["games"], match["variant"]) == (40, "square-four")
+    assert set(match["terminations"]) <= {"line", "board_full"}
+    played = [json.loads(text) for text in games.read_text().splitlines()]
+    won = [game for game in played if game["termination"] == "line"]
+    assert won
+    for game in played:
+        assert bool(game["winning_cells"]) == (game["termination"] == "line")
+    for game in won:
+        mover = (len(game["moves"]) - 1) % 2
+        assert game["moves"][-1] in game["winning_cells"]
+        assert set(game["winning_cells"]) <= set(game["moves"][mover::2])
+        # The corners of one square, at least: as far from their middle, in pairs opposite each other.
+        if len(game["winning_cells"]) == 4:
+            places = [complex(cell % 5, cell // 5) for cell in game["winning_cells"]]
+            middle = sum(places) / 4
+            arms = {place - middle for place in places}
+            assert {arm * 1j for arm in arms} == arms
+
+
+def test_a_bot_that_searches_finds_the_last_corner(installed: dict[str, str]) -> None:
+    asking = subprocess.run(
+        [sys.executable, "-m", "noughts_server.cli", "bot", "ask", "nextstep:depth=1", "--variant", "square-four"],
+        input="..X....O..X...X.....O.... X\n",
+        env=installed,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert asking.returncode == 0, asking.stderr
+    assert "22" in asking.stdout.split()
+
+
+def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, str]) -> None:
+    listed = asked("variants", installed)
+    ours = {row["name"]: row for row in listed["variants"]}
+    assert ours["square-four"]["plugin"] == "noughts-square-four"
+    # 30 squares with sides along the board, 20 turned ones.
+    assert (ours["square-four"]["cells"], ours["square-four"]["lines"]) == (25, 50)
+    assert ours["connect4"]["cells"] == 42
+    reasons = {fault["name"]: fault["reason"] for fault in listed["faulty"]}
+    assert set(reasons) == set(FAULTY)
+    assert "ModuleNotFoundError" in reasons["broken"]
+    assert "RuntimeError: out of squares" in reasons["raises"]
+    assert "gives 7" in reasons["number"]
+    assert "called 'another'" in reasons["other-name"]
+    assert "at least one" in reasons["no-lines"]
+    assert "never be played" in reasons["stuck"]
+    assert "name of ours" in reasons["connect4"]
+    assert "small letters" in reasons["Upper"]
+    text = said(["variants"], installed)
+    assert "noughts-square-four" in text.stdout
+    assert "Warning: variant 'broken' is left out" in text.stderr
+
+
+def test_a_faulty_plugin_is_refused_by_its_name_and_breaks_no_other(installed: dict[str, str]) -> None:
+    refused = said(["match", "random", "random", "--variant", "raises"], installed, code=2)
+    assert "noughts-faulty" in refused.stderr
+    assert "out of squares" in refused.stderr
+    assert asked("match random random --variant connect4 --games 2 --seed 1", installed)["variant"] == "connect4"
+
+
+def test_who_has_not_installed_the_plugin_is_told_what_there_is() -> None:
+    refused = said(["match", "random", "random", "--variant", "square-four"], environment(), code=2)
+    assert "expected one of `tictactoe`, " in refused.stderr
