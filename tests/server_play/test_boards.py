@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_server.play.cells import cell_name, falls, landing, layers_of, read_cell
+from noughts_server.play.cells import cell_name, landing, read_cell
 from noughts_server.play.drawing import Layout, Scene
 from noughts_server.play.table import Player, Refused, Table
 from noughts_server.play.typed import Typing
@@ -14,7 +14,7 @@ PEOPLE = (Player("Person A", person=True), Player("Person B", person=True))
 
 def test_a_stone_falls_as_far_as_it_can() -> None:
     variant = falling(7, 6)
-    assert falls(variant)
+    assert variant.gravity
     table = Table(variant, PEOPLE, always_first=0)
     assert [cell_name(variant, table.play(3)) for _ in range(3)] == ["d1", "d2", "d3"]
 
@@ -39,7 +39,7 @@ def test_a_column_alone_can_be_typed_where_stones_fall() -> None:
 
 def test_cells_of_layers_have_the_layers_number_in_front() -> None:
     cube = layered(3)
-    assert layers_of(cube) == 3
+    assert cube.layers == 3
     names = [cell_name(cube, cell) for cell in range(27)]
     assert (names[0], names[13], names[26]) == ("1a3", "2b2", "3c1")
     assert [read_cell(cube, name) for name in names] == list(range(27))

@@ -7,7 +7,7 @@ from rich.console import Group
 from rich.text import Text
 
 from noughts_referee.rules import Position
-from noughts_server.play.cells import cell_name, column_name, layers_of
+from noughts_server.play.cells import cell_name, column_name
 
 if TYPE_CHECKING:
     from noughts_bots.ask import Answer
@@ -27,7 +27,7 @@ def heat_map(position: Position, answer: "Answer", width: int) -> Group:
     heat = _heat(answer.scores)
     numbers = {cell: f"{score:g}" for cell, score in answer.scores.items()}
     widest = max(map(len, numbers.values()), default=1)
-    layers, margin = layers_of(variant), len(str(variant.rows))
+    layers, margin = variant.layers, len(str(variant.rows))
     needed = layers * (margin + 1 + (widest + 2) * variant.columns) + (layers - 1) * len(_BETWEEN_LAYERS)
     with_numbers = bool(numbers) and needed <= width
     inner = widest if with_numbers else 1
@@ -69,7 +69,7 @@ def _headings(position: Position, pitch: int) -> Text:
     variant = position.variant
     margin = " " * (len(str(variant.rows)) + 1)
     letters = "".join(column_name(column).center(pitch) for column in range(variant.columns))
-    return Text(_BETWEEN_LAYERS.join([margin + letters] * layers_of(variant)), style=_QUIET, no_wrap=True)
+    return Text(_BETWEEN_LAYERS.join([margin + letters] * variant.layers), style=_QUIET, no_wrap=True)
 
 
 def _mark(position: Position, cell: int) -> str:

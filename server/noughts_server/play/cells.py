@@ -12,16 +12,6 @@ _TYPED = re.compile(r"(?P<layer>\d*)(?P<column>[a-z]+)(?P<row>\d*)")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def layers_of(variant: Variant) -> int:
-    """The number of layers; 1 on flat boards."""
-    return variant.cells // (variant.columns * variant.rows)
-
-
-def falls(variant: Variant) -> bool:
-    """Whether stones fall: then not every cell of the empty board can be played."""
-    return len(variant.free_cells(0)) < variant.cells
-
-
 def has_keypad(variant: Variant) -> bool:
     """Whether the digits 1 to 9 lie like the board's cells."""
     return (variant.columns, variant.rows, variant.cells) == (3, 3, 9)
@@ -43,7 +33,7 @@ def cell_name(variant: Variant, cell: int) -> str:
     above, column = divmod(cell, variant.columns)
     layer, row = divmod(above, variant.rows)
     name = f"{column_name(column)}{variant.rows - row}"
-    return f"{layer + 1}{name}" if layers_of(variant) > 1 else name
+    return f"{layer + 1}{name}" if variant.layers > 1 else name
 
 
 def read_cell(variant: Variant, text: str) -> int | None:
@@ -52,13 +42,12 @@ def read_cell(variant: Variant, text: str) -> int | None:
     if matched is None:
         return None
     columns = [column_name(column) for column in range(variant.columns)]
-    layers = layers_of(variant)
-    if matched["column"] not in columns or (matched["layer"] == "") != (layers == 1):
+    if matched["column"] not in columns or (matched["layer"] == "") != (variant.layers == 1):
         return None
-    if not matched["row"] and not falls(variant):
+    if not matched["row"] and not variant.gravity:
         return None
     layer, row = int(matched["layer"] or 1) - 1, variant.rows - int(matched["row"] or variant.rows)
-    if not (0 <= layer < layers and 0 <= row < variant.rows):
+    if not (0 <= layer < variant.layers and 0 <= row < variant.rows):
         return None
     return (layer * variant.rows + row) * variant.columns + columns.index(matched["column"])
 
@@ -80,7 +69,7 @@ def landing(variant: Variant, free: tuple[int, ...], cell: int) -> int | None:
     """Where a stone for `cell` comes to rest: there, or where it falls to in its column; None when that is taken."""
     if cell in free:
         return cell
-    if not falls(variant):
+    if not variant.gravity:
         return None
     size = variant.columns * variant.rows
     return next(

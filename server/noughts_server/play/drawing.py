@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from noughts_referee.rules import Variant
-from noughts_server.play.cells import column_name, layers_of
+from noughts_server.play.cells import column_name
 
 _BETWEEN_LAYERS = 3
 MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}
@@ -83,12 +83,12 @@ class Layout:
     @property
     def _top(self) -> int:
         """The lines above the first row: the layer's heading, if there are several, and the columns' letters."""
-        return 1 if layers_of(self.variant) == 1 else 2
+        return 1 if self.variant.layers == 1 else 2
 
     @property
     def width(self) -> int:
         """Of all layers side by side, in characters."""
-        layers = layers_of(self.variant)
+        layers = self.variant.layers
         return layers * self._block + (layers - 1) * _BETWEEN_LAYERS
 
     @property
@@ -123,10 +123,10 @@ class Layout:
     def _draw_frame(self, canvas: "_Canvas") -> None:
         variant, size = self.variant, self.size
         across, down = self._pitch
-        for layer in range(layers_of(variant)):
+        for layer in range(variant.layers):
             first = layer * variant.rows * variant.columns
             left = self.place(first).column
-            if layers_of(variant) > 1:
+            if variant.layers > 1:
                 canvas.write(left, 0, f"layer {layer + 1}"[: self._block], "bold")
             for column in range(variant.columns):
                 name = column_name(column)

@@ -3,7 +3,6 @@
 from rich.text import Text
 
 from noughts_referee.rules import Variant
-from noughts_server.play.cells import falls
 from noughts_server.play.typed import Typing
 
 _KEYS = (
@@ -22,7 +21,7 @@ def help_text(variant: Variant) -> Text:
         text.append(f"{keys:<24}", style="bold").append(f"{words}\n", style="not bold")
     typing = Typing(variant).expected
     text.append(f"\nOr {typing}.", style="not bold")
-    if falls(variant):
+    if variant.gravity:
         text.append(" The stone falls as far as it can.", style="not bold")
     text.append("\nA letter that names a column waits for its number; Enter makes it the command.", style="not bold")
     text.append("\n\n[ ] the cursor   ( ) the last move   * * the line that won", style="not bold")

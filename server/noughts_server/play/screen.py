@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from noughts_referee.rules import Variant
-from noughts_server.play.cells import cell_name, layers_of
+from noughts_server.play.cells import cell_name
 from noughts_server.play.drawing import MARK_STYLES, QUIET, Scene
 from noughts_server.play.seats import Seating
 from noughts_server.play.table import Refused
@@ -170,7 +170,7 @@ class PlayScreen(App[None]):
         layer, cell = divmod(self._cursor, variant.columns * variant.rows)
         row, column = divmod(cell, variant.columns)
         column, row = column + across, row + down
-        if not 0 <= column < variant.columns and 0 <= layer + across < layers_of(variant):
+        if not 0 <= column < variant.columns and 0 <= layer + across < variant.layers:
             layer, column = layer + across, column % variant.columns
         row, column = min(max(row, 0), variant.rows - 1), min(max(column, 0), variant.columns - 1)
         self._cursor = (layer * variant.rows + row) * variant.columns + column

@@ -12,7 +12,7 @@ from noughts_referee.rules import (
     result_for,
     side_seed,
 )
-from noughts_server.play.cells import cell_name, column_name, falls, landing
+from noughts_server.play.cells import cell_name, column_name, landing
 
 MARKS = "XO"
 
@@ -108,7 +108,7 @@ class Table:
         position = self.position
         rest = landing(self.variant, position.free, cell)
         if rest is None:
-            if falls(self.variant):
+            if self.variant.gravity:
                 raise Refused(f"Column {column_name(cell % self.variant.columns)} is full: choose another one.")
             raise Refused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
         position.play(rest)
@@ -176,13 +176,4 @@ class Table:
         """The cells of the lines that the last move completed."""
         if self.ended is None or self.ended.termination is not Termination.LINE:
             return frozenset()
-        return winning_cells(self.variant, self.moves)
-
-
-def winning_cells(variant: Variant, moves: list[int]) -> frozenset[int]:
-    """The cells of all lines that the last of the moves completed."""
-    if not moves:
-        return frozenset()
-    stones = sum(1 << cell for cell in moves[(len(moves) - 1) % 2 :: 2])
-    through = [line for line in variant.lines_through[moves[-1]] if stones & line == line]
-    return frozenset(cell for cell in range(variant.cells) if any(line >> cell & 1 for line in through))
+        return frozenset(self.variant.won_with(self.moves))

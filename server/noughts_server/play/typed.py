@@ -7,7 +7,7 @@ makes it the command.
 from enum import Enum
 
 from noughts_referee.rules import Variant
-from noughts_server.play.cells import falls, has_keypad, is_column, is_complete, keypad_cell, layers_of, read_cell
+from noughts_server.play.cells import has_keypad, is_column, is_complete, keypad_cell, read_cell
 
 
 class Command(Enum):
@@ -65,7 +65,7 @@ class Typing:
             return False
         letters = self.typed.lstrip("0123456789")
         if character.isdigit():
-            return letters != "" or layers_of(self._variant) > 1
+            return letters != "" or self._variant.layers > 1
         return (letters == "" or letters.isalpha()) and (is_column(self._variant, letters + character))
 
     def enter(self) -> "Command | int":
@@ -89,7 +89,7 @@ class Typing:
         """The cell that a digit alone means on this board."""
         if digit and has_keypad(self._variant):
             return keypad_cell(digit)
-        if digit and layers_of(self._variant) == 1 and falls(self._variant) and digit <= self._variant.columns:
+        if digit and self._variant.layers == 1 and self._variant.gravity and digit <= self._variant.columns:
             return digit - 1
         return None
 
@@ -105,8 +105,8 @@ class Typing:
     @property
     def expected(self) -> str:
         """What can be typed, in words."""
-        if falls(self._variant):
+        if self._variant.gravity:
             return "type a column's letter or number" if self._variant.columns < 10 else "type a column's letter"
         if has_keypad(self._variant):
             return "type 1 to 9 as on the keypad (7 is top left), or letter and number as in b2"
-        return "type layer, letter and number as in 2b3" if layers_of(self._variant) > 1 else "type e.g. b2"
+        return "type layer, letter and number as in 2b3" if self._variant.layers > 1 else "type e.g. b2"

@@ -20,7 +20,7 @@ _RESERVE_SHARE, _RESERVE_SECONDS = 0.15, 0.010
 # A bank must last for the rest of the game: so many moves more, whatever has been played.
 _MOVES_TO_GO = 25
 
-_LINES_ALONE = ("tictactoe", "mnk", "gomoku", "gomoku20", "tictactoe3d", "qubic")
+_LINES_ALONE = ("mnk", "tictactoe3d", "qubic")
 
 
 class ThreatsBot(RememberingBot):
@@ -54,10 +54,6 @@ class ThreatsBot(RememberingBot):
         # Kept between the moves of games with a clock only: without one nothing may depend on what was played before.
         self._table: Table = {}
         self._table_of: Variant | None = None
-
-    def plays(self, variant: Variant) -> bool:
-        kind, _, rest = variant.name.partition(":")
-        return kind in _LINES_ALONE and (kind == "mnk" or not rest) and not getattr(variant, "gravity", False)
 
     def start(self, game: GameInfo) -> None:
         if game.time.move or game.time.bank:
