@@ -99,7 +99,7 @@ def test_same_seed_writes_the_same_bytes_at_any_concurrency(noughts: Any, tmp_pa
     assert first == second
     assert first.count(b"\n") == 18
     line = json.loads(first.splitlines()[0])
-    assert list(line) == ["variant", "first", "second", "seed", "moves", "result", "termination"]
+    assert list(line) == ["variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells"]
 
 
 def test_another_seed_gives_other_games(noughts: Any, tmp_path: Path) -> None:
