@@ -74,8 +74,8 @@ class Dialogue:
         positions = self._positions
         questions: list[Question] = []
         turns = frame.turns
-        # Lists: taking the elements of a repeated field one by one costs more than all of them at once.
-        for handle, ply, cell in zip(list(turns.game), list(turns.ply), list(turns.cell), strict=True):
+        # Slices are lists: taking the elements of a repeated field one by one costs more than all of them at once.
+        for handle, ply, cell in zip(turns.game[:], turns.ply[:], turns.cell[:], strict=True):
             position = positions.get(handle)
             if position is None:
                 continue  # it is over already: see above
@@ -112,15 +112,15 @@ class Dialogue:
         limits = starts.time
         time = TimeLimits(limits.move_us / 1e6, limits.bank_us / 1e6, limits.increment_us / 1e6)
         positions = self._positions
-        moves = list(starts.moves)
+        moves = starts.moves[:]
         taken = 0
         for handle, number, side, seed, opponent, count in zip(
-            list(starts.game),
-            list(starts.number),
-            list(starts.side),
-            list(starts.seed),
-            list(starts.opponent),
-            list(starts.move_count),
+            starts.game[:],
+            starts.number[:],
+            starts.side[:],
+            starts.seed[:],
+            starts.opponent[:],
+            starts.move_count[:],
             strict=True,
         ):
             if count:
@@ -141,7 +141,7 @@ class Dialogue:
         if not self._hears_end:
             for known in (self._positions, self._infos):
                 if known:
-                    for handle in list(ends.game):
+                    for handle in ends.game[:]:
                         known.pop(handle, None)
             return
         for handle, result, termination, plies, cell in zip(

@@ -23,7 +23,7 @@ class Recorder:
         store: Store,
         publish: Callable[[CommitReport], None],
         *,
-        interval_seconds: float = 0.1,
+        interval_seconds: float = 0.25,
         backlog_limit: int = 50_000,
     ) -> None:
         """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, and_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, select, update
 
 from noughts_referee.clock import TimeControl
 from noughts_server.ratings import Rating, next_point, rate_game
@@ -36,6 +36,10 @@ HistoryRow = tuple[int, int, int, float, int]
 
 # Databases limit the number of parameters of a statement.
 _KEYS_A_STATEMENT = 1000
+
+# Built once: that takes longer than to execute them, and every commit needs them.
+_NEWEST_RUN = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
+_TOURNAMENTS = select(tournaments).where(tournaments.c.id.in_(bindparam("ids", expanding=True)))
 
 
 @dataclass(slots=True)
@@ -128,9 +132,7 @@ class Ledger:
         self._changes = changes
         self._now_ms = now_ms
         self._history: list[HistoryRow] = []
-        self._head: Row[Any] | None = connection.execute(
-            select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
-        ).one_or_none()
+        self._head: Row[Any] | None = connection.execute(_NEWEST_RUN).one_or_none()
         self._read_seq = self._head.first_seq + self._head.games if self._head else 1
         self._next_seq = self._read_seq
 
@@ -215,7 +217,7 @@ def rate_scores(
 def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> None:
     """Rates what a cancelled tournament has stored behind its first gap; slots without a game are skipped."""
     state, changes = FoldingState(), Changes()
-    row = connection.execute(tournament_rows([tournament_id])).one()
+    row = tournament_rows(connection, [tournament_id])[tournament_id]
     progress = state.progress(connection, row)
     if not progress.beyond:
         return
@@ -227,9 +229,9 @@ def fold_rest(connection: Connection, tournament_id: int, *, now_ms: int) -> Non
     connection.execute(update(tournaments).where(tournaments.c.id == tournament_id).values(folded=last))
 
 
-def tournament_rows(tournament_ids: Iterable[int]) -> Select[Any]:
-    """The rows that `FoldingState.progress` takes."""
-    return select(tournaments).where(tournaments.c.id.in_(tournament_ids))
+def tournament_rows(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, Row[Any]]:
+    """The rows that `FoldingState.progress` takes, by key."""
+    return {row.id: row for row in connection.execute(_TOURNAMENTS, {"ids": list(tournament_ids)})}
 
 
 def bots_of(connection: Connection, tournament_id: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
 from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
@@ -25,6 +25,16 @@ from noughts_server.store.tournaments import TournamentState
 
 # Databases limit the number of parameters of a statement.
 _KEYS_A_STATEMENT = 1000
+
+# Built once: that takes longer than to execute them, and every commit needs them.
+_ATTEMPTS = select(units.c.number, units.c.attempt).where(
+    units.c.tournament_id == bindparam("tournament"), units.c.number.in_(bindparam("numbers", expanding=True))
+)
+_PROGRESS = (
+    update(tournaments)
+    .where(tournaments.c.id == bindparam("tournament"))
+    .values(folded=bindparam("folded"), games_done=bindparam("games_done"))
+)
 
 
 class TournamentProgress(NamedTuple):
@@ -70,7 +80,7 @@ def commit_games(
     batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)
     for game in games:
         batches[game.tournament].append(game)
-    rows = {row.id: row for row in connection.execute(tournament_rows(sorted(batches)))}
+    rows = tournament_rows(connection, sorted(batches))
     ledger = Ledger(connection, state, report.changes, now_ms=now_ms)
     for tournament_id in sorted(batches):
         batch, row = batches[tournament_id], rows.get(tournament_id)
@@ -142,11 +152,7 @@ def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> 
     found = {}
     for begin in range(0, len(wanted), _KEYS_A_STATEMENT):
         part = wanted[begin : begin + _KEYS_A_STATEMENT]
-        rows = connection.execute(
-            select(units.c.number, units.c.attempt).where(
-                units.c.tournament_id == tournament_id, units.c.number.in_(part)
-            )
-        )
+        rows = connection.execute(_ATTEMPTS, {"tournament": tournament_id, "numbers": part})
         found.update({row.number: row.attempt for row in rows})
     return found
 
@@ -185,7 +191,11 @@ def _fold(row: Row[Any], progress: Progress, fresh: dict[int, Score], ledger: Le
 
 
 def _store_progress(connection: Connection, row: Row[Any], advance: Advance, ended_at: int | None) -> None:
-    values: dict[str, Any] = {"folded": advance.folded, "games_done": advance.games_done}
+    values = {"tournament": row.id, "folded": advance.folded, "games_done": advance.games_done}
+    connection.execute(_PROGRESS, values)
     if ended_at is not None:
-        values |= {"state": TournamentState.FINISHED, "ended_at": ended_at}
-    connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(values))
+        connection.execute(
+            update(tournaments)
+            .where(tournaments.c.id == row.id)
+            .values(state=TournamentState.FINISHED, ended_at=ended_at)
+        )

@@ -10,8 +10,14 @@ depends_on = None
 
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
+# Variants that have got names of their own.
+_RENAMED = {"mnk:15,15,5": "gomoku", "mnk:20,20,5": "gomoku20"}
+
 
 def upgrade() -> None:
+    for table in (sa.table("tournaments", sa.column("variant")), sa.table("rating_lists", sa.column("variant"))):
+        for old, new in _RENAMED.items():
+            op.execute(table.update().where(table.c.variant == old).values(variant=new))
     op.add_column("tokens", sa.Column("scopes", sa.String(400), nullable=False, server_default="play organise"))
     op.add_column("tokens", sa.Column("expires_at", sa.BigInteger()))
     op.add_column("tokens", sa.Column("made_by", sa.BigInteger()))
