@@ -235,7 +235,7 @@ def main() -> None:
         return
     configure_logs(LogLevel.WARNING)
     matches = [
-        Match("gomoku", "mnk:15,15,5", "fives", options.time, options.games),
+        Match("gomoku", "gomoku", "fives", options.time, options.games),
         Match("tictactoe", "tictactoe", "minimax", options.small, 18),
         Match("four", "mnk:4,4,4", "minimax", options.small, 32),
     ]

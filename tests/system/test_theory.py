@@ -86,3 +86,31 @@ def test_another_seed_gives_other_games(tmp_path: Path) -> None:
         noughts("match", "random", "random", "--games", "20", "--concurrency", "8", "--seed", seed, "-o", str(file))
         files.append([json.loads(line)["moves"] for line in file.read_text().splitlines()])
     assert files[0] != files[1]
+
+
+NEVER_LOSE = ("minimax", "minimax:faster=true", "learner", *(f"nextstep:depth={depth}" for depth in range(6, 10)))
+
+
+def test_in_a_round_robin_of_all_players_of_3x3_the_perfect_ones_never_lose(tmp_path: Path) -> None:
+    learnt, table = tmp_path / "learnt.table", tmp_path / "pascal.table"
+    trained = noughts("bot", "learn", "--file", str(learnt), "--games", "60000", "--against", "random", "--seed", "1")
+    assert trained["games"] == 60_000
+    noughts("bot", "table", "build", "pascal:level=0", "-o", str(table))
+    specs = [
+        "random", "first-free", "three-stage", "coursework:level=1", "coursework:level=2", "pascal:level=0",
+        "pascal:level=1", *(f"nextstep:depth={depth}" for depth in range(1, 10)), "minimax", "minimax:faster=true",
+        "minimax:depth=2", "fives", "threats:nodes=500", f"table=table:file={table}", f"learner=learner:file={learnt}",
+    ]  # fmt: skip
+    games = tmp_path / "games.jsonl"
+    outcome = noughts(
+        "tournament", "run", *specs, "--games", "4", "--seed", "5", "--concurrency", "64", "-o", str(games)
+    )
+    assert len(specs) >= 20
+    assert outcome["games"] == len(specs) * (len(specs) - 1) // 2 * 4
+    losses = {row["name"]: row["losses"] for row in outcome["standings"]}
+    assert [losses[name] for name in NEVER_LOSE] == [0] * len(NEVER_LOSE)
+    # Somebody does lose: whoever looks ahead less.
+    assert losses["nextstep:depth=1"] > 0
+    played = [json.loads(line) for line in games.read_text(encoding="utf-8").splitlines()]
+    assert [game for game in played if game["first"] == "pascal:level=1" and game["result"] == "0-1"] == []
+    assert any(game["first"] == "pascal:level=0" and game["result"] == "0-1" for game in played)
