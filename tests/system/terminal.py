@@ -48,6 +48,7 @@ class Terminal:
             start_new_session=True,
         )
         self._theirs = theirs
+        self._ends = [self._own, theirs]
 
     def press(self, keys: str) -> None:
         """Types the keys."""
@@ -94,13 +95,17 @@ class Terminal:
             for column in range(self._screen.columns):
                 yield row, column, self._screen.buffer[row][column]
 
+    def hang_up(self) -> int:
+        """Closes the terminal under the program; the exit code with which it ends."""
+        while self._ends:
+            os.close(self._ends.pop())
+        return self.process.wait(PATIENCE)
+
     def close(self) -> None:
         """Ends the program if it goes on, and closes the terminal."""
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait()
-        os.close(self._own)
-        os.close(self._theirs)
+        self.hang_up()
 
     def _read(self, deadline: float) -> bool:
         """Reads what there is, waiting until `deadline`; False when there was nothing."""

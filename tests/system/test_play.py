@@ -147,6 +147,13 @@ def test_a_signal_to_stop_puts_the_terminal_in_order() -> None:
         assert is_as_before(screen)
 
 
+def test_a_terminal_that_is_closed_leaves_nobody_playing() -> None:
+    # It is not the terminal of the program's session: no signal comes.
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        assert screen.hang_up() != 0
+
+
 FAILING = """
 from noughts_bots.bot import Bot
 from noughts_referee.rules import parse_variant
