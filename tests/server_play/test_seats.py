@@ -99,3 +99,10 @@ def test_only_the_game_that_is_resigned_is_lost_when_the_next_one_has_begun_alre
     assert first.exception() is not None
     assert not second.done()
     assert (seating.ends, seating.table.score.losses) == (1, 1)
+
+
+def test_how_to_be_challenged_is_not_told_any_more_once_a_game_has_begun() -> None:
+    seating = OnlineSeating(Table(TICTACTOE, (YOU, BOT)), "Waiting.")
+    seating.notice = "noughts play --with bot:ada-person"
+    seating.begun(GameInfo("games/1", TICTACTOE, 0, "bot"))
+    assert seating.notice == ""

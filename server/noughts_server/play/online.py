@@ -54,6 +54,8 @@ class OnlineSeating(Seating):
         if self._left or game.name == self._game:
             return
         self._game = game.name
+        # What it said has come true (how to be challenged), or is over (a lost connection).
+        self.notice = ""
         self.table.variant = game.variant
         # A name from elsewhere must not steer the terminal.
         name = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in game.opponent)
