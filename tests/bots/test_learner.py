@@ -293,6 +293,16 @@ def test_two_learners_cannot_write_one_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["it.table"]
 
 
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(TableError, match="got no file, but a folder, a device or the like, expected a file"):
+            LockedFile(path)
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_lock_of_a_killed_process_hinders_nobody(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     program = "import sys, time; from pathlib import Path; from noughts_bots.reference.locked_file import LockedFile\n"

@@ -223,6 +223,10 @@ def test_faulty_file_is_refused_with_the_line_and_what_it_should_say(
     assert "\n" not in str(error)
 
 
+def test_file_may_begin_with_the_mark_that_some_editors_put_before_a_text(tmp_path: Path) -> None:
+    assert Table(file_of(tmp_path, "\ufeff" + HEADER + CORNERS), 0).plays(TICTACTOE)
+
+
 def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "picture"
     file.write_bytes(b"noughts table 1\n\xff\xfe\n")

@@ -48,6 +48,19 @@ def test_numbers_are_left_out_where_they_do_not_fit() -> None:
     assert "(.)" in plain(position, given, 10)
 
 
+def test_the_largest_board_fits_a_terminal_of_eighty_columns() -> None:
+    variant = parse_variant("mnk:30,30,5")
+    given = Answer(31, (30, 31, 59), {cell: cell % 7 for cell in range(1, 900)})
+    lines = plain(Position.parse(variant, "X" + 899 * "." + " O"), given).split("\n")
+    board = lines[1:32]
+    assert max(map(len, board)) <= 80
+    assert board[0].split()[:3] == ["a", "b", "c"]
+    assert board[1].startswith("30  X . . ")
+    assert board[2].startswith("29 (.[.]. . ")
+    assert board[2].endswith(" .(.)")
+    assert {line.index(".") % 2 for line in board[1:]} == {board[0].index("a") % 2}
+
+
 def test_sums_that_grow_fast_do_not_make_all_others_look_equal() -> None:
     variant = parse_variant("tictactoe")
     given = Answer(0, (0,), {0: 2_200_001, 1: 441, 2: 1})

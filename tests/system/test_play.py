@@ -292,6 +292,20 @@ def test_games_and_result_can_be_written_down(tmp_path: Path) -> None:
     assert (game["result"], game["termination"]) == ("1-0", "line")
 
 
+def test_a_learner_learns_from_games_with_people_and_its_long_name_leaves_room(tmp_path: Path) -> None:
+    file = tmp_path / "it.table"
+    with terminal(f"play learner:file={file},learn=true --first me --seed 1") as screen:
+        shown = screen.until("Your turn")
+        assert re.search(r"learner:file=\S+\N{HORIZONTAL ELLIPSIS}$", shown, re.MULTILINE)
+        assert "learn=true" not in shown
+        for key, reply in (("5", "last: c2"), ("3", "last: a2"), ("7", "You win")):
+            screen.press(key)
+            screen.until(reply)
+        screen.press("q")
+        assert screen.ended() == 0
+    assert "\ngames 1\n" in file.read_text()
+
+
 @pytest.fixture
 def server() -> Iterator[ServerUnderTest]:
     with serving(grace=3.0) as started:

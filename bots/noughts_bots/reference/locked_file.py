@@ -14,11 +14,14 @@ class LockedFile:
     hinders nobody.
 
     Raises:
-        TableError: another process holds the file.
+        TableError: another process holds the file, or it is a folder, a device or the like, which no save may replace.
         OSError: there can be no file beside it.
     """
 
     def __init__(self, file: Path) -> None:
+        if file.exists() and not file.is_file():
+            advice = "name a file: each save puts a new one in its place"
+            raise TableError(f"table {file}", "no file, but a folder, a device or the like", "a file", advice)
         target = Path(os.path.realpath(file))
         self._file = file
         self._path = target.with_name(f".{target.name}.lock")

@@ -192,7 +192,8 @@ class _Reader:
         begin = 0
         for self._number, raw in enumerate(content.splitlines(keepends=True) or [b""], start=1):
             try:
-                line = raw.decode("utf-8").strip()
+                # Some editors put a mark in front of a text to say that it is UTF-8.
+                line = raw.decode("utf-8-sig" if self._number == 1 else "utf-8").strip()
             except UnicodeDecodeError:
                 raise self._error("bytes that are no text", "text in UTF-8", "is that file a table?") from None
             if self._number == 1 and line != _FIRST_LINE:

@@ -102,7 +102,8 @@ def _read_mnk(text: str, name: str) -> tuple[int, int, int]:
 
 
 def _unknown(text: str, name: str) -> VariantError:
-    known = [*OWN_NAMES, *plugin_names()]
+    plugins = [each for each in plugin_names() if each not in OWN_NAMES and each.partition(":")[0] != _MNK]
+    known = [*OWN_NAMES, *plugins]
     expected = f"one of {', '.join(f'`{each}`' for each in (*known, _MNK_FORM))}"
     close = difflib.get_close_matches(name.lower(), [*known, _MNK_FORM], n=1)
     return VariantError(text, f"{expected}; did you mean {close[0]}?" if close else expected)

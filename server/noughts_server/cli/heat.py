@@ -28,47 +28,57 @@ def heat_map(position: Position, answer: "Answer", width: int) -> Group:
     numbers = {cell: f"{score:g}" for cell, score in answer.scores.items()}
     widest = max(map(len, numbers.values()), default=1)
     layers, margin = variant.layers, len(str(variant.rows))
-    needed = layers * (margin + 1 + (widest + 2) * variant.columns) + (layers - 1) * len(_BETWEEN_LAYERS)
-    with_numbers = bool(numbers) and needed <= width
-    inner = widest if with_numbers else 1
 
-    def drawn(cell: int) -> Text:
+    def fits(inner: int) -> bool:
+        return layers * (margin + 1 + (inner + 2) * variant.columns) + (layers - 1) * len(_BETWEEN_LAYERS) <= width
+
+    with_numbers = bool(numbers) and fits(widest)
+    inner = widest if with_numbers else 1
+    # Where not even this fits, neighbours share the blank between them, or the bracket in its place.
+    shared = not with_numbers and not fits(inner)
+
+    def drawn(cell: int, closing: str) -> tuple[Text, str]:
+        """The cell, and the bracket that its neighbour to the right begins with if they share one."""
         mark = _mark(position, cell)
-        if mark:
-            return Text(f" {mark.center(inner)} ", style=_MARKS[mark])
-        shown = numbers.get(cell, ".") if with_numbers else "."
+        shown = mark or (numbers.get(cell, ".") if with_numbers else ".")
         before, after = " ", " "
-        if cell == answer.move:
+        if not mark and cell == answer.move:
             before, after = "[", "]"
-        elif cell in answer.candidates:
+        elif not mark and cell in answer.candidates:
             before, after = "(", ")"
-        style = f"white on {heat[cell]}" if cell in heat else ""
-        if cell == answer.move:
+        style = _MARKS[mark] if mark else f"white on {heat[cell]}" if cell in heat else ""
+        if not mark and cell == answer.move:
             style += " bold underline"
-        return Text(f"{before}{shown.center(inner)}{after}", style=style)
+        if shared:
+            return Text.assemble(closing if before == " " else before, (shown, style)), after
+        return Text(f"{before}{shown.center(inner)}{after}", style=style), ""
 
     mover = "XO"[position.side]
     lines = [Text.assemble(f"{mover} plays ", (cell_name(variant, answer.move), "bold"))]
     if variant.cells <= _LONGEST_SHOWN:
         lines = [Text.assemble((str(position), "bold"), "   ", lines[0])]
-    lines.append(_headings(position, inner + 2))
+    lines.append(_headings(position, inner + 2, shared=shared))
     for row in range(variant.rows):
         line = Text(no_wrap=True)
         for layer in range(layers):
             line.append(_BETWEEN_LAYERS if layer else "")
             line.append(f"{variant.rows - row:>{margin}} ", style=_QUIET)
             first = (layer * variant.rows + row) * variant.columns
+            closing = " "
             for cell in range(first, first + variant.columns):
-                line.append_text(drawn(cell))
+                text, closing = drawn(cell, closing)
+                line.append_text(text)
+            line.append(closing)
         lines.append(line)
     lines.append(_legend(answer, position, heat))
     return Group(*lines, Text(""))
 
 
-def _headings(position: Position, pitch: int) -> Text:
+def _headings(position: Position, pitch: int, *, shared: bool) -> Text:
     variant = position.variant
     margin = " " * (len(str(variant.rows)) + 1)
-    letters = "".join(column_name(column).center(pitch) for column in range(variant.columns))
+    names = [column_name(column) for column in range(variant.columns)]
+    letters = "".join(f"{name:>2}" for name in names) + " " if shared else "".join(name.center(pitch) for name in names)
     return Text(_BETWEEN_LAYERS.join([margin + letters] * variant.layers), style=_QUIET, no_wrap=True)
 
 

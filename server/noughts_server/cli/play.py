@@ -1,6 +1,7 @@
 """`noughts play`: a board in the terminal for people."""
 
 import sys
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,14 +118,19 @@ def play(
     always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.LOT)
     table = Table(read_variant, players, read_seed, always_first, own_mark)
     seating = Seating(table) if bot is None else BotSeating(table, bot, move_us)
-    if games_file is None:
-        run_screen(seating)
-    else:
-        from noughts_server.cli.games_file import GamesFile
-
-        with GamesFile(games_file) as file:
+    with ExitStack() as closing:
+        if bot is not None:
+            bot.prepare()
+            closing.callback(bot.close)
+        closing.callback(seating.close)
+        if games_file is None:
             run_screen(seating)
-            file.write(_exported(table))
+        else:
+            from noughts_server.cli.games_file import GamesFile
+
+            with GamesFile(games_file) as file:
+                run_screen(seating)
+                file.write(_exported(table))
     _report(table, output_format)
 
 

@@ -34,6 +34,8 @@ class OnlineSeating(Seating):
         self._clocks: Clocks | None = None
         self._answer: asyncio.Future[int] | None = None
         self._leaving = False
+        self._left = False
+        """Whether the game that was resigned is over: the next one may have begun, and is not resigned as well."""
         self._held: list[Callable[[], None]] | None = None
         """While the end of a game is shown: what has happened since."""
 
@@ -49,9 +51,11 @@ class OnlineSeating(Seating):
 
     def begun(self, game: GameInfo) -> None:
         """A game begins; or it is sent again after a lost connection."""
-        if game.name == self._game:
+        if self._left or game.name == self._game:
             return
         self._game = game.name
+        # What it said has come true (how to be challenged), or is over (a lost connection).
+        self.notice = ""
         self.table.variant = game.variant
         # A name from elsewhere must not steer the terminal.
         name = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in game.opponent)
@@ -61,6 +65,8 @@ class OnlineSeating(Seating):
 
     def asked(self, moves: list[int], clocks: tuple[float, float], answer: "asyncio.Future[int]") -> None:
         """It is the person's turn."""
+        if self._left:
+            return
         self.table.moves = moves
         if self._clocks is not None:
             self._clocks.asked(*clocks)
@@ -79,6 +85,7 @@ class OnlineSeating(Seating):
         if self._clocks is not None:
             self._clocks.stop()
         if self._leaving:
+            self._left = True
             self.leave()
             return
         self._held = []

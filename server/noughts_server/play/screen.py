@@ -265,17 +265,18 @@ class PlayScreen(App[None]):
             style = "bold" if to_move else ""
             text.append("> " if to_move else "  ", style="bold")
             text.append(table.marks[player], style=MARK_STYLES[table.marks[player]])
-            text.append(f" {table.players[player].name}\n", style=style)
+            text.append(f" {_shortened(table.players[player].name, _PANEL_WIDTH - 6)}\n", style=style)
             if self._seating.clocks is not None:
                 text.append(f"    {self._seating.clocks[player]}\n", style="reverse" if to_move else "")
         text.append("\nGames so far\n")
         for name, count in score_rows(table):
-            text.append(f"  {name[: _PANEL_WIDTH - 9]:<{_PANEL_WIDTH - 9}}{count:>4}\n")
+            text.append(f"  {_shortened(name, _PANEL_WIDTH - 9):<{_PANEL_WIDTH - 9}}{count:>4}\n")
         text.append("\n")
         text.append(f"{table.variant.name}, game {len(table.played) + 1}\n", style=QUIET)
         if table.moves:
             last = table.players[table.mover(len(table.moves) - 1)]
             who = "you" if last.name == YOU else last.name
+            who = _shortened(who, _PANEL_WIDTH - 4)
             text.append(f"last: {cell_name(table.variant, table.moves[-1])} ({who})\n", style=QUIET)
         if table.ended is None:
             text.append(f"cursor: {cell_name(table.variant, self._cursor)}", style=QUIET)
@@ -292,6 +293,11 @@ class PlayScreen(App[None]):
         region = Region(left, top, place.column + size.width + 1 - left, place.line + size.height - top)
         if room.max_scroll_x or room.max_scroll_y:
             room.scroll_to_region(region, animate=False, force=True)
+
+
+def _shortened(name: str, width: int) -> str:
+    """A name that would take more than its line without its end; the status line has it in full."""
+    return name if len(name) <= width else f"{name[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _middle(variant: Variant) -> int:

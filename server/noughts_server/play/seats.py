@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
-from noughts_bots.bot import Bot, Move
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Move
 from noughts_bots.thinker import Thinker, Work
-from noughts_server.play.table import Refused, Table
+from noughts_server.play.table import Played, Refused, Table
 
 
 class Seating:
@@ -53,6 +53,9 @@ class Seating:
         """Leaves for good."""
         self.leave()
 
+    def close(self) -> None:
+        """The screen has closed."""
+
     @property
     def status(self) -> str:
         """What there is to say instead of whose turn it is; empty when nothing."""
@@ -73,6 +76,8 @@ class BotSeating(Seating):
         self._move_us = move_us
         """What the bot may think about a move, in microseconds; 0: as long as it likes."""
         self._moved = asyncio.Event()
+        self._told = 0
+        """How many games the bot has been told the end of."""
 
     async def run(self) -> None:
         """The bot's side: answers whenever it is its turn. Raises what the bot raises."""
@@ -100,12 +105,32 @@ class BotSeating(Seating):
     async def _think(self, thinker: Thinker) -> int:
         position = self.table.position
         position.own_clock_us = position.opponent_clock_us = self._move_us
-        work, chosen = Work(), list[int]()
-        thinker.put(lambda: chosen.append(_cell(self._bot.choose(position))), work)
+        work, chosen, over = Work(), list[int](), self.table.played.copy()
+
+        def think() -> None:
+            self._tell(over)
+            chosen.append(_cell(self._bot.choose(position)))
+
+        thinker.put(think, work)
         await work.wakeup.wait()
         if work.failure is not None:
             raise work.failure
         return chosen[0]
+
+    def close(self) -> None:
+        """The screen has closed: tells the bot of the games that it has not heard of, the one on the board included."""
+        self._tell(self.table.games)
+
+    def _tell(self, games: list[Played]) -> None:
+        """Has the bot hear how these games ended: whatever learns from its games learns from those with people, too.
+
+        A game that is still on the board can be taken back; it is none of them before the next one begins.
+        """
+        for number, game in enumerate(games[self._told :], start=self._told + 1):
+            self._told = number
+            info = GameInfo(f"games/{number}", self.table.variant, 1 - game.first, self.table.players[0].name)
+            self._bot.start(info)
+            self._bot.end(info, GameEnd(game.result, game.termination, game.moves))
 
     def play(self, cell: int) -> None:
         if self._is_bots_turn():

@@ -40,7 +40,7 @@ class ThreatsBot(RememberingBot):
     """
 
     name = "threats"
-    boards = "every variant in which only lines count (no gravity, no exact length)"
+    boards = "every m,n,k game, tictactoe3d and qubic"
     variants = _LINES_ALONE
 
     def __init__(self, *, nodes: int | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
