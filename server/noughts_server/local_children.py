@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from noughts_bots.specs import BotSpec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.bench import Bench
-from noughts_referee.children.child import CHILD_WIRE, MOST_STARTS, ChildPlayer, Fault
+from noughts_referee.children.child import MOST_STARTS, ChildPlayer, Fault
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.life import ChildSettings, NotStarted
 from noughts_referee.children.lost import LostGame
@@ -69,7 +69,7 @@ class LocalChildren:
     async def play(self, label: str, spec: BotSpec) -> None:
         """Plays the bot of this label until cancelled. Raises LocalError when it does not play the variant."""
         bot = self._tournament.bot(label)
-        wire = self._server.sessions.wire(bot.bot_version_id, CHILD_WIRE)
+        wire = self._server.sessions.wire(bot.bot_version_id, self._times.wire)
 
         def bench() -> None:
             self._bench.add(wire.player, lambda games: self._lost_benched(label, games))
@@ -103,7 +103,7 @@ class LocalChildren:
         login = Login(bot.bot_id, bot.version, None, hello.declines_challenges, tuple(hello.variants))
         self._server.sessions.logged_in(bot.bot_version_id, login)
         welcome = self._server.sessions.welcome(hello, bot.bot, bot.version)
-        welcome.heartbeat_ms, welcome.grace_ms = round(CHILD_WIRE.heartbeat * 1000), 0
+        welcome.heartbeat_ms, welcome.grace_ms = round(self._times.heartbeat * 1000), 0
         return welcome
 
     def _note(self, label: str, fault: Fault) -> None:

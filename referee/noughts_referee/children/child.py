@@ -11,15 +11,13 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.life import ChildSettings, Death, NotStarted, RunningChild, start_child
 from noughts_referee.children.lost import LostGame, running_games
-from noughts_referee.remote import RemoteWire, StreamClosed, WireSettings
+from noughts_referee.remote import RemoteWire, StreamClosed
 from noughts_referee.rules import Termination
 
 MOST_STARTS = 3
 """A child that fails to start so often, one after the other, is benched."""
-CHILD_WIRE = WireSettings(heartbeat=1.0, grace=86_400.0)
-"""Pipes are cheap: an idle child is asked more often than a remote bot whether it lives. No grace: see below."""
-
 # What ends a stream without a verdict: the child hangs, but owes nothing. Games that run are for its next life.
+_HANG = "hung: while it owed no answer, it neither acknowledged a frame (done_through) nor sent a heartbeat back"
 _HANGS = {"FRAME_NOT_ACKNOWLEDGED", "HEARTBEAT_MISSED"}
 _LOOKS = 4
 
@@ -70,13 +68,13 @@ class ChildPlayer:
             reason = ""
             try:
                 reason = await self._serve(child)
-                lost = self._verdict(reason in _HANGS)
+                lost = self._verdict(reason == _HANG)
             except NotStarted as failure:
                 reason = str(failure)
             except _ServerStopsError:
                 return
             finally:
-                death = await child.stop(_WORDS.get(reason, reason))
+                death = await child.stop(reason)
             # One that has taken nothing but its welcome has not started either.
             failures = 0 if child.frames.written > 1 else failures + 1
             benched = failures == MOST_STARTS
@@ -94,7 +92,7 @@ class ChildPlayer:
         except StreamClosed as closed:
             if closed.code is grpc.StatusCode.UNAVAILABLE:
                 raise _ServerStopsError from closed
-            return closed.reason if closed.reason in _WORDS else f"was cut off: {closed}"
+            return _HANG if closed.reason in _HANGS else f"was cut off: {closed}"
         finally:
             silence.stop()
         return ""
@@ -110,12 +108,6 @@ class ChildPlayer:
 
 class _ServerStopsError(Exception):
     """The server goes down: nobody's fault."""
-
-
-_WORDS = {
-    "FRAME_NOT_ACKNOWLEDGED": "did not acknowledge a frame (done_through) and was silent after a loss on time",
-    "HEARTBEAT_MISSED": "did not send heartbeats back",
-}
 
 
 class _Silence:

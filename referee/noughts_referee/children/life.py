@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Command, Launcher, Started
 from noughts_referee.children.pipes import PipeFrames, Tail
+from noughts_referee.remote import WireSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,16 @@ class ChildSettings:
     """How long it may owe an answer in games without clocks and not be heard of."""
     stop: float = 1.0
     """From closing its standard input to SIGTERM, and from there to SIGKILL."""
+    heartbeat: float = 1.0
+    """Pipes are cheap: an idle child is asked more often than a remote bot whether it lives."""
+
+    @property
+    def wire(self) -> WireSettings:
+        """What its wire goes by. There is no grace: who dies loses, and who only hung is started again."""
+        return WireSettings(self.heartbeat, _FOR_EVER)
+
+
+_FOR_EVER = 86_400.0
 
 
 class NotStarted(Exception):
@@ -37,12 +48,14 @@ class Death:
     """Its exit code, negative: the signal; None: we ended it."""
     stderr: str
     """The last 64 KB that it wrote there."""
+    offending: bytes = b""
+    """The beginning of what it should not have sent, as far as that had arrived."""
 
     @property
     def text(self) -> str:
         """All of it, for people."""
-        text = f"it {self.reason}"
-        return f"{text}\n{self.stderr}" if self.stderr else text
+        sent = f"what it sent began with {self.offending!r}" if self.offending else ""
+        return "\n".join(filter(None, (f"it {self.reason}", sent, self.stderr)))
 
 
 class RunningChild:
@@ -93,7 +106,7 @@ class RunningChild:
                 self._stderr.close()
         if not reason and not frames.at_fault and code is not None:
             said = ended_with(code)
-        return Death(said, code, self._stderr.text)
+        return Death(said, code, self._stderr.text, frames.offending)
 
     async def _within(self, seconds: float) -> int | None:
         """Its exit code, if it has one by then."""

@@ -15,11 +15,12 @@ from noughts_proto.v1 import play_pb2 as pb
 KEPT_BYTES = 64 * 1024
 """Of what a child writes to stderr, the last."""
 MOST_UNASKED = 100_000
-"""Frames that a child may send between two of ours: more than one for each answer that it can owe."""
+MOST_EMPTY = 1_000
+"""Frames that a child may send between two of ours: more than one for each answer that it can owe; without answers."""
 
 _READ_BYTES = 64 * 1024
 _AT_ONCE = 128
-_SHOWN_BYTES = 64
+_SHOWN_BYTES = 200
 
 
 class PipeFrames:
@@ -30,6 +31,8 @@ class PipeFrames:
         """Why nothing more comes, once that is so; a phrase that follows "it"."""
         self.at_fault = False
         """Whether it sent what no player may send."""
+        self.offending = b""
+        """The beginning of what it should not have sent."""
         self.last_read = time.monotonic()
         """When the child was last heard of, in seconds of the monotonic clock."""
         self.written = 0
@@ -40,7 +43,7 @@ class PipeFrames:
         self._buffer = bytearray()
         self._waiting: asyncio.Future[None] | None = None
         self._paused = False
-        self._unasked = 0
+        self._unasked = self._empty = 0
         self._loop.add_reader(reading, self._readable)
 
     async def read(self) -> pb.PlayRequest | None:
@@ -51,23 +54,26 @@ class PipeFrames:
             self._waiting = self._loop.create_future()
             await self._waiting
         self.last_read = time.monotonic()
+        try:
+            request = pb.PlayRequest.FromString(message)
+        except DecodeError:
+            self._refuse(f"sent {len(message):,} bytes that are no PlayRequest", message)
+            return None
         self._unasked += 1
-        if self._unasked % _AT_ONCE == 0:
+        if not request.HasField("moves"):
+            self._empty += 1
+        if not self._unasked % _AT_ONCE:
             # Whoever floods us must not keep the loop from others.
             await asyncio.sleep(0)
-            if self._unasked > MOST_UNASKED:
-                self._refuse(f"sent {MOST_UNASKED:,} frames that nobody asked for")
-                return None
-        try:
-            return pb.PlayRequest.FromString(message)
-        except DecodeError:
-            self._refuse(f"sent {len(message):,} bytes that are no PlayRequest: {_shown(message)}")
+        if self._empty > MOST_EMPTY or self._unasked > MOST_UNASKED:
+            self._refuse(f"sent {self._unasked:,} frames that nobody asked for")
             return None
+        return request
 
     async def write(self, message: pb.PlayResponse) -> None:
         """Sends a frame. To a child that has closed its end it does nothing: `read` tells of it."""
         data = packed(message.SerializeToString())
-        self._unasked = 0
+        self._unasked = self._empty = 0
         self.written += 1
         sent = self._send(data)
         if sent < len(data):
@@ -99,8 +105,7 @@ class PipeFrames:
         try:
             end = LENGTH_BYTES + announced(bytes(buffer[:LENGTH_BYTES]), LARGEST_UP)
         except FrameTooLarge as error:
-            shown = _shown(bytes(buffer[:_SHOWN_BYTES]))
-            self._refuse(f"announced too large a {error}; it began with {shown}")
+            self._refuse(f"announced too large a {error}", bytes(buffer))
             return None
         if len(buffer) < end:
             return None
@@ -132,8 +137,9 @@ class PipeFrames:
             self._loop.remove_reader(self._reading)
         self._wake()
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str, message: bytes = b"") -> None:
         self.at_fault = True
+        self.offending = message[:_SHOWN_BYTES]
         self._buffer.clear()
         self._end(reason)
 
@@ -224,8 +230,3 @@ def _read_into(buffer: bytearray, reading: int) -> int | None:
 def _settle(future: "asyncio.Future[None]") -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _shown(message: bytes) -> str:
-    more = "..." if len(message) > _SHOWN_BYTES else ""
-    return f"{message[:_SHOWN_BYTES]!r}{more}"
