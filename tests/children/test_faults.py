@@ -1,5 +1,6 @@
 """What becomes of child players that misbehave: the right loser, a reason, and nothing left of them."""
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,10 +115,8 @@ async def test_the_end_of_what_it_wrote_to_stderr_is_kept_with_the_game(field: F
     assert fault.stderr.endswith("blah \nlast words\n")
     store = await Store.open(field.database)
     try:
-        slug = (
-            await store.read(lambda connection: connection.exec_driver_sql("SELECT slug FROM tournaments"))
-        ).scalar()
-        notes = [await store.read(lambda connection, at=ordinal: notes_of(connection, slug, at)) for ordinal in (1, 2)]
+        slug = await store.read(lambda connection: str(connection.exec_driver_sql(SLUG).scalar()))
+        notes = [await store.read(partial(notes_of, slug=slug, ordinal=ordinal)) for ordinal in (1, 2)]
     finally:
         await store.close()
     # It moved first in game 1 and second in game 2.

@@ -126,12 +126,8 @@ async def test_as_many_answers_as_can_be_owed_are_taken_and_a_flood_of_them_is_n
     data = packed(MOVE.SerializeToString())
     heard = 0
     while True:
-        with_room = os.fstat(ends.output) and 1_000
-        try:
-            os.write(ends.output, data * with_room)
-        except BlockingIOError:
-            pytest.fail("what was written has not been read")
-        for _ in range(with_room):
+        os.write(ends.output, data * 1_000)
+        for _ in range(1_000):
             if await ends.frames.read() is None:
                 assert heard == MOST_UNASKED
                 assert ends.frames.reason == f"sent {MOST_UNASKED + 1:,} frames that nobody asked for"

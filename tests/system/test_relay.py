@@ -47,7 +47,7 @@ async def test_a_program_plays_all_games_also_when_it_has_to_be_started_again(
         await ground.start("cup", "mine", "first-free", games_per_pair=6, concurrency=2, seed=5)
         games = await ground.games("cup")
     # Whoever dies at its author's has the grace to come back: its running games are sent to it again.
-    assert [game.termination for game in games] == [Termination.LINE] * 6
+    assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
     lives = 2 if habit == "crash once" else 1
     assert len(notes.read_text().split()) == lives
     assert events.count("online as bots/mine/versions/1") == lives

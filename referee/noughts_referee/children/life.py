@@ -69,16 +69,19 @@ class RunningChild:
 
     async def hello(self) -> pb.Hello:
         """Its first frame. Raises NotStarted."""
-        first = None
-        with suppress(TimeoutError):
+        frames = self.frames
+        try:
             async with asyncio.timeout(self._settings.start):
-                first = await self.frames.read()
-                if first is None and not self.frames.at_fault:
-                    # It has closed a pipe, probably with its end: `stop` finds out.
-                    raise NotStarted("")
+                first = await frames.read()
+        except TimeoutError:
+            if not frames.has_arrived:
+                late = f"did not say Hello within {self._settings.start:g} s (see --start-timeout)"
+                raise NotStarted(late) from None
+            # It was in time; we were late, with other things to do.
+            first = await frames.read()
         if first is None:
-            reason = self.frames.reason or f"did not say Hello within {self._settings.start:g} s (see --start-timeout)"
-            raise NotStarted(reason)
+            # One that only closed a pipe has probably ended: `stop` finds out.
+            raise NotStarted(frames.reason if frames.at_fault else "")
         if not first.HasField("hello"):
             raise NotStarted("sent another first frame: got no hello, expected hello")
         return first.hello

@@ -9,7 +9,7 @@ import time
 
 from google.protobuf.message import DecodeError
 
-from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, announced, packed
+from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
 from noughts_proto.v1 import play_pb2 as pb
 
 KEPT_BYTES = 64 * 1024
@@ -70,6 +70,12 @@ class PipeFrames:
             return None
         return request
 
+    @property
+    def has_arrived(self) -> bool:
+        """Whether `read` would return at once."""
+        size = int.from_bytes(self._buffer[:LENGTH_BYTES], "little")
+        return bool(self.reason) or LENGTH_BYTES <= len(self._buffer) >= LENGTH_BYTES + size
+
     async def write(self, message: pb.PlayResponse) -> None:
         """Sends a frame. To a child that has closed its end it does nothing: `read` tells of it."""
         data = packed(message.SerializeToString())
@@ -102,11 +108,11 @@ class PipeFrames:
         buffer = self._buffer
         if len(buffer) < LENGTH_BYTES:
             return None
-        try:
-            end = LENGTH_BYTES + announced(bytes(buffer[:LENGTH_BYTES]), LARGEST_UP)
-        except FrameTooLarge as error:
-            self._refuse(f"announced too large a {error}", bytes(buffer))
+        size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
+        if size > LARGEST_UP:
+            self._refuse(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}", bytes(buffer))
             return None
+        end = LENGTH_BYTES + size
         if len(buffer) < end:
             return None
         message = bytes(buffer[LENGTH_BYTES:end])
