@@ -51,8 +51,13 @@ class BotSpec:
     @property
     def short(self) -> str:
         """The spec as a name that a server takes: of a file its last part only, other characters as `_`."""
-        files = {key: PurePath(value).name if "/" in value else value for key, value in self.options.items()}
-        return _NOT_IN_NAMES.sub("_", str(replace(self, options=files)))[:_LONGEST_NAME]
+        files = {key: _last_part(value) for key, value in self.options.items()}
+        target = " ".join(map(_last_part, self.target.split()))
+        return _NOT_IN_NAMES.sub("_", str(replace(self, target=target, options=files)))[:_LONGEST_NAME]
+
+
+def _last_part(text: str) -> str:
+    return PurePath(text).name if "/" in text else text
 
 
 class ReferenceBotInfo(NamedTuple):

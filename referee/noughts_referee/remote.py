@@ -162,6 +162,9 @@ class RemoteWire:
     def dismiss(self, termination: Termination = Termination.DISCONNECTED) -> None:
         """The bot will not come back: it loses its running games at once."""
         self.capacity_timed = self.capacity_untimed = 0
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
         self._referee.forfeit(self.player, termination)
 
     async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int) -> None:

@@ -57,7 +57,7 @@ async def listening(server: "Server") -> AsyncIterator[None]:
     """Takes calls inside the block; `server.address` says where. Raises TlsUnusable, AddressUnusable."""
     grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(server.vitals.errors),))
     store, sessions, director = server.store, server.sessions, server.director
-    play = PlayServicer(store, sessions, margin_us=server.settings.margin_us)
+    play = PlayServicer(store, sessions)
     play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(

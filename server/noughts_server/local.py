@@ -14,9 +14,14 @@ from typing import Any, TypeVar
 
 from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
 from noughts_bots.specs import BotSpec, unique_labels
+from noughts_referee.children.child import MOST_STARTS
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.life import ChildSettings
+from noughts_referee.children.plain import PlainLauncher
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.errors import WrongState
+from noughts_server.local_children import LocalChildren, LocalError, LocalFault, is_child
 from noughts_server.private import PrivatePlan, PrivateTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.entries import CrosstableCell as PairScore
@@ -27,6 +32,7 @@ from noughts_server.store.tournaments import Tournament, TournamentState, get_to
 __all__ = [
     "ExportedGame",
     "LocalError",
+    "LocalFault",
     "LocalOutcome",
     "LocalPlan",
     "LocalProgress",
@@ -40,12 +46,9 @@ _START_SECONDS = 30.0
 _STOP_SECONDS = 2.0
 _KEPT_LINES = 40
 _ATTEMPTS = 3
+_CHILDREN = ChildSettings()
 
 Returned = TypeVar("Returned")
-
-
-class LocalError(Exception):
-    """A bot's process cannot be started or keeps dying; the text has the last lines it wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,13 @@ class LocalPlan:
     database: str | None = None
     """None: a temporary file, gone afterwards."""
     title: str = ""
+    children: ChildSettings = _CHILDREN
+    """Times of the bots that are neither reference bots nor registered."""
+
+    @property
+    def has_children(self) -> bool:
+        """Whether any of the bots is started by the referee."""
+        return any(map(is_child, self.specs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,8 @@ class LocalOutcome:
     standings: tuple[Standing, ...]
     pairs: tuple[PairScore, ...]
     terminations: dict[str, int]
+    faults: tuple[LocalFault, ...] = ()
+    """Why child players died, and what they wrote."""
 
 
 class LocalStop:
@@ -123,7 +135,9 @@ async def play_locally(
             database = f"sqlite:///{Path(folder) / 'noughts.sqlite'}"
         settings = ServerSettings(listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0)
         server = await stack.enter_async_context(running_server(settings))
-        run = _Run(plan, server, on_progress, stop)
+        launcher = PlainLauncher()
+        stack.push_async_callback(launcher.close)
+        run = _Run(plan, server, launcher, on_progress, stop)
         await run.play()
         return await run.outcome(export)
 
@@ -132,7 +146,12 @@ class _Run:
     """One tournament played locally."""
 
     def __init__(
-        self, plan: LocalPlan, server: Server, on_progress: Callable[[LocalProgress], None], stop: LocalStop
+        self,
+        plan: LocalPlan,
+        server: Server,
+        launcher: Launcher,
+        on_progress: Callable[[LocalProgress], None],
+        stop: LocalStop,
     ) -> None:
         self._plan = plan
         self._server = server
@@ -147,13 +166,14 @@ class _Run:
                 versions, plan.variant, plan.time, plan.games_per_pair, plan.concurrency, plan.seed, plan.title
             ),
         )
+        self._children = LocalChildren(server, self._tournament, plan.variant, launcher, plan.children)
 
     async def play(self) -> None:
         await self._tournament.create()
         async with AsyncExitStack() as stack:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = [
-                tasks.create_task(self._keep_alive(label, spec), name=label) for label, spec in self._specs.items()
+                tasks.create_task(self._play_bot(label, spec), name=label) for label, spec in self._specs.items()
             ]
             try:
                 if await self._unless(self._stop.finishing, self._all_online()):
@@ -173,6 +193,7 @@ class _Run:
         """What is stored; `write` gets the games."""
         store = self._server.store
         await self._server.recorder.flush()
+        await self._children.keep_notes()
 
         def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
@@ -190,9 +211,16 @@ class _Run:
             standings=table,
             pairs=pairs,
             terminations=ends,
+            faults=self._children.faults,
         )
 
     # The bots' processes.
+
+    async def _play_bot(self, label: str, spec: BotSpec) -> None:
+        if is_child(spec):
+            await self._children.play(label, spec)
+        else:
+            await self._keep_alive(label, spec)
 
     async def _keep_alive(self, label: str, spec: BotSpec) -> None:
         """Runs the bot's process; one that dies loses its running games and is started again, a few times."""
@@ -205,13 +233,14 @@ class _Run:
         raise LocalError("\n".join([what, *lines]))
 
     async def _all_online(self) -> None:
-        tournament = self._tournament
+        tournament, times = self._tournament, self._plan.children
+        patience = _START_SECONDS + MOST_STARTS * (times.start + 2 * times.stop) * self._plan.has_children
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with asyncio.timeout(patience):
                 await tournament.all_online(lambda: self._report(None, (), missing=len(tournament.missing())))
         except TimeoutError:
             names = ", ".join(tournament.missing())
-            raise LocalError(f"{names}: not online after {_START_SECONDS:.0f} s") from None
+            raise LocalError(f"{names}: not online after {patience:.0f} s") from None
 
     def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, missing: int = 0) -> None:
         self._on_progress(

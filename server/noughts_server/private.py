@@ -13,7 +13,7 @@ from noughts_server.bus import listening
 from noughts_server.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.sessions import PRESENCE, Ticket
-from noughts_server.store.bots import log_in
+from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import Standing, join_tournament, standings
 from noughts_server.store.tokens import create_owner
@@ -52,7 +52,8 @@ class PrivateTournament:
         self._server = server
         self._plan = plan
         self._owner = 0
-        self._versions: dict[str, int] = {}
+        self._bots: dict[str, LoggedIn] = {}
+        self._excused: set[str] = set()
 
     async def create(self) -> None:
         """Makes the tournament and enters the bots."""
@@ -64,11 +65,25 @@ class PrivateTournament:
 
     def dismiss(self, label: str) -> None:
         """The bot of this label has died: it loses its running games at once."""
-        self._server.sessions.wire(self._versions[label]).dismiss()
+        self._server.sessions.wire(self._bots[label].bot_version_id).dismiss()
+
+    def bot(self, label: str) -> LoggedIn:
+        """The bot of this label, which plays without a ticket: in this process, or as its child."""
+        return self._bots[label]
+
+    def excuse(self, label: str) -> None:
+        """Nobody need wait for the bot of this label: its games are lost as they begin."""
+        self._excused.add(label)
+        self._server.bus.publish(PRESENCE, self._bots[label].bot_version_id)
 
     def missing(self) -> list[str]:
-        """The labels of the bots that have no session."""
-        return [label for label in self._plan.bots if not self._server.sessions.online(self._versions[label])]
+        """The labels of the bots that have no session and are not excused."""
+        online = self._server.sessions.online
+        return [
+            label
+            for label in self._plan.bots
+            if label not in self._excused and not online(self._bots[label].bot_version_id)
+        ]
 
     async def all_online(self, on_change: Callable[[], None]) -> None:
         """Returns when every bot has a session; `on_change` is called whenever that number may have changed."""
@@ -116,8 +131,7 @@ class PrivateTournament:
             now_ms=now,
         )
         for label, version in plan.bots.items():
-            bot = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
-            self._versions[label] = bot.bot_version_id
+            self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
             join_tournament(connection, self.slug, bot=label, label=label)
         return owner
 

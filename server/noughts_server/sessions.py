@@ -7,14 +7,31 @@ from typing import NamedTuple
 
 import grpc
 
+from noughts_proto.transport import PROTOCOL
+from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.referee import Referee
-from noughts_referee.remote import RemoteWire, StreamClosed, WireCounts, WireSettings
+from noughts_referee.remote import MOST_GAMES, UNTIMED_GAMES, RemoteWire, StreamClosed, WireCounts, WireSettings
 from noughts_referee.rules import covers
 from noughts_server.bus import Bus
-from noughts_server.errors import InvalidArgument
+from noughts_server.errors import InvalidArgument, ProtocolUnsupported
+from noughts_server.version import software_version
+
+_LONGEST_AGENT = 200
+_MOST_VARIANTS = 100
 
 PRESENCE = "sessions.presence"
 """Subject on which the key of a bot version is published when it comes or goes."""
+
+
+def check_hello(hello: pb.Hello) -> None:
+    """Raises ProtocolUnsupported, and InvalidArgument for what is too long."""
+    if hello.protocol != PROTOCOL:
+        raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
+    if len(hello.variants) > _MOST_VARIANTS or any(len(name) > _LONGEST_AGENT for name in hello.variants):
+        expected = f"at most {_MOST_VARIANTS} names of at most {_LONGEST_AGENT} characters"
+        raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", expected)
+    if len(hello.agent) > _LONGEST_AGENT:
+        raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +84,14 @@ class Sessions:
         self._logins: dict[int, Login] = {}
         """Of each version that ever logged in."""
         self._tickets: dict[str, Ticket] = {}
+        self._streams = 0
 
-    def wire(self, version: int) -> RemoteWire:
-        """The wire of a bot version, made at first sight."""
+    def wire(self, version: int, settings: WireSettings | None = None) -> RemoteWire:
+        """The wire of a bot version, made at first sight; with `settings`, else with those of the server."""
         wire = self._wires.get(version)
         if wire is None:
             player = self._referee.player(version)
-            wire = self._wires[version] = RemoteWire(player, self._referee, self.settings, self.counts)
+            wire = self._wires[version] = RemoteWire(player, self._referee, settings or self.settings, self.counts)
             wire.on_presence = partial(self._bus.publish, PRESENCE, version)
         return wire
 
@@ -90,6 +108,21 @@ class Sessions:
         """The wire of a bot version that has just logged in."""
         self._logins[version] = login
         return self.wire(version)
+
+    def welcome(self, hello: pb.Hello, bot: str, version: str) -> pb.Welcome:
+        """The answer to a hello: `bots/NAME` and `bots/NAME/versions/V` are who the bot is."""
+        self._streams += 1
+        return pb.Welcome(
+            bot=bot,
+            version=version,
+            session=f"{version}/sessions/{self._streams}",
+            server=software_version(),
+            protocol=PROTOCOL,
+            heartbeat_ms=round(self.settings.heartbeat * 1000),
+            grace_ms=round(self.settings.grace * 1000),
+            margin_us=self._referee.arbiter.margin_us,
+            max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
+        )
 
     def bots_online(self) -> set[int]:
         """The bots that have a stream now, in whatever version."""

@@ -16,9 +16,13 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
+from noughts_bots.specs import parse_spec
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
+from noughts_referee.clock import parse_time_control
+from noughts_referee.rules import parse_variant
+from noughts_server.local import LocalPlan, LocalStop, play_locally
 from noughts_server.version import software_version
 
 from .ground import PATIENCE, Ground, ground_at
@@ -71,7 +75,7 @@ async def running(folder: Path, name: str, ground: Ground) -> AsyncIterator[asyn
 
 
 def test_every_program_of_the_pages_says_what_its_file_is_called() -> None:
-    assert set(PROGRAMS) == {"corner.py", "try_corner.py", "counting.py", "test_corner.py"}
+    assert set(PROGRAMS) == {"corner.py", "try_corner.py", "counting.py", "test_corner.py", "lowest.py"}
 
 
 @pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" in source])
@@ -85,7 +89,7 @@ async def test_bot_of_the_pages_plays_a_tournament(tmp_path: Path, ground: Groun
     assert {len(game.moves) >= 5 for game in games} == {True}
 
 
-@pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" not in source])
+@pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if not re.search(r"run\(|stdin", source)])
 async def test_program_of_the_pages_prints_what_its_comments_say(tmp_path: Path, ground: Ground, name: str) -> None:
     async with running(tmp_path, name, ground) as process, asyncio.timeout(PATIENCE):
         said, _ = await process.communicate()
@@ -96,6 +100,21 @@ async def test_program_of_the_pages_prints_what_its_comments_say(tmp_path: Path,
     promised = re.findall(r"^print\(.*\)  # (.+)$", PROGRAMS[name], re.MULTILINE)
     assert promised
     assert said.decode().splitlines() == promised
+
+
+async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> None:
+    (tmp_path / "lowest.py").write_text(PROGRAMS["lowest.py"])
+    plan = LocalPlan(
+        specs=(parse_spec(f"Lowest=exec:{sys.executable} {tmp_path / 'lowest.py'}"), parse_spec("first-free")),
+        variant=parse_variant("mnk:5,5,4"),
+        time=parse_time_control("2/move"),
+        games_per_pair=4,
+        concurrency=4,
+        seed=1,
+    )
+    outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
+    # Two of a kind: both take the lowest free cell.
+    assert (outcome.games, outcome.terminations, outcome.faults) == (4, {"line": 4}, ())
 
 
 async def session_of_a_game(ground: Ground) -> list[str]:

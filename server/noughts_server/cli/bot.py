@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 bot = group("Bots: run one at a server, ask one about a position, see which there are.")
 
 SpecArgument = Annotated[
-    str, typer.Argument(metavar="SPEC", help="A bot, e.g. `random`, `nextstep:depth=3`, `Old=minimax`.")
+    str, typer.Argument(metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
 ]
 
 
@@ -32,6 +32,7 @@ SpecArgument = Annotated[
     "run",
     "NOUGHTS_TOKEN=... noughts bot run nextstep:depth=3 --name mybot",
     "noughts bot run random --server 127.0.0.1:7450 --token-file token.txt",
+    "noughts bot run 'exec:python my_bot.py' --name mybot --token-file token.txt",
 )
 def run(
     spec: SpecArgument,
@@ -47,18 +48,23 @@ def run(
     challenges: Annotated[
         bool, typer.Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
     ] = True,
+    start_timeout: options.StartTimeoutOption = 5.0,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Plays as a reference bot at a server until Ctrl-C; comes back by itself when the connection is lost.
+    """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
 
+    A program or a plugin is started here, on this machine; a new one for each connection.
     JSON: a line per event: {"event"}.
     """
     from noughts_bots.specs import parse_spec, unique_labels
+    from noughts_server.cli.children import check_startable
 
     parsed = parse_spec(spec)
-    _check_options(parsed)
+    started = check_startable(parsed)
+    if not started:
+        _check_options(parsed)
     address, secret = options.read_server(server), options.require_token(token, token_file)
     from noughts_bots.loop import run_loop
     from noughts_bots.session import Login, play
@@ -69,6 +75,15 @@ def run(
     configure_logs(options.LogLevel.WARNING)
     name = name or unique_labels((parsed,))[0]
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
+    if started:
+        from noughts_referee.children.launcher import Command
+        from noughts_referee.children.life import ChildSettings
+        from noughts_server.relay import RelayPlan, relay
+
+        command_to_start = Command(parsed.kind, parsed.target, parsed.options)
+        plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout))
+        run_loop(until_terminated(relay(plan, login, _printing(output_format))))
+        return
     bot = make_bot(parsed)
     bot.max_games, bot.accepts_challenges = max_games, challenges
     bot.prepare()

@@ -54,19 +54,24 @@ def show(
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """One game: its moves and the board at its end.
+    """One game: its moves, the board at its end, and why a bot failed, if one did.
 
-    JSON: as a line of list.
+    JSON: as a line of list, and "notes": [{"side": "first" or "second", "text"}] of sides that failed.
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
 
     with connected(server, token, token_file) as client:
-        shown = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name))).game
+        answer = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name)))
+    sides = {1: "first", 2: "second"}
+    notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
     if output_format is Format.JSON:
-        output.print_json(document(shown))
-    else:
-        _print(shown)
+        output.print_json({**document(answer.game), "notes": notes})
+        return
+    _print(answer.game)
+    for note in notes:
+        label = answer.game.first if note["side"] == "first" else answer.game.second
+        output.stdout().print(f"\n{label}: {output.printable(note['text'])}", soft_wrap=True, markup=False)
 
 
 def _print(shown: "pb.Game") -> None:

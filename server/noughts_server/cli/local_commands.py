@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from noughts_server.cli import options, output
+from noughts_server.cli.children import check_startable, faults_document, show_faults
 from noughts_server.cli.commands import command
 from noughts_server.cli.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.match_result import MatchResult, terminations_line
@@ -31,7 +32,7 @@ _DEMO_GAMES_IN_FLIGHT = 256
 _LARGEST_GAMES = 1_000_000
 
 SpecArgument = Annotated[
-    list[str], typer.Argument(metavar="SPEC...", help="Bots, e.g. `random`, `nextstep:depth=3`, `Old=minimax`.")
+    list[str], typer.Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
 ]
 FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
 SecondArgument = Annotated[str, typer.Argument(metavar="B", help="Its opponent.")]
@@ -68,13 +69,21 @@ def register_local(app: typer.Typer, tournament: typer.Typer) -> None:
 def demo(
     games: PerPairOption = 2,
     seed: options.SeedOption = None,
+    start_timeout: options.StartTimeoutOption = 5.0,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
 
     JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
     """
-    plan = _plan(list(_DEMO_SPECS), games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT, title="Demo")
+    plan = _plan(
+        list(_DEMO_SPECS),
+        games=games,
+        seed=seed,
+        concurrency=_DEMO_GAMES_IN_FLIGHT,
+        title="Demo",
+        start_timeout=start_timeout,
+    )
     if output_format is Format.TEXT:
         output.note(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
     _run_tournament(plan, output_format, hint=_DEMO_HINT)
@@ -92,6 +101,7 @@ def match(
     seed: options.SeedOption = None,
     time: options.TimeOption = "none",
     margin: options.MarginOption = "50ms",
+    start_timeout: options.StartTimeoutOption = 5.0,
     database: options.DatabaseOption = None,
     games_file: options.GamesFileOption = None,
     times: options.TimesOption = False,
@@ -101,6 +111,7 @@ def match(
 
     JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
     "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
+    With a program or plugin also "faults": [{"bot", "reason", "times", "games", "benched", "stderr"}].
     """
     _check_times(games_file, times)
     from noughts_bots.specs import unique_labels
@@ -114,13 +125,16 @@ def match(
         seed=seed,
         time=time,
         margin=margin,
+        start_timeout=start_timeout,
         database=database,
         title=f"{a} - {b}",
     )
     outcome = play(plan, output=games_file, times=times)
     first, second = unique_labels(plan.specs)
     result = MatchResult(plan.variant.name, plan.seed, first, second, outcome.pairs, outcome.terminations)
-    result.show(output_format)
+    result.show(output_format, faults_document(plan, outcome))
+    if output_format is Format.TEXT:
+        show_faults(outcome)
     leave_if_interrupted(outcome)
 
 
@@ -133,17 +147,19 @@ def run(
     seed: options.SeedOption = None,
     time: options.TimeOption = "none",
     margin: options.MarginOption = "50ms",
+    start_timeout: options.StartTimeoutOption = 5.0,
     database: options.DatabaseOption = None,
     games_file: options.GamesFileOption = None,
     times: options.TimesOption = False,
     title: Annotated[str, typer.Option("--title", help="For people.")] = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Plays a tournament of reference bots on this machine, each a process of its own.
+    """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
 
     JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating"}], "crosstable": {"labels",
     "cells"}, "variant", "seed", "terminations"}. cells.A.B is A's score against B: {"wins", "draws", "losses",
-    "first": {...}, "second": {...}}, the last two for the games that A and that B began.
+    "first": {...}, "second": {...}}, the last two for the games that A and that B began. With a program or plugin
+    also "faults": [{"bot", "reason", "times", "games", "benched", "stderr"}].
     """
     if schedule != "round-robin":
         raise UsageProblem(f"--schedule {schedule!r}: expected `round-robin`")
@@ -161,6 +177,7 @@ def run(
         seed=seed,
         time=time,
         margin=margin,
+        start_timeout=start_timeout,
         database=database,
         title=title,
     )
@@ -181,6 +198,7 @@ def _plan(
     variant: str = "tictactoe",
     time: str = "none",
     margin: str = "50ms",
+    start_timeout: float = 5.0,
     database: str | None = None,
     title: str = "",
 ) -> "LocalPlan":
@@ -188,6 +206,7 @@ def _plan(
     read_specs, read_variant = options.read_specs(specs), options.read_variant(variant)
     read_time, read_margin = options.read_time(time), options.read_margin(margin)
     _check_playable(read_specs, read_variant)
+    from noughts_referee.children.life import ChildSettings
     from noughts_server.local import LocalPlan
 
     return LocalPlan(
@@ -200,6 +219,7 @@ def _plan(
         margin_us=read_margin,
         database=options.read_database(database),
         title=title,
+        children=ChildSettings(start=start_timeout),
     )
 
 
@@ -211,6 +231,8 @@ def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
 
     with ExitStack() as stack:
         for spec in specs:
+            if check_startable(spec):
+                continue
             bot = make_bot(spec, variant)
             # All hold at once what they need alone, and give it back to their processes: two cannot learn in one file.
             bot.prepare()
@@ -229,9 +251,10 @@ def _run_tournament(
 
     outcome = play(plan, output=games_file, times=times)
     if output_format is Format.JSON:
-        output.print_json(_tournament_document(plan, outcome))
+        output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
     else:
         _print_tournament(plan, outcome, hint)
+        show_faults(outcome)
     leave_if_interrupted(outcome)
 
 

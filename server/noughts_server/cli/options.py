@@ -76,6 +76,16 @@ MarginOption = Annotated[
         "--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds."
     ),
 ]
+StartTimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--start-timeout",
+        min=0.1,
+        max=3600.0,
+        metavar="SECONDS",
+        help="How long a program or plugin may take to say hello; one that fails three times plays no more.",
+    ),
+]
 DatabaseOption = Annotated[
     str | None,
     typer.Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),

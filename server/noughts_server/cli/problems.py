@@ -121,12 +121,17 @@ def _explain_call(error: BaseException) -> Problem | None:
 
         if isinstance(error, SecurityProblem):
             return Problem(str(error), error.advice)
-    if "noughts_bots.session" in sys.modules:
-        from noughts_bots.session import BotRefused
+    if "noughts_bots.stream" in sys.modules:
+        from noughts_bots.stream import BotRefused
 
         if isinstance(error, BotRefused):
             hint = _servers_hint(error.__cause__) or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
+    if "noughts_server.relay" in sys.modules:
+        from noughts_server.relay import PlayerFailed
+
+        if isinstance(error, PlayerFailed):
+            return Problem(str(error))
     return None
 
 

@@ -16,6 +16,7 @@ from noughts_server.services.names import bot_id, game_id, tournament_id
 from noughts_server.store.bot_games import list_bot_games
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.games import Game, get_game, list_games
+from noughts_server.store.notes import notes_of
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -28,8 +29,14 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
 
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
         slug, number = game_id("name", request.name)
-        game = await self._store.read(lambda connection: get_game(connection, slug, number))
-        return pb.GetGameResponse(game=game_message(game))
+
+        def read(connection: Connection) -> tuple[Game, dict[int, str]]:
+            return get_game(connection, slug, number), notes_of(connection, slug, number)
+
+        game, notes = await self._store.read(read)
+        # Sides are counted from 1 on the wire.
+        said = [pb.GameNote(side=side + 1, text=text) for side, text in notes.items()]  # type: ignore[arg-type]
+        return pb.GetGameResponse(game=game_message(game), notes=said)
 
     async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
         page = await self._store.read(_listing(request))

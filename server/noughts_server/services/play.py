@@ -5,23 +5,18 @@ from collections.abc import AsyncIterator
 
 import grpc.aio
 
-from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
-from noughts_referee.remote import MOST_GAMES, UNTIMED_GAMES
-from noughts_server.errors import InvalidArgument, ProtocolUnsupported
+from noughts_server.errors import InvalidArgument
 from noughts_server.services.access import bearer_token, known, require
-from noughts_server.sessions import Login, Sessions
+from noughts_server.sessions import Login, Sessions, check_hello
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import pinned_elsewhere
 from noughts_server.store.scopes import play_as
 from noughts_server.store.tokens import touch_token
-from noughts_server.version import software_version
 
 _HELLO_SECONDS = 10.0
-_LONGEST_AGENT = 200
-_MOST_VARIANTS = 100
 
 
 PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
@@ -30,11 +25,9 @@ PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     """Bots dial in here."""
 
-    def __init__(self, store: Store, sessions: Sessions, *, margin_us: int) -> None:
+    def __init__(self, store: Store, sessions: Sessions) -> None:
         self._store = store
         self._sessions = sessions
-        self._margin_us = margin_us
-        self._streams = 0
 
     async def Play(  # type: ignore[override]  # written with the context's read and write
         self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
@@ -42,19 +35,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         hello = await self._hello(context)
         bot, token = await self._log_in(hello, context)
         waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.bot_version_id))
-        self._streams += 1
-        welcome = pb.Welcome(
-            bot=bot.bot,
-            version=bot.version,
-            session=f"{bot.version}/sessions/{self._streams}",
-            server=software_version(),
-            protocol=PROTOCOL,
-            heartbeat_ms=round(self._sessions.settings.heartbeat * 1000),
-            grace_ms=round(self._sessions.settings.grace * 1000),
-            margin_us=self._margin_us,
-            max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
-            waits_for=waits_for,
-        )
+        welcome = self._sessions.welcome(hello, bot.bot, bot.version)
+        welcome.waits_for.extend(waits_for)
         login = Login(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
         wire = self._sessions.logged_in(bot.bot_version_id, login)
         await wire.serve(context, welcome, hello.max_games)
@@ -68,13 +50,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         if not isinstance(first, pb.PlayRequest) or not first.HasField("hello"):
             raise InvalidArgument.of("hello", "no hello", "hello in the first frame of the stream")
         hello = first.hello
-        if hello.protocol != PROTOCOL:
-            raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
-        if len(hello.variants) > _MOST_VARIANTS or any(len(name) > _LONGEST_AGENT for name in hello.variants):
-            expected = f"at most {_MOST_VARIANTS} names of at most {_LONGEST_AGENT} characters"
-            raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", expected)
-        if len(hello.agent) > _LONGEST_AGENT:
-            raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
+        check_hello(hello)
         return hello
 
     async def _log_in(self, hello: pb.Hello, context: PlayContext) -> tuple[LoggedIn, int | None]:

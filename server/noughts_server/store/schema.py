@@ -19,10 +19,11 @@ from sqlalchemy import (
     SmallInteger,
     String,
     Table,
+    Text,
     UniqueConstraint,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -167,6 +168,17 @@ games = Table(
     Column("times", LargeBinary, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
     sqlite_with_rowid=False,
+)
+
+# What is worth keeping of a side that failed: why its process ended, and what it wrote to stderr. Most games have none.
+game_notes = Table(
+    "game_notes",
+    metadata,
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    # 0: the first mover, 1: the second.
+    Column("side", SmallInteger, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
 )
 
 # From the first mover's point of view. Void games count nowhere.

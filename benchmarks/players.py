@@ -1,0 +1,250 @@
+"""What a move of a child player costs, and its start, beside a bare pipe and a bare asyncio pipe.
+
+    python benchmarks/players.py [--rounds 5] [--seconds 1] [--flight 1024] [--spec NAME=KIND:TARGET ...]
+
+Each round measures, one after the other: a byte to an echoing process and back on two pipes, blocking and with
+asyncio's streams; then for each kind a pair of such players in a referee without a server: microseconds a ply with
+one game at a time, milliseconds from the start to the hello, and plies a second with many games in flight (`gomoku`).
+Prints medians.
+"""
+
+import argparse
+import asyncio
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from noughts_bots.loop import run_loop
+from noughts_bots.specs import parse_spec
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.child import ChildPlayer, Fault
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.life import ChildSettings, start_child
+from noughts_referee.children.plain import PlainLauncher
+from noughts_referee.clock import TimeControl
+from noughts_referee.records import Conditions, Slot, Unit
+from noughts_referee.referee import Referee
+from noughts_referee.remote import RemoteWire, WireCounts
+from noughts_referee.rules import parse_variant
+
+_TIMES = ChildSettings()
+_WARM_SECONDS = 0.3
+_ECHO = "import os\nwhile data := os.read(0, 64): os.write(1, data)"
+# A program that knows protobuf and nothing of ours beyond the messages.
+_FRAMES = """
+import os, struct
+from noughts_proto.v1 import play_pb2 as pb
+def read(size):
+    data = os.read(0, size)
+    while len(data) < size:
+        data += os.read(0, size - len(data)) or exit()
+    return data
+def send(message):
+    body = message.SerializeToString()
+    data = struct.pack("<I", len(body)) + body
+    while data:
+        data = data[os.write(1, data):]
+send(pb.PlayRequest(hello=pb.Hello(protocol=1)))
+games = {}
+while True:
+    frame = pb.PlayResponse.FromString(read(struct.unpack("<I", read(4))[0]))
+    for starts in frame.starts:
+        games.update((game, []) for game in starts.game)
+    reply = pb.PlayRequest(done_through=frame.frame)
+    if frame.heartbeat.id:
+        reply.heartbeat.id = frame.heartbeat.id
+    cells = []
+    for game, ply, cell in zip(frame.turns.game[:], frame.turns.ply[:], frame.turns.cell[:]):
+        moves = games[game]
+        if len(moves) < ply:
+            moves.append(cell)
+        # Every row is filled from its left: the players agree on the next cell.
+        cells.append(ply)
+        moves.append(ply)
+    if cells:
+        reply.moves.game.extend(frame.turns.game)
+        reply.moves.ply.extend(frame.turns.ply)
+        reply.moves.cell.extend(cells)
+    for game in frame.ends.game[:]:
+        games.pop(game, None)
+    send(reply)
+"""
+_PLUGIN = """
+from noughts_bots import Bot
+class Next(Bot):
+    def choose(self, position):
+        return len(position.moves)
+"""
+_PIPED = """
+import os, sys
+from noughts_bots.piped import play_on_pipes
+from next_bot import Next
+play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
+"""
+
+
+class _Pair:
+    """Two players of one kind in a referee, for as long as it is measured."""
+
+    def __init__(self, command: Command, variant: str, flight: int) -> None:
+        self._command = command
+        self.referee = Referee(lambda games: None)
+        self.referee.on_progress(self._add_games)
+        self._conditions = Conditions(
+            1, "tournaments/1", parse_variant(variant), TimeControl(), 1, flight, (1, 2), ("first", "second")
+        )
+        self._slots = 0
+        self._playing = asyncio.Event()
+
+    def _add_games(self) -> None:
+        """Keeps enough games in the queue; a few at a time, as a director does."""
+        if self.referee.plies:
+            self._playing.set()
+        flight = self._conditions.concurrency
+        if self.referee.queued(1) < flight:
+            first, self._slots = self._slots + 1, self._slots + 2 * flight
+            slots = [Slot(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(first, self._slots + 1)]
+            self.referee.add(Unit(self._conditions, 1, slots))
+
+    async def plies_per_second(self, seconds: float) -> float:
+        """How quickly they play."""
+        launcher = PlainLauncher()
+        async with asyncio.TaskGroup() as tasks:
+            playing = [tasks.create_task(self._player(key, launcher).play()) for key in (1, 2)]
+            self._add_games()
+            await self._playing.wait()
+            await asyncio.sleep(_WARM_SECONDS)
+            before, began = self.referee.plies, time.perf_counter()
+            await asyncio.sleep(seconds)
+            rate = (self.referee.plies - before) / (time.perf_counter() - began)
+            for player in playing:
+                player.cancel()
+        await launcher.close()
+        return rate
+
+    def _player(self, key: int, launcher: PlainLauncher) -> ChildPlayer:
+        wire = RemoteWire(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
+        return ChildPlayer(
+            self._command,
+            launcher,
+            wire,
+            _TIMES,
+            accept=lambda hello: pb.Welcome(protocol=hello.protocol),
+            bench=_give_up,
+            on_fault=_tell,
+        )
+
+
+def _give_up() -> None:
+    raise SystemExit("a player cannot be started")
+
+
+def _tell(fault: Fault) -> None:
+    print(f"a player failed: {fault.death.text}", file=sys.stderr)
+
+
+async def _start_ms(command: Command) -> float:
+    launcher = PlainLauncher()
+    began = time.perf_counter()
+    child = await start_child(launcher, command, _TIMES)
+    await child.hello()
+    took = time.perf_counter() - began
+    await child.stop()
+    await launcher.close()
+    return took * 1e3
+
+
+def _bare_us(seconds: float) -> float:
+    with subprocess.Popen([sys.executable, "-c", _ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as echo:
+        assert echo.stdin is not None
+        assert echo.stdout is not None
+        down, up = echo.stdin.fileno(), echo.stdout.fileno()
+
+        def exchange() -> None:
+            os.write(down, b"x")
+            os.read(up, 64)
+
+        exchange()
+        count, began = 0, time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            exchange()
+            count += 1
+        took = time.perf_counter() - began
+        echo.stdin.close()
+    return took / count * 1e6
+
+
+async def _asyncio_us(seconds: float) -> float:
+    echo = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _ECHO, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert echo.stdin is not None
+    assert echo.stdout is not None
+
+    count, began = -1, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        echo.stdin.write(b"x")
+        await echo.stdout.read(64)
+        count += 1
+        if not count:
+            began = time.perf_counter()
+    took = time.perf_counter() - began
+    echo.stdin.close()
+    await echo.wait()
+    return took / count * 1e6
+
+
+def _commands(folder: Path, specs: list[str]) -> dict[str, Command]:
+    """What is measured, by name."""
+    (folder / "frames.py").write_text(_FRAMES)
+    (folder / "next_bot.py").write_text(_PLUGIN)
+    (folder / "piped.py").write_text(_PIPED)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    commands = {
+        "exec, bare frames": Command("exec", shlex.join([sys.executable, str(folder / "frames.py")])),
+        "exec, our SDK": Command("exec", shlex.join([sys.executable, str(folder / "piped.py")])),
+    }
+    if find_spec("noughts_bots.hosts"):
+        commands["py"] = Command("py", "next_bot:Next")
+    for text in specs:
+        spec = parse_spec(text)
+        commands[spec.label or str(spec)] = Command(spec.kind, spec.target, spec.options)
+    return commands
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--flight", type=int, default=1_024)
+    parser.add_argument("--spec", action="append", default=[], help="another player, e.g. C=dll:./corner.so")
+    options = parser.parse_args()
+    bare: list[tuple[float, float]] = []
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        commands = _commands(Path(folder), options.spec)
+        for _ in range(options.rounds):
+            bare.append((_bare_us(options.seconds), run_loop(_asyncio_us(options.seconds))))
+            for name, command in commands.items():
+                alone = run_loop(_Pair(command, "gomoku", 1).plies_per_second(options.seconds))
+                many = run_loop(_Pair(command, "gomoku", options.flight).plies_per_second(options.seconds))
+                found.setdefault(name, []).append((1e6 / alone, run_loop(_start_ms(command)), many))
+    pipe, streams = (statistics.median(column) for column in zip(*bare, strict=True))
+    print(f"bare pipe {pipe:.1f} us, bare asyncio pipe {streams:.1f} us, there and back")
+    many_games = f"{options.flight:,} games, plies/s"
+    print(f"{'player':<20} {'us a move':>10} {'asyncio pipes':>14} {'ms to start':>12} {many_games:>24}")
+    for name, rows in found.items():
+        alone, start, many = (statistics.median(column) for column in zip(*rows, strict=True))
+        # Rounds are compared with the pipe of the same round: the machine's speed changes.
+        ratio = statistics.median(row[0] / yardstick for row, (_, yardstick) in zip(rows, bare, strict=True))
+        print(f"{name:<20} {alone:>10.1f} {ratio:>14.2f} {start:>12.1f} {many:>24,.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""A bot's stream to a server: dialled again and again, whatever plays at this end of it."""
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import grpc
+import grpc.aio
+
+from noughts_proto.security import Dialling, failed_handshake, why_hung_up
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import play_pb2_grpc
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
+_SHORT_SESSION_SECONDS = 0.2
+# What grpc.aio says of a stream that the server ended, with whatever status, while the bot was writing.
+_WRITTEN_TOO_LATE = "Internal error from Core"
+# Coming back helps against these; anything else is an answer that will not change.
+_PASSING = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.INTERNAL,
+}
+
+PlayCall = grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]
+
+
+class BotRefused(Exception):
+    """The server does not want this bot: `code` is the gRPC status, the text says why and what to do."""
+
+    def __init__(self, code: grpc.StatusCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Where a bot plays, and as whom."""
+
+    server: str
+    """HOST:PORT."""
+    token: str
+    """An owner's token or a one-time ticket."""
+    name: str = ""
+    version: str = ""
+    dialling: Dialling = field(default_factory=Dialling)
+    reconnect: bool = True
+
+
+class Session(Protocol):
+    """One stream, to be served once."""
+
+    welcomed: bool
+    """Whether the server has let the bot in."""
+
+    async def serve(self, channel: grpc.aio.Channel) -> None:
+        """Plays until the stream ends. Raises AioRpcError unless the server ended it with OK."""
+
+
+async def keep_dialling(login: Login, on_event: Callable[[str], None], session_of: Callable[[], Session]) -> None:
+    """Serves one session after the other until the server ends one with OK. Raises BotRefused, SecurityProblem.
+
+    `on_event` gets a line for people when something changes.
+    """
+    login.dialling.check(login.server, login.token)
+    wait = _FIRST_WAIT
+    while True:
+        session = session_of()
+        began = time.monotonic()
+        try:
+            async with login.dialling.async_channel(login.server) as channel:
+                await session.serve(channel)
+            return
+        except grpc.aio.AioRpcError as error:
+            details = error.details() or ""
+            if problem := failed_handshake(login.server, details):
+                raise problem from error
+            if error.code() not in _PASSING or not login.reconnect:
+                raise BotRefused(error.code(), error.details() or error.code().name) from error
+            # A server that ends every session at once must not be asked ten times a second.
+            lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
+            if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
+                wait = _FIRST_WAIT
+            if not session.welcomed and (reason := why_hung_up(details)):
+                details += f"; {reason}"
+            on_event(f"connection lost ({details}); trying again in {wait:.1f} s")
+        await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+        wait = min(wait * 2, _LONGEST_WAIT)
+
+
+def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
+    """A new stream with the login's token."""
+    call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {login.token}"),))
+    return call
+
+
+async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[str], None]) -> pb.PlayResponse:
+    """Says hello and returns the frame with the welcome. Raises AioRpcError, BotRefused."""
+    await call.write(hello)
+    first = await next_frame(call)
+    if first is None:
+        await raise_if_failed(call)
+        raise BotRefused(grpc.StatusCode.UNKNOWN, "the server ended the session without a welcome")
+    on_event(f"online as {first.welcome.version}")
+    if first.welcome.waits_for:
+        names = ", ".join(first.welcome.waits_for)
+        on_event(f"another version of this bot is entered in {names}: this one waits until that is over")
+    return first
+
+
+async def next_frame(call: PlayCall) -> pb.PlayResponse | None:
+    """The referee's next frame; None when it has ended the stream with OK."""
+    frame: object = await call.read()
+    return frame if isinstance(frame, pb.PlayResponse) else None
+
+
+@contextlib.contextmanager
+def end_of_stream(call: PlayCall) -> Iterator[None]:
+    """Lets pass what a stream that has ended makes of reading and writing; its status says what it was."""
+    ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
+    try:
+        yield
+    except ended:
+        if not call.done():
+            raise
+    except BaseExceptionGroup as group:
+        # Not `except*`: it wraps what is raised in it in some releases of Python 3.11.
+        if group.split(ended)[1] is not None or not call.done():
+            raise
+
+
+async def raise_if_failed(call: PlayCall) -> None:
+    """Raises AioRpcError unless the server has ended the stream with OK."""
+    code = await call.code()
+    if code is not grpc.StatusCode.OK:
+        trailing = grpc.aio.Metadata.from_tuple(tuple(await call.trailing_metadata() or ()))
+        raise grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details=await call.details())

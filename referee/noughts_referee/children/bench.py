@@ -1,0 +1,45 @@
+"""Where players sit that cannot be started: they lose every game at once, and nobody waits for them."""
+
+import asyncio
+from collections.abc import Callable
+
+from noughts_referee.children.lost import LostGame, running_games
+from noughts_referee.referee import Referee, Seated
+from noughts_referee.remote import MOST_GAMES
+from noughts_referee.rules import Termination
+
+
+class Bench:
+    """The wire of all benched players of a referee.
+
+    Games that begin with one are lost as crashed in the loop's next turn; of two such players the one with the lower
+    key loses.
+    """
+
+    capacity_timed = capacity_untimed = MOST_GAMES
+
+    def __init__(self, referee: Referee) -> None:
+        self._referee = referee
+        self._players: dict[int, tuple[Seated, Callable[[tuple[LostGame, ...]], None]]] = {}
+        self._due = False
+
+    def add(self, player: Seated, on_lost: Callable[[tuple[LostGame, ...]], None]) -> None:
+        """Benches a player for good. Its running games are lost, too; `on_lost` hears of each."""
+        self._players[player.key] = player, on_lost
+        self._referee.joined(player, self)
+        self.wake()
+
+    def wake(self) -> None:
+        """One of the players has been told something."""
+        # Not at once: the games that begin in place of those lost would bring us here again, ever deeper.
+        if not self._due:
+            self._due = True
+            asyncio.get_running_loop().call_soon(self._lose)
+
+    def _lose(self) -> None:
+        self._due = False
+        for _, (player, on_lost) in sorted(self._players.items()):
+            player.take_outbox()
+            if player.games:
+                on_lost(running_games(player))
+                self._referee.forfeit(player, Termination.CRASHED)

@@ -1,0 +1,42 @@
+"""What starts a child player, whatever it is: a command goes in, a process with three pipes comes out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What is to be started."""
+
+    kind: str
+    """`py`, `dll`, `exec` or `gomocup`."""
+    target: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+class Started(Protocol):
+    """A running child."""
+
+    pid: int
+    """Leader of a session and process group of its own."""
+    stdin: int
+    """Our ends of its pipes: non-blocking file descriptors, which the caller closes."""
+    stdout: int
+    stderr: int
+
+    async def wait(self) -> int:
+        """Its exit code; negative: the signal that ended it. May be called again, and cancelled."""
+
+    def kill(self, signal: int) -> None:
+        """Sends a signal to the whole process group; no error if it is gone."""
+
+
+class Launcher(Protocol):
+    """Starts children."""
+
+    async def start(self, command: Command) -> Started:
+        """Starts one. A program that cannot be run ends with exit code 127; what is raised is our own failure."""
+
+    async def close(self) -> None:
+        """Gives back what it holds; its children have ended."""

@@ -1,0 +1,21 @@
+"""Games that a player loses by not being there any more."""
+
+from typing import NamedTuple
+
+from noughts_referee.arbiter import Player
+
+
+class LostGame(NamedTuple):
+    """A game that a child lost by dying."""
+
+    tournament: int
+    ordinal: int
+    side: int
+    """The loser's: 0 moved first, 1 second."""
+
+
+def running_games(player: Player) -> tuple[LostGame, ...]:
+    """The games that the player loses if it dies now."""
+    return tuple(
+        LostGame(game.conditions.tournament, game.slot[0], game.side_of(player)) for game in player.games.values()
+    )

@@ -1,0 +1,238 @@
+"""Frames on a child's pipes, for the event loop: what `noughts_proto.pipes` describes, without blocking.
+
+No stream readers and no transports: with one game at a time an exchange is two system calls and one wakeup of the loop.
+"""
+
+import asyncio
+import os
+import time
+
+from google.protobuf.message import DecodeError
+
+from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
+from noughts_proto.v1 import play_pb2 as pb
+
+KEPT_BYTES = 64 * 1024
+"""Of what a child writes to stderr, the last."""
+MOST_UNASKED = 100_000
+MOST_EMPTY = 1_000
+"""Frames that a child may send between two of ours: more than one for each answer that it can owe; without answers."""
+
+_READ_BYTES = 64 * 1024
+_AT_ONCE = 128
+_SHOWN_BYTES = 200
+
+
+class PipeFrames:
+    """The two pipes that carry a child's frames. The file descriptors are non-blocking, and closed by `close`."""
+
+    def __init__(self, reading: int, writing: int) -> None:
+        self.reason = ""
+        """Why nothing more comes, once that is so; a phrase that follows "it"."""
+        self.at_fault = False
+        """Whether it sent what no player may send."""
+        self.offending = b""
+        """The beginning of what it should not have sent."""
+        self.last_read = time.monotonic()
+        """When the child was last heard of, in seconds of the monotonic clock."""
+        self.written = 0
+        """Frames to the child."""
+        self._loop = asyncio.get_running_loop()
+        self._reading = reading
+        self._writing = writing
+        self._buffer = bytearray()
+        self._waiting: asyncio.Future[None] | None = None
+        self._paused = False
+        self._unasked = self._empty = 0
+        self._loop.add_reader(reading, self._readable)
+
+    async def read(self) -> pb.PlayRequest | None:
+        """The child's next frame; None when there will be no more: `reason` says why."""
+        while (message := self._next()) is None:
+            if self.reason:
+                return None
+            self._waiting = self._loop.create_future()
+            await self._waiting
+        self.last_read = time.monotonic()
+        try:
+            request = pb.PlayRequest.FromString(message)
+        except DecodeError:
+            self._refuse(f"sent {len(message):,} bytes that are no PlayRequest", message)
+            return None
+        self._unasked += 1
+        if not request.HasField("moves"):
+            self._empty += 1
+        if not self._unasked % _AT_ONCE:
+            # Whoever floods us must not keep the loop from others.
+            await asyncio.sleep(0)
+        if self._empty > MOST_EMPTY or self._unasked > MOST_UNASKED:
+            self._refuse(f"sent {self._unasked:,} frames that nobody asked for")
+            return None
+        return request
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether `read` would return at once."""
+        size = int.from_bytes(self._buffer[:LENGTH_BYTES], "little")
+        return bool(self.reason) or LENGTH_BYTES <= len(self._buffer) >= LENGTH_BYTES + size
+
+    async def write(self, message: pb.PlayResponse) -> None:
+        """Sends a frame. To a child that has closed its end it does nothing: `read` tells of it."""
+        data = packed(message.SerializeToString())
+        self._unasked = self._empty = 0
+        self.written += 1
+        sent = self._send(data)
+        if sent < len(data):
+            await self._send_rest(memoryview(data)[sent:])
+
+    def close_writing(self) -> None:
+        """Tells the child that it is over; what it still sends is thrown away."""
+        self._end("was told to end")
+        self._buffer.clear()
+        if self._writing >= 0:
+            os.close(self._writing)
+            self._writing = -1
+
+    def close(self) -> None:
+        """Closes both pipes."""
+        self.close_writing()
+        if self._reading >= 0:
+            self._loop.remove_reader(self._reading)
+            os.close(self._reading)
+            self._reading = -1
+
+    # Up.
+
+    def _next(self) -> bytes | None:
+        """The first message of the buffer, if it is complete."""
+        buffer = self._buffer
+        if len(buffer) < LENGTH_BYTES:
+            return None
+        size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
+        if size > LARGEST_UP:
+            self._refuse(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}", bytes(buffer))
+            return None
+        end = LENGTH_BYTES + size
+        if len(buffer) < end:
+            return None
+        message = bytes(buffer[LENGTH_BYTES:end])
+        del buffer[:end]
+        if self._paused:
+            self._paused = False
+            self._loop.add_reader(self._reading, self._readable)
+        return message
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._reading, _READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(f"cannot be read any more ({error.strerror})")
+            return
+        if not data:
+            self._loop.remove_reader(self._reading)
+            self._end(f"closed its standard output{' within a frame' if self._buffer else ''}")
+            return
+        if self.reason:
+            return  # nobody reads it any more, but a child that writes can end
+        buffer = self._buffer
+        buffer += data
+        if len(buffer) > LARGEST_UP + LENGTH_BYTES:
+            self._paused = True
+            self._loop.remove_reader(self._reading)
+        self._wake()
+
+    def _refuse(self, reason: str, message: bytes = b"") -> None:
+        self.at_fault = True
+        self.offending = message[:_SHOWN_BYTES]
+        self._buffer.clear()
+        self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        if not self.reason:
+            self.reason = reason
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting = self._waiting
+        if waiting is not None:
+            self._waiting = None
+            if not waiting.done():
+                waiting.set_result(None)
+
+    # Down.
+
+    def _send(self, data: bytes | memoryview) -> int:
+        """The bytes that the pipe takes now; all of them if the child has gone."""
+        try:
+            return os.write(self._writing, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            # What it sent before it went still counts.
+            buffer = self._buffer
+            while not self.reason and len(buffer) <= LARGEST_UP and _read_into(buffer, self._reading):
+                pass
+            self._end("closed its standard input")
+            return len(data)
+
+    async def _send_rest(self, data: memoryview) -> None:
+        while data and self._writing >= 0:
+            writable = self._loop.create_future()
+            self._loop.add_writer(self._writing, _settle, writable)
+            try:
+                await writable
+            finally:
+                if self._writing >= 0:
+                    self._loop.remove_writer(self._writing)
+            data = data[self._send(data) :]
+
+
+class Tail:
+    """The last that a child wrote to stderr, which is read for ever: a full pipe would stop it."""
+
+    def __init__(self, reading: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._reading = reading
+        self._kept = bytearray()
+        self._loop.add_reader(reading, self._readable)
+
+    @property
+    def text(self) -> str:
+        """The last 64 KB; bytes that are no UTF-8 are replaced."""
+        return bytes(self._kept[-KEPT_BYTES:]).decode(errors="replace")
+
+    def close(self) -> None:
+        """Takes what is left and closes the pipe."""
+        if self._reading >= 0:
+            self._loop.remove_reader(self._reading)
+            # A stranger may have inherited the other end and go on writing.
+            for _ in range(2):
+                if not _read_into(self._kept, self._reading):
+                    break
+            os.close(self._reading)
+            self._reading = -1
+
+    def _readable(self) -> None:
+        if _read_into(self._kept, self._reading) == 0:
+            self._loop.remove_reader(self._reading)
+        if len(self._kept) > 2 * KEPT_BYTES:
+            del self._kept[:-KEPT_BYTES]
+
+
+def _read_into(buffer: bytearray, reading: int) -> int | None:
+    """Reads once. Returns how many bytes there were, 0 at the end; None: none now."""
+    try:
+        data = os.read(reading, _READ_BYTES)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return 0
+    buffer += data
+    return len(data)
+
+
+def _settle(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,133 @@
+"""The child players of a local tournament: their seats at the server, and what becomes of their faults."""
+
+from dataclasses import dataclass, replace
+
+from noughts_bots.specs import BotSpec
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.bench import Bench
+from noughts_referee.children.child import MOST_STARTS, ChildPlayer, Fault
+from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.life import ChildSettings, NotStarted
+from noughts_referee.children.lost import LostGame
+from noughts_referee.rules import Variant, covers
+from noughts_server.errors import NoughtsError
+from noughts_server.private import PrivateTournament
+from noughts_server.server import Server
+from noughts_server.sessions import Login, check_hello
+from noughts_server.store.notes import GameNote, add_notes
+
+# Of each bot: a bot that dies in every game of a million says the same in most of them.
+_MOST_NOTES = 100
+
+
+class LocalError(Exception):
+    """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFault:
+    """What a child player did that ended its process, once or several times."""
+
+    bot: str
+    """Its label."""
+    reason: str
+    """A phrase that follows "it"."""
+    times: int
+    games: int
+    """Lost as crashed by that."""
+    benched: bool
+    """It could not be started again: its remaining games were lost as crashed."""
+    stderr: str
+    """The last that it wrote there, the last time."""
+
+
+def is_child(spec: BotSpec) -> bool:
+    """Whether the referee starts such a bot itself."""
+    return spec.kind not in ("reference", "bot")
+
+
+class LocalChildren:
+    """Plays the child players of one private tournament."""
+
+    def __init__(
+        self, server: Server, tournament: PrivateTournament, variant: Variant, launcher: Launcher, times: ChildSettings
+    ) -> None:
+        self._server = server
+        self._tournament = tournament
+        self._variant = variant
+        self._launcher = launcher
+        self._times = times
+        self._bench = Bench(server.referee)
+        self._faults: dict[tuple[str, str], LocalFault] = {}
+        self._notes: dict[str, list[GameNote]] = {}
+
+    @property
+    def faults(self) -> tuple[LocalFault, ...]:
+        """What has happened so far, in the order in which each kind of it came first."""
+        return tuple(self._faults.values())
+
+    async def play(self, label: str, spec: BotSpec) -> None:
+        """Plays the bot of this label until cancelled. Raises LocalError when it does not play the variant."""
+        bot = self._tournament.bot(label)
+        wire = self._server.sessions.wire(bot.bot_version_id, self._times.wire)
+
+        def bench() -> None:
+            self._bench.add(wire.player, lambda games: self._lost_benched(label, games))
+            self._tournament.excuse(label)
+
+        await ChildPlayer(
+            Command(spec.kind, spec.target, spec.options),
+            self._launcher,
+            wire,
+            self._times,
+            accept=lambda hello: self._accept(label, hello),
+            bench=bench,
+            on_fault=lambda fault: self._note(label, fault),
+        ).play()
+
+    async def keep_notes(self) -> None:
+        """Stores what is kept with games."""
+        notes = [note for notes in self._notes.values() for note in notes]
+        if notes:
+            await self._server.store.write(lambda connection: add_notes(connection, notes))
+
+    def _accept(self, label: str, hello: pb.Hello) -> pb.Welcome:
+        try:
+            check_hello(hello)
+        except NoughtsError as error:
+            raise NotStarted(f"said a wrong hello: {error}") from error
+        if not covers(tuple(hello.variants), self._variant.name):
+            played = ", ".join(hello.variants)
+            raise LocalError(f"{label}: got a bot that plays {played}, expected one that plays {self._variant.name}")
+        bot = self._tournament.bot(label)
+        login = Login(bot.bot_id, bot.version, None, hello.declines_challenges, tuple(hello.variants))
+        self._server.sessions.logged_in(bot.bot_version_id, login)
+        welcome = self._server.sessions.welcome(hello, bot.bot, bot.version)
+        welcome.heartbeat_ms, welcome.grace_ms = round(self._times.heartbeat * 1000), 0
+        return welcome
+
+    def _note(self, label: str, fault: Fault) -> None:
+        death = fault.death
+        known = self._faults.get((label, death.reason), LocalFault(label, death.reason, 0, 0, False, ""))
+        self._faults[label, death.reason] = replace(
+            known,
+            times=known.times + 1,
+            games=known.games + len(fault.games),
+            benched=known.benched or fault.benched,
+            stderr=death.stderr,
+        )
+        self._keep(label, fault.games, death.reason, death.text)
+
+    def _lost_benched(self, label: str, games: tuple[LostGame, ...]) -> None:
+        """A bot that cannot be started loses games: the first of them keeps what it wrote."""
+        key, fault = next((key, fault) for key, fault in self._faults.items() if key[0] == label and fault.benched)
+        self._faults[key] = replace(fault, games=fault.games + len(games))
+        reason = f"could not be started {MOST_STARTS} times: at last it {fault.reason}"
+        self._keep(label, games, reason, f"it {reason}\n{fault.stderr}".rstrip())
+
+    def _keep(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
+        notes = self._notes.setdefault(label, [])
+        for index, game in enumerate(games[: max(0, _MOST_NOTES - len(notes))]):
+            # What it wrote is the same for all games of this life.
+            said = text if index == 0 else f"it {reason}; more with game {games[0].ordinal}"
+            notes.append(GameNote(game.tournament, game.ordinal, game.side, said))

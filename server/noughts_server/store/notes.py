@@ -1,0 +1,58 @@
+"""Notes on games: what is kept of a side that failed."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, insert, select
+
+from noughts_server.store.schema import game_notes
+from noughts_server.store.tournaments import get_tournament
+
+LONGEST_NOTE = 64 * 1024
+"""Characters; of a longer text the beginning, which says why, and the end."""
+_REASON = 1_000
+_CUT = "\n[...]\n"
+
+
+class GameNote(NamedTuple):
+    """What is known of one side of a game beyond its moves."""
+
+    tournament: int
+    """The store's key."""
+    ordinal: int
+    side: int
+    """0: the first mover, 1: the second."""
+    text: str
+
+
+def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
+    """Keeps notes; one that is there already is replaced."""
+    rows = [note._replace(text=_shortened(note.text))._asdict() for note in notes]
+    if not rows:
+        return
+    column = game_notes.c
+    for row in rows:
+        key = (column.tournament_id == row["tournament"], column.ordinal == row["ordinal"], column.side == row["side"])
+        connection.execute(delete(game_notes).where(*key))
+    values = [{"tournament_id": row.pop("tournament"), **row} for row in rows]
+    connection.execute(insert(game_notes), values)
+
+
+def notes_of(connection: Connection, slug: str, ordinal: int) -> dict[int, str]:
+    """The notes on a game by side. Raises NotFound for a tournament that does not exist."""
+    tournament = get_tournament(connection, slug)
+    column = game_notes.c
+    rows = connection.execute(
+        select(column.side, column.text)
+        .where(column.tournament_id == tournament.id, column.ordinal == ordinal)
+        .order_by(column.side)
+    )
+    return {row.side: row.text for row in rows}
+
+
+def _shortened(text: str) -> str:
+    # PostgreSQL keeps no NUL in a text.
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if len(text) <= LONGEST_NOTE:
+        return text
+    return text[:_REASON] + _CUT + text[len(text) - (LONGEST_NOTE - _REASON - len(_CUT)) :]

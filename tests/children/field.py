@@ -1,0 +1,93 @@
+"""Local tournaments with child players, and a look at what they leave behind."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from noughts_bots.specs import parse_spec
+from noughts_referee.children.life import ChildSettings
+from noughts_referee.clock import parse_time_control
+from noughts_referee.rules import parse_variant
+from noughts_server.local import ExportedGame, LocalOutcome, LocalPlan, LocalStop, play_locally
+
+PLAYER = Path(__file__).with_name("player.py")
+QUICK = ChildSettings(start=10.0, silence=1.0, stop=0.2, heartbeat=0.2)
+
+
+@dataclass
+class Field:
+    """A folder in which tournaments are played."""
+
+    folder: Path
+    games: list[ExportedGame] = field(default_factory=list)
+    """Of the last tournament, in slot order."""
+
+    @property
+    def notes(self) -> Path:
+        """Where players write their process IDs."""
+        return self.folder / "pids"
+
+    @property
+    def database(self) -> str:
+        return f"sqlite:///{self.folder / 'games.db'}"
+
+    def player(self, habit: str, label: str = "bad") -> str:
+        """The spec of a player with this habit."""
+        return f"{label}=exec:{shlex.join([sys.executable, str(PLAYER), str(self.notes), habit])}"
+
+    async def play(
+        self,
+        *specs: str,
+        games: int = 2,
+        time: str = "none",
+        concurrency: int = 1,
+        variant: str = "tictactoe",
+        children: ChildSettings = QUICK,
+    ) -> LocalOutcome:
+        """A round robin of these bots."""
+        self.games = []
+
+        def export(played: Iterator[ExportedGame]) -> None:
+            self.games = [game._replace(times_us=[]) for game in played]
+
+        plan = LocalPlan(
+            specs=tuple(map(parse_spec, specs)),
+            variant=parse_variant(variant),
+            time=parse_time_control(time),
+            games_per_pair=games,
+            concurrency=concurrency,
+            seed=5,
+            database=self.database,
+            children=children,
+        )
+        return await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop(), export=export)
+
+    def lives(self) -> list[int]:
+        """The process IDs of all players so far."""
+        return [int(line) for line in self.notes.read_text().split()] if self.notes.exists() else []
+
+    def survivors(self) -> list[int]:
+        """Processes that are in the session of a player still."""
+        sessions = set(self.lives())
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with suppress(ProcessLookupError, FileNotFoundError):
+                # What was killed may wait for a new parent to take notice.
+                is_zombie = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+                if os.getsid(int(name)) in sessions and not is_zombie:
+                    found.append(int(name))
+        return found
+
+
+def endings(outcome: LocalOutcome) -> dict[str, int]:
+    """How many games ended in which way."""
+    return outcome.terminations
+
+
+def losses(games: list[ExportedGame], label: str) -> int:
+    """The games that a label has lost."""
+    return sum((game.first, game.second)[game.result == "1-0"] == label for game in games if game.result != "1/2-1/2")

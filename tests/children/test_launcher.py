@@ -1,0 +1,121 @@
+"""The plain launcher: what a child gets, and what it does not get."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import psutil
+import pytest
+
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.life import ended_with
+from noughts_referee.children.plain import PlainChild, PlainLauncher, command_line
+
+LOOK = """
+import json, os, sys
+json.dump({"pid": os.getpid(), "session": os.getsid(0), "group": os.getpgid(0), "environment": dict(os.environ),
+           "files": sorted(map(int, os.listdir("/proc/self/fd")))[:-1], "folder": os.getcwd()}, sys.stdout)
+"""
+
+
+@pytest.fixture
+async def launcher() -> AsyncIterator[PlainLauncher]:
+    made = PlainLauncher()
+    yield made
+    await made.close()
+
+
+async def output(child: PlainChild) -> tuple[int, bytes, bytes]:
+    """The exit code and all that the child wrote, which must fit into its pipes."""
+    code = await child.wait()
+    said = [os.read(end, 1 << 16) for end in (child.stdout, child.stderr)]
+    for end in (child.stdin, child.stdout, child.stderr):
+        os.close(end)
+    return code, said[0], said[1]
+
+
+def python(script: str) -> Command:
+    return Command("exec", f"{sys.executable} -c '{script}'")
+
+
+async def test_a_child_leads_a_session_and_gets_neither_files_nor_secrets(
+    launcher: PlainLauncher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOUGHTS_TOKEN", "secret")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
+    mine = os.open("/dev/null", os.O_RDONLY)
+    os.set_inheritable(mine, True)
+    try:
+        child = await launcher.start(python(LOOK))
+        code, said, _ = await output(child)
+    finally:
+        os.close(mine)
+    seen = json.loads(said)
+    assert (code, seen["pid"], seen["session"], seen["group"]) == (0, child.pid, child.pid, child.pid)
+    assert seen["files"] == [0, 1, 2]
+    assert not {"NOUGHTS_TOKEN", "SSH_AUTH_SOCK"} & set(seen["environment"])
+    assert seen["environment"]["PATH"] == os.environ["PATH"]
+    assert seen["folder"] == os.getcwd()
+    # Its folder for temporary files was its own, and went with it.
+    assert os.listdir(os.path.dirname(seen["environment"]["TMPDIR"])) == []
+
+
+async def test_a_program_that_cannot_be_run_says_so_and_ends_with_127(launcher: PlainLauncher) -> None:
+    code, _, said = await output(await launcher.start(Command("exec", "./no-such-program")))
+    assert (code, said) == (127, b"cannot run ./no-such-program: No such file or directory\n")
+
+
+async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: PlainLauncher) -> None:
+    child = await launcher.start(Command("exec", "sleep 1000"))
+    child.kill(signal.SIGKILL)
+    code, _, _ = await output(child)
+    assert code == -signal.SIGKILL
+    assert ended_with(code) == "was ended by signal 9 (SIGKILL)"
+    child.kill(signal.SIGKILL)  # it has gone
+
+
+async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher: PlainLauncher) -> None:
+    def open_files() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before, limits = open_files(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before + 2, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            await launcher.start(Command("exec", "sleep 1000"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert open_files() == before
+
+
+def test_children_die_with_whoever_started_them() -> None:
+    script = """
+import asyncio, os
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.plain import PlainLauncher
+async def main():
+    child = await PlainLauncher().start(Command("exec", "sh -c 'echo there; trap true TERM HUP; sleep 1000'"))
+    while True:
+        try:
+            assert os.read(child.stdout, 10) == b"there\\n"
+            break
+        except BlockingIOError:
+            await asyncio.sleep(0)
+    print(child.pid, flush=True)
+    os.kill(os.getpid(), 9)
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(int(ended.stdout)).wait(timeout=20)
+
+
+def test_plugins_are_played_by_their_host() -> None:
+    line = command_line(Command("py", "my.bots:Corner", {"depth": "3"}))
+    assert line == [sys.executable, "-m", "noughts_bots.hosts", "py", "my.bots:Corner", "depth=3"]

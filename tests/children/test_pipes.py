@@ -1,0 +1,170 @@
+"""Frames on real pipes, without a process at the other end."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from noughts_proto.pipes import LARGEST_UP, packed
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.pipes import KEPT_BYTES, MOST_UNASKED, PipeFrames, Tail
+
+MOVE = pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4]))
+
+
+class Ends:
+    """The child's ends of two pipes; ours belong to frames."""
+
+    def __init__(self) -> None:
+        self.input, ours_down = os.pipe()
+        ours_up, self.output = os.pipe()
+        for end in (ours_up, ours_down, self.input, self.output):
+            os.set_blocking(end, False)
+        self.frames = PipeFrames(ours_up, ours_down)
+
+    def close(self) -> None:
+        self.frames.close()
+        for end in (self.input, self.output):
+            if end >= 0:
+                os.close(end)
+
+    def close_output(self) -> None:
+        os.close(self.output)
+        self.output = -1
+
+    def close_input(self) -> None:
+        os.close(self.input)
+        self.input = -1
+
+
+@pytest.fixture
+async def ends() -> "Iterator[Ends]":  # type: ignore[misc]
+    made = Ends()
+    yield made
+    made.close()
+
+
+async def test_frames_arrive_whole_however_they_are_cut(ends: Ends) -> None:
+    data = packed(MOVE.SerializeToString())
+    for byte in data * 2:
+        os.write(ends.output, bytes([byte]))
+        await asyncio.sleep(0)
+    assert [await ends.frames.read(), await ends.frames.read()] == [MOVE, MOVE]
+    os.write(ends.output, data * 5 + data[:3])
+    assert [await ends.frames.read() for _ in range(5)] == [MOVE] * 5
+    os.write(ends.output, data[3:])
+    assert await ends.frames.read() == MOVE
+
+
+async def test_a_frame_larger_than_the_pipe_goes_through_both_ways(ends: Ends) -> None:
+    down = pb.PlayResponse(frame=7, turns=pb.Turns(game=range(100_000), ply=[1] * 100_000, cell=[2] * 100_000))
+    up = pb.PlayRequest(moves=pb.Moves(game=range(100_000), ply=[1] * 100_000, cell=[2] * 100_000))
+    got = bytearray()
+
+    async def child() -> None:
+        expected = packed(down.SerializeToString())
+        while len(got) < len(expected):
+            try:
+                got.extend(os.read(ends.input, 1 << 16))
+            except BlockingIOError:
+                await asyncio.sleep(0)
+        assert got == expected
+        answer = memoryview(packed(up.SerializeToString()))
+        while answer:
+            try:
+                answer = answer[os.write(ends.output, answer) :]
+            except BlockingIOError:
+                await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(child())
+        await ends.frames.write(down)
+        assert await ends.frames.read() == up
+    assert ends.frames.written == 1
+
+
+async def test_what_was_sent_before_the_end_still_counts(ends: Ends) -> None:
+    os.write(ends.output, packed(MOVE.SerializeToString()))
+    ends.close_input()
+    ends.close_output()
+    # The pipe is broken before anything has been read.
+    await ends.frames.write(pb.PlayResponse(frame=1))
+    assert await ends.frames.read() == MOVE
+    assert await ends.frames.read() is None
+    assert ends.frames.reason == "closed its standard input"
+    assert not ends.frames.at_fault
+
+
+async def test_an_end_within_a_frame_is_told(ends: Ends) -> None:
+    os.write(ends.output, b"\x09\0\0\0half")
+    ends.close_output()
+    assert await ends.frames.read() is None
+    assert ends.frames.reason == "closed its standard output within a frame"
+
+
+@pytest.mark.parametrize(
+    "sent, reason",
+    [
+        ((LARGEST_UP + 1).to_bytes(4, "little"), "announced too large a message: got 2097153 bytes"),
+        (packed(b"hello"), "sent 5 bytes that are no PlayRequest"),
+    ],
+    ids=["too large", "no PlayRequest"],
+)
+async def test_what_cannot_be_a_frame_ends_the_stream_and_is_kept(ends: Ends, sent: bytes, reason: str) -> None:
+    os.write(ends.output, packed(MOVE.SerializeToString()) + sent)
+    assert await ends.frames.read() == MOVE
+    assert await ends.frames.read() is None
+    assert ends.frames.reason.startswith(reason)
+    assert ends.frames.at_fault
+    assert ends.frames.offending in sent
+    os.write(ends.output, packed(MOVE.SerializeToString()))
+    assert await ends.frames.read() is None
+
+
+async def test_as_many_answers_as_can_be_owed_are_taken_and_a_flood_of_them_is_not(ends: Ends) -> None:
+    data = packed(MOVE.SerializeToString())
+    heard = 0
+    while True:
+        os.write(ends.output, data * 1_000)
+        for _ in range(1_000):
+            if await ends.frames.read() is None:
+                assert heard == MOST_UNASKED
+                assert ends.frames.reason == f"sent {MOST_UNASKED + 1:,} frames that nobody asked for"
+                return
+            heard += 1
+
+
+async def test_a_flood_does_not_keep_the_loop_from_others(ends: Ends) -> None:
+    os.write(ends.output, packed(MOVE.SerializeToString()) * 1_000)
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(other())
+        for _ in range(1_000):
+            assert await ends.frames.read() == MOVE
+        running.cancel()
+    assert turns >= 1_000 // 128
+
+
+async def test_the_last_of_stderr_is_kept_and_all_of_it_is_read() -> None:
+    reading, writing = os.pipe()
+    for end in (reading, writing):
+        os.set_blocking(end, False)
+    tail = Tail(reading)
+    text = b"".join(b"line %07d\n" % number for number in range(50_000))
+    left = memoryview(text)
+    while left:
+        try:
+            left = left[os.write(writing, left) :]
+        except BlockingIOError:
+            await asyncio.sleep(0)
+    os.close(writing)
+    tail.close()
+    assert tail.text == text[-KEPT_BYTES:].decode()
