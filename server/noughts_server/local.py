@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
+from noughts_bots.host import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
+from noughts_bots.process import PARENT_VARIABLE
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
