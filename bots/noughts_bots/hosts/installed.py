@@ -17,6 +17,8 @@ class InstalledBot(NamedTuple):
     package: str
     version: str
     """Of the package."""
+    summary: str
+    """What the package says about itself, on one line; may be empty."""
 
 
 @cache
@@ -33,8 +35,11 @@ def found() -> "dict[str, tuple[EntryPoint, ...]]":
 
 def installed_bots() -> list[InstalledBot]:
     """The bots of installed packages, by name; one that two packages bring is there twice."""
-    return [
-        InstalledBot(name, *((point.dist.name, point.dist.version) if point.dist else ("a package", "")))
-        for name, points in sorted(found().items())
-        for point in points
-    ]
+    return [InstalledBot(name, *_package(point)) for name, points in sorted(found().items()) for point in points]
+
+
+def _package(point: "EntryPoint") -> tuple[str, str, str]:
+    """Name, version and summary of the package that brings it."""
+    if point.dist is None:
+        return "a package", "", ""
+    return point.dist.name, point.dist.version, " ".join((point.dist.metadata["Summary"] or "").split())
