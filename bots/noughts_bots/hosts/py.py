@@ -1,7 +1,7 @@
 """Bots in Python: `py:package.module:Class`, `py:./file.py:Class`, or `py:NAME` for a bot of an installed package.
 
 The class is a `Bot`; any callable that returns one will do. Options are passed by name, as text; where the parameter
-is annotated as int, float or bool (`true`, `false`), as that.
+is annotated as int, float or bool (`true`, `false`), perhaps `| None`, as that.
 """
 
 import difflib
@@ -12,8 +12,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from types import ModuleType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from noughts_bots.bot import Bot
 from noughts_bots.errors import BotSpecError
@@ -149,11 +149,17 @@ def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: st
 def _parameters(make: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(make, eval_str=True).parameters.values())
-    except NameError:  # an annotation that only type checkers can see
+    except ValueError:  # a callable of an extension, which does not say: it gets what there is
+        return [inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)]
+    except Exception:  # annotations that only type checkers can read
         return list(inspect.signature(make).parameters.values())
 
 
 def _converted(annotation: Any, name: str, value: str, subject: str) -> Any:
+    if get_origin(annotation) in (Union, UnionType):
+        # `int | None` is meant as int.
+        kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+        annotation = kinds[0] if len(kinds) == 1 else str
     try:
         if annotation in (bool, "bool"):
             return _BOOLEANS[value]
