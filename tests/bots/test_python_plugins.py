@@ -253,10 +253,15 @@ def test_a_kind_without_a_host_is_refused() -> None:
         bot_for("exec", "ls", {})
 
 
+@pytest.mark.parametrize("arguments", [(), ("py",), ("py", "a:B", "depth")])
+def test_arguments_that_are_none_are_refused(arguments: tuple[str, ...]) -> None:
+    assert "expected KIND TARGET [key=value ...]" in refused(*arguments)
+
+
 @pytest.mark.parametrize("kind", ["py", "dll"])
 def test_hosts_never_load_grpc(kind: str) -> None:
     script = f"""
-import sys, noughts_bots.hosts, noughts_bots.hosts.{kind}, noughts_bots.hosts.installed
+import sys, noughts_bots.hosts, noughts_bots.hosts.{kind}, noughts_bots.hosts.warm, noughts_bots.hosts.installed
 loaded = [name for name in ("grpc", "asyncio") if name in sys.modules]
 sys.exit(", ".join(loaded) or 0)
 """

@@ -60,9 +60,8 @@ def folder() -> Path:
 def main(arguments: Sequence[str]) -> int:
     """Loads the bot that the arguments name and plays it until the referee closes the pipe. Returns the exit code."""
     reading, writing = _frames()
-    kind, target, *written = arguments
     try:
-        bot = bot_for(kind, target, dict(option.split("=", 1) for option in written))
+        bot = bot_for(*_read(arguments))
     except BotError as error:
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
@@ -79,6 +78,15 @@ def main(arguments: Sequence[str]) -> int:
         if (close := getattr(bot, "close", None)) is not None:
             close()
     return ENDED
+
+
+def _read(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
+    if len(arguments) < 2 or not all("=" in option for option in arguments[2:]):
+        raise BotSpecError(
+            "arguments", repr(" ".join(arguments)), "KIND TARGET [key=value ...]", "see `noughts bot check`"
+        )
+    kind, target, *written = arguments
+    return kind, target, dict(option.split("=", 1) for option in written)
 
 
 def _frames() -> tuple[BinaryIO, BinaryIO]:
