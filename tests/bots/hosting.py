@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO, cast
 
 import pytest
 
@@ -53,7 +54,7 @@ class Hosted:
     def receive(self) -> pb.PlayRequest | None:
         """The next frame; None at the end of the pipe."""
         assert self.process.stdout is not None
-        message = read_message(self.process.stdout, LARGEST_UP)
+        message = read_message(cast(BinaryIO, self.process.stdout), LARGEST_UP)
         return None if message is None else pb.PlayRequest.FromString(message)
 
     def hello(self) -> pb.Hello:
@@ -78,7 +79,7 @@ class Hosted:
         for game, moves in games.items():
             starts.game.append(game)
             starts.number.append(game)
-            starts.side.append(side + 1)
+            starts.side.append(side + 1)  # type: ignore[arg-type]
             starts.seed.append(seeds[game])
             starts.opponent.append(0)
             starts.move_count.append(len(moves))

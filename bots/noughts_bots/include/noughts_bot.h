@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define NOUGHTS_BOT_VERSION 1u
+#define NOUGHTS_BOT_VERSION 1u /* changes only if older libraries could no longer play */
 #define NOUGHTS_RESIGN (-1) /* what `play` returns instead of a cell; any negative number resigns */
 
 #ifdef __cplusplus

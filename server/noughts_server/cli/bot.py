@@ -314,6 +314,9 @@ def _list_reference_bots(output_format: Format) -> None:
     table.columns[0].no_wrap = console.width >= 80
     console.print(table)
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
+    console.print(
+        "Not here: py:FILE.py:CLASS, dll:FILE.so, exec:COMMAND, gomocup:COMMAND; noughts bot check tries one."
+    )
 
 
 def _installed_document(row: "InstalledBot") -> dict[str, Any]:
