@@ -150,11 +150,11 @@ def compiled(source: Path | str, folder: Path, compiler: Sequence[str] = C99, na
 
 
 def built_by_cargo(folder: Path) -> Path:
-    """The library of the example in Rust, built without a network from a copy."""
+    """The library of the example in Rust, built without a network from a copy, with the checks of a debug build."""
     source = folder / "rust"
     shutil.copytree(RUST_EXAMPLE, source, ignore=shutil.ignore_patterns("target"))
-    _run(tool("cargo"), "build", "--offline", "--locked", "--release", cwd=source)
-    return source / "target" / "release" / ("librandom.dylib" if sys.platform == "darwin" else "librandom.so")
+    _run(tool("cargo"), "build", "--offline", "--locked", cwd=source)
+    return source / "target" / "debug" / ("librandom.dylib" if sys.platform == "darwin" else "librandom.so")
 
 
 def _run(*command: str, cwd: Path | None = None) -> None:

@@ -127,8 +127,9 @@ def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
     told = """
     const noughts_variant *v = turn->variant;
     uint32_t i;
-    printf("%u %u %u %u %u %u %u %u %u %s", v->columns, v->rows, v->layers, v->cells, v->k, v->gravity, v->exact,
-           v->lines_count, (unsigned)(v->size == sizeof *v && turn->size == sizeof *turn), v->name);
+    int good = v->size == sizeof *v && turn->size == sizeof *turn && v->beside.cells && v->below.cells && turn->moves;
+    printf("%u %u %u %u %u %u %u %u %d %s", v->columns, v->rows, v->layers, v->cells, v->k, v->gravity, v->exact,
+           v->lines_count, good, v->name);
     for (i = v->lines.starts[0]; i < v->lines.starts[1]; i++) printf(" %u", v->lines.cells[i]);
     printf(" | %u", v->beside.starts[v->lines_count]);
     printf(" | %u %u\\n", v->below.starts[v->cells], turn->ply);
@@ -153,6 +154,17 @@ def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
 
 def beside_cells(name: str) -> int:
     return sum(cells.bit_count() for cells in parse_variant(name).beside.values())
+
+
+def test_clocks_are_told_in_milliseconds(tmp_path: Path) -> None:
+    told = "return turn->own_clock_ms == 1500 && turn->opponent_clock_ms == 2000 ? 5 : 6;"
+    with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
+        child.hello()
+        assert child.first_move() == 6
+        frame = pb.PlayResponse()
+        frame.turns.own_clock_us.append(1_500_999)
+        frame.turns.opponent_clock_us.append(2_000_000)
+        assert child.turn({1: (6, 0)}, frame) == {1: 5}
 
 
 def test_options_reach_create_and_what_it_made_is_destroyed_once(tmp_path: Path) -> None:
@@ -203,11 +215,13 @@ def test_a_library_that_prints_and_reads_spoils_no_frame(tmp_path: Path) -> None
 
 
 def test_a_library_that_crashes_ends_its_child_and_nothing_else(tmp_path: Path) -> None:
-    with Hosted("dll", compiled(HEAD % "*(volatile int *)8 = 1; return 0;" + PLAIN, tmp_path)) as child:
+    body = 'printf("so far\\n"); *(volatile int *)8 = 1; return 0;'
+    with Hosted("dll", compiled(HEAD % body + PLAIN, tmp_path)) as child:
         child.hello()
         with pytest.raises(AssertionError):
             child.first_move()
         assert child.ended() == -signal.SIGSEGV
+        assert child.said().startswith("so far\n")
 
 
 def test_a_library_that_calls_exit_ends_its_child_with_that_code(tmp_path: Path) -> None:

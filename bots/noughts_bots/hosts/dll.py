@@ -3,6 +3,7 @@
 ctypes calls the library in this process, which is a child that plays this bot and nothing else.
 """
 
+import contextlib
 import sys
 from array import array
 from collections.abc import Collection, Iterable, Mapping
@@ -36,6 +37,10 @@ VERSION = 1
 """NOUGHTS_BOT_VERSION of the header."""
 
 _RECOMPILE = "compile it with the header that `noughts bot header` prints the path of"
+_LINE_BUFFERED = 1
+"""_IOLBF, of glibc, musl and macOS."""
+# So that no array is NULL: a slice in Rust must not be, also one without elements.
+_EMPTY = (0,)
 _ELF, _SHARED_OBJECT = b"\x7fELF", 3
 
 
@@ -97,6 +102,7 @@ def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
     """The bot in the library at the path `target`. Raises BotSpecError."""
     subject = f"bot 'dll:{target}'"
     path = folder() / Path(target).expanduser()
+    _print_line_by_line()
     _check_file(path, subject)
     try:
         library = CDLL(str(path))
@@ -110,6 +116,14 @@ def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
         raise BotSpecError(subject, f"no symbol {SYMBOL}", f"a library that exports {SYMBOL}", advice) from None
     entry.restype, entry.argtypes = c_void_p, ()
     return LibraryBot(_read_api(entry(), subject), options)
+
+
+def _print_line_by_line() -> None:
+    """Lets C print each line when it ends, so that what a library says before it crashes is not lost."""
+    libc = CDLL(None)
+    for name in ("stdout", "__stdoutp"):  # Linux, macOS
+        with contextlib.suppress(ValueError):
+            libc.setvbuf(c_void_p.in_dll(libc, name), None, _LINE_BUFFERED, 0)
 
 
 def _check_file(path: Path, subject: str) -> None:
@@ -166,10 +180,11 @@ class LibraryBot(Bot):
         rules, bot, plays = prepared
         if not plays:
             raise Resign
-        moves = array("I", position.moves)
+        played = position.moves
+        moves = array("I", played or _EMPTY)
         turn = self._turn
         turn.side = position.side
-        turn.moves, turn.ply = moves.buffer_info()
+        turn.moves, turn.ply = moves.buffer_info()[0], len(played)
         turn.seed = position.seed
         turn.own_clock_ms = position.own_clock_us // 1000 if position.own_clock_us else -1
         turn.opponent_clock_ms = position.opponent_clock_us // 1000 if position.opponent_clock_us else -1
@@ -225,6 +240,7 @@ class _Rules:
         for each in sets:
             cells.extend(each)
             starts.append(len(cells))
+        cells.extend(_EMPTY)
         self._kept += (starts, cells)
         return _Sets(starts.buffer_info()[0], cells.buffer_info()[0])
 

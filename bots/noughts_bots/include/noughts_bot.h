@@ -20,7 +20,8 @@
 #define NOUGHTS_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* Sets of cells, one after the other: set i is cells[starts[i]], ..., cells[starts[i + 1] - 1], ascending. */
+/* Sets of cells, one after the other: set i is cells[starts[i]], ..., cells[starts[i + 1] - 1], ascending. What Noughts
+ * hands over is never NULL. */
 typedef struct noughts_sets {
     const uint32_t *starts; /* one more than there are sets */
     const uint32_t *cells;
