@@ -45,7 +45,8 @@ def command_of(spec: BotSpec) -> list[str]:
         advice = "reference bots need none; a registered bot plays where it is logged in"
         raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)
     options = (f"{key}={value}" for key, value in spec.options.items())
-    return [sys.executable, "-m", "noughts_bots.hosts", spec.kind, spec.target, *options]
+    # -P: or what lies in this folder would hide Python's own modules, as a `random.so` does.
+    return [sys.executable, "-P", "-m", "noughts_bots.hosts", spec.kind, spec.target, *options]
 
 
 class Child:

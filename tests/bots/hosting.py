@@ -26,12 +26,12 @@ _PATIENCE = 60.0
 
 
 class Hosted:
-    """`python -m noughts_bots.hosts` with these arguments; gone after the block."""
+    """`python -P -m noughts_bots.hosts` with these arguments; gone after the block."""
 
     def __init__(self, *arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "noughts_bots.hosts", *arguments],
+            [sys.executable, "-P", "-m", "noughts_bots.hosts", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -75,7 +75,7 @@ def goes_on(position: Position) -> bool:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("compiler", [C99, CXX11], ids=["C99", "C++11"])
 def test_a_hundred_games_of_the_c_bot_are_those_of_ours(folder: Path, compiler: tuple[str, ...], variant: str) -> None:
-    plays_like_random(compiled(C_EXAMPLES / "random.c", folder, compiler, "random"), variant)
+    plays_like_random(compiled(C_EXAMPLES / "lots.c", folder, compiler, "lots"), variant)
 
 
 def test_a_hundred_games_of_the_rust_bot_are_those_of_ours(folder: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_hundred_games_of_the_rust_bot_are_those_of_ours(folder: Path) -> None
 @pytest.mark.parametrize("compiler", [C99, CXX11], ids=["C99", "C++11"])
 def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, compiler: tuple[str, ...]) -> None:
     sources = sorted(C_EXAMPLES.glob("*.c"))
-    assert [source.stem for source in sources] == ["lowest", "random", "reach"]
+    assert [source.stem for source in sources] == ["lots", "lowest", "reach"]
     for source in sources:
         with Hosted("dll", compiled(source, folder, compiler, source.stem)) as child:
             assert child.hello().bot.startswith(source.stem)
@@ -100,7 +100,7 @@ def test_the_makefile_builds_the_examples(tmp_path: Path) -> None:
     command = (tool("make"), "-s", f"INCLUDE={HEADER.parent}")
     done = subprocess.run(command, cwd=tmp_path / "c", capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert sorted(file.name for file in (tmp_path / "c").glob("*.so")) == ["lowest.so", "random.so", "reach.so"]
+    assert sorted(file.name for file in (tmp_path / "c").glob("*.so")) == ["lots.so", "lowest.so", "reach.so"]
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,17 @@ def test_a_file_may_import_its_neighbours_and_be_called_like_a_module_of_pythons
         assert child.first_move() == 7
 
 
+@pytest.mark.parametrize("target", ["./plays.py:Near", "plays:Near"])
+def test_what_lies_in_the_folder_hides_no_module_of_pythons(tmp_path: Path, target: str) -> None:
+    # Where a bot is written in C and in Python there may be such a library, which Python takes for a module.
+    (tmp_path / "random.so").write_bytes(b"\x7fELF")
+    (tmp_path / "json.py").write_text("raise RuntimeError('not this one')")
+    (tmp_path / "plays.py").write_text(f"import json, random\n{CENTRE.replace('Centre', 'Near')}")
+    with Hosted("py", target, cwd=tmp_path) as child:
+        child.hello()
+        assert child.first_move() == 4
+
+
 def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
     (tmp_path / "typed.py").write_text(
         "from __future__ import annotations\nfrom noughts_bots import Bot\n"

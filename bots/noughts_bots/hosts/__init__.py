@@ -1,4 +1,4 @@
-"""The program of a child that plays a plugin: `python -m noughts_bots.hosts KIND TARGET [key=value ...]`.
+"""The program of a child that plays a plugin: `python -P -m noughts_bots.hosts KIND TARGET [key=value ...]`.
 
 It speaks frames on its stdin and stdout (`noughts_proto.pipes`). Before any foreign code runs, those are moved away:
 what a plugin prints goes to stderr, and what it reads from stdin is empty.

@@ -67,8 +67,7 @@ def _installed(name: str, subject: str) -> Any:
 def _module(where: str, subject: str) -> ModuleType:
     """The file or the module."""
     here = folder()
-    if str(here) not in sys.path:
-        sys.path.insert(0, str(here))
+    _search(here)
     if where.endswith(".py") or "/" in where:
         file = here / Path(where).expanduser()
         if not file.is_file():
@@ -80,9 +79,15 @@ def _module(where: str, subject: str) -> ModuleType:
     return _guarded(lambda: importlib.import_module(where), subject, advice)
 
 
+def _search(here: Path) -> None:
+    """Lets modules of the folder be imported: before installed ones, but none of them hides one of Python's own."""
+    if str(here) not in sys.path:
+        installed = (index for index, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
+        sys.path.insert(next(installed, len(sys.path)), str(here))
+
+
 def _from_file(file: Path) -> ModuleType:
-    # Its neighbours can be imported, as when the file is run.
-    sys.path.insert(0, str(file.parent.resolve()))
+    _search(file.parent.resolve())  # its neighbours can be imported, as when the file is run
     # A name of its own: a file may be called as a module that others import.
     name = f"noughts_plugin_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
