@@ -245,6 +245,7 @@ async def _bot_process(
     """A reference bot's process and the last lines it wrote to stderr. It is gone when the block is left."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # what lies in the working folder must not hide modules of Python
         "-m",
         "noughts_bots.host",
         str(spec),
