@@ -1,4 +1,5 @@
 # Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
+# The tests build the examples of plugins, too: with gcc, g++ and cargo (Rust 1.78 or newer).
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3

@@ -22,8 +22,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from noughts_bots import Bot, GameEnd, GameInfo, Move, Position, Variant, parse_variant
-from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE, tune_collector
+from noughts_bots.host import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_bots.loop import run_loop
+from noughts_bots.process import PARENT_VARIABLE, tune_collector
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec

@@ -3,6 +3,7 @@
 BotError
 ├── BotSpecError      a spec that cannot be read, or names a bot or an option that does not exist
 ├── VariantRefused    a bot that does not play the variant asked for
+├── BotFault          a bot in a process of its own that does not play as it should
 └── TableError        a table's file that is missing, in use, or says something that no table says
 """
 
@@ -33,6 +34,10 @@ class BotSpecError(BotError):
 
 class VariantRefused(BotError):
     """A bot that does not play the variant asked for."""
+
+
+class BotFault(BotError):
+    """A bot in a process of its own that ends, is silent, or says what is no answer."""
 
 
 class TableError(BotError):

@@ -4,14 +4,13 @@ This is what `noughts match` and its like start for each of their specs.
 """
 
 import asyncio
-import ctypes
-import gc
 import os
 import signal
 import sys
 
 from noughts_bots.errors import BotError
 from noughts_bots.loop import run_loop
+from noughts_bots.process import die_with_parent, tune_collector
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.session import BotRefused, Login, play
 from noughts_bots.specs import make_bot, parse_spec
@@ -19,19 +18,9 @@ from noughts_bots.specs import make_bot, parse_spec
 SERVER_VARIABLE = "NOUGHTS_SERVER"
 TICKET_VARIABLE = "NOUGHTS_TICKET"
 TOKEN_VARIABLE = "NOUGHTS_TOKEN"
-PARENT_VARIABLE = "NOUGHTS_PARENT"
-"""Process ID of whoever started this process."""
 
-_SET_PARENT_DEATH_SIGNAL = 1
 _LAST_ENDS_SECONDS = 1.0
 _LOOK_SECONDS = 0.01
-
-
-def tune_collector() -> None:
-    """Lets the cycle collector look less often: a frame brings thousands of objects, and none is part of a cycle."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
 
 
 def main(arguments: list[str]) -> int:
@@ -39,7 +28,7 @@ def main(arguments: list[str]) -> int:
 
     The second argument is the number of games at once.
     """
-    _die_with_parent()
+    die_with_parent()
     spec, games = arguments
     try:
         bot = make_bot(parse_spec(spec))
@@ -78,14 +67,6 @@ async def _end(bot: RememberingBot, playing: "asyncio.Task[None]", terminated: a
     while bot.busy and loop.time() < latest:  # noqa: ASYNC110  # its hooks may run in a thread
         await asyncio.sleep(_LOOK_SECONDS)
     playing.cancel()
-
-
-def _die_with_parent() -> None:
-    """Asks Linux to end this process when its parent ends, however that happens."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.environ.get(PARENT_VARIABLE, str(os.getppid())) != str(os.getppid()):
-        sys.exit("the parent has gone already")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,19 @@
 Nothing here imports grpc: a child must be there within milliseconds.
 """
 
+import inspect
 import time
-from typing import BinaryIO
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, BinaryIO
 
 from noughts_bots.bot import Bot
-from noughts_bots.dialogue import Dialogue
+from noughts_bots.dialogue import Dialogue, Question
 from noughts_proto.pipes import LARGEST_DOWN, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
+
+if TYPE_CHECKING:
+    import asyncio
 
 # Answers leave after this long at the latest while the bot thinks about the other games of a frame.
 _FLUSH_SECONDS = 0.010
@@ -18,19 +24,49 @@ _FLUSH_SECONDS = 0.010
 def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str = "", version: str = "") -> None:
     """Plays until the referee closes the pipe. `reading` is buffered, `writing` is not.
 
-    A bot with `async def choose` cannot be played so. Raises EOFError, FrameTooLarge, and OSError when the referee has
-    gone.
+    A bot with `async def choose` thinks about all questions of a frame at once, and the answers leave together; its
+    event loop stands still between two frames. Raises EOFError, FrameTooLarge, and OSError when the referee has gone.
     """
     dialogue = Dialogue(bot, lambda event: None)
-    writing.write(packed(dialogue.hello(name, version).SerializeToString()))
-    while (message := read_message(reading, LARGEST_DOWN)) is not None:
-        frame = pb.PlayResponse.FromString(message)
-        dialogue.acknowledge(frame)
-        flushed = time.perf_counter()
-        for handle, ply, position in dialogue.take(frame):
-            dialogue.answer(handle, ply, position)
-            if time.perf_counter() - flushed > _FLUSH_SECONDS:
-                writing.write(packed(dialogue.reply().SerializeToString()))
-                flushed = time.perf_counter()
-        dialogue.end_games(frame)
+
+    def flush() -> None:
         writing.write(packed(dialogue.reply().SerializeToString()))
+
+    writing.write(packed(dialogue.hello(name, version).SerializeToString()))
+    with _loop(bot) as loop:
+        while (message := read_message(reading, LARGEST_DOWN)) is not None:
+            frame = pb.PlayResponse.FromString(message)
+            dialogue.acknowledge(frame)
+            questions = dialogue.take(frame)
+            if loop is None:
+                _answer(dialogue, questions, flush)
+            elif questions:
+                loop.run(_answer_together(dialogue, questions))
+            dialogue.end_games(frame)
+            flush()
+
+
+def _loop(bot: Bot) -> "AbstractContextManager[asyncio.Runner | None]":
+    """The event loop of a bot that needs one; the others must not pay for loading it."""
+    if not inspect.iscoroutinefunction(bot.choose):
+        return nullcontext()
+    import asyncio
+
+    return asyncio.Runner()
+
+
+def _answer(dialogue: Dialogue, questions: Sequence[Question], flush: Callable[[], None]) -> None:
+    flushed = time.perf_counter()
+    for handle, ply, position in questions:
+        dialogue.answer(handle, ply, position)
+        if time.perf_counter() - flushed > _FLUSH_SECONDS:
+            flush()
+            flushed = time.perf_counter()
+
+
+async def _answer_together(dialogue: Dialogue, questions: Sequence[Question]) -> None:
+    import asyncio
+
+    async with asyncio.TaskGroup() as thoughts:
+        for question in questions:
+            thoughts.create_task(dialogue.answer_async(*question))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noughts_bots.host import PARENT_VARIABLE, SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
+from noughts_bots.host import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
+from noughts_bots.process import PARENT_VARIABLE
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.child import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
@@ -273,6 +274,7 @@ async def _bot_process(
     """A reference bot's process and the last lines it wrote to stderr. It is gone when the block is left."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # what lies in the working folder must not hide modules of Python
         "-m",
         "noughts_bots.host",
         str(spec),

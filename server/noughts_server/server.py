@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from grpc_health.v1 import health, health_pb2
 
-from noughts_bots.host import tune_collector
+from noughts_bots.process import tune_collector
 from noughts_proto.security import Identity
 from noughts_referee.referee import Referee
 from noughts_referee.remote import WireSettings

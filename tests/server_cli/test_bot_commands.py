@@ -79,7 +79,7 @@ def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
     bots = {row["name"]: row for row in json.loads(noughts("bot list --format json").stdout)["bots"]}
     assert {"random", "first-free", "three-stage", "coursework", "pascal", "nextstep", "minimax"} <= set(bots)
     for row in bots.values():
-        assert set(row) == {"name", "syntax", "description", "variants"}
+        assert set(row) == {"name", "syntax", "description", "variants", "package"}
     shown = noughts("bot list").stdout
     assert "nextstep" in shown
     assert "depth" in shown

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,9 +16,11 @@ from noughts_server.cli.problems import Problem
 
 if TYPE_CHECKING:
     from noughts_bots.ask import Answer
+    from noughts_bots.bot import Bot
+    from noughts_bots.hosts.installed import InstalledBot
     from noughts_bots.specs import BotSpec
     from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_referee.rules import Position
+    from noughts_referee.rules import Position, Variant
 
 bot = group("Bots: run one at a server, ask one about a position, see which there are.")
 
@@ -122,11 +124,14 @@ def ask(
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="The bot's chance.")] = 0,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Asks a reference bot for its move in each position on stdin, one a line.
+    """Asks a bot for its move in each position on stdin, one a line.
 
     A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then a
     space and the side to move, which is the bot's mark; it is needed where counts do not tell. On a terminal the answer
     is a picture of the board, coloured by score.
+
+    A plugin or program (`py:`, `dll:`, `exec:`, `gomocup:`) answers from a process of its own. It is told moves that
+    lead to the position, and tells neither candidates nor scores. That process is not locked in.
 
     JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
     Cells are numbered row by row from 0.
@@ -151,12 +156,31 @@ def ask(
 
 def _asked(spec: str, variant: str, seed: int) -> "Iterator[tuple[Position, Answer]]":
     """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
-    from noughts_bots.ask import answer
+    read_variant = options.read_variant(variant)
+    with _askable(spec, read_variant) as bot:
+        yield from _answers(bot, read_variant, seed)
+
+
+@contextmanager
+def _askable(spec: str, variant: "Variant") -> "Iterator[Bot]":
+    """The bot; foreign code never runs in this process."""
     from noughts_bots.specs import make_bot, parse_spec
+
+    parsed = parse_spec(spec)
+    if parsed.kind in ("reference", "bot"):
+        yield make_bot(parsed, variant)
+        return
+    from noughts_bots.child import Child, ChildBot
+
+    with Child(parsed) as child:
+        yield ChildBot(child)
+
+
+def _answers(bot: "Bot", read_variant: "Variant", seed: int) -> "Iterator[tuple[Position, Answer]]":
+    from noughts_bots.ask import answer
+    from noughts_bots.bot import Resign
     from noughts_referee.rules import Position, PositionError
 
-    read_variant = options.read_variant(variant)
-    bot = make_bot(parse_spec(spec), read_variant)
     typed = sys.stdin.isatty()
     if typed:
         rows = output.count(read_variant.cells // read_variant.columns, "row")
@@ -173,6 +197,10 @@ def _asked(spec: str, variant: str, seed: int) -> "Iterator[tuple[Position, Answ
             if not typed:
                 raise Problem(f"line {number}: {error}") from error
             output.warn(f"{error}.")
+        except Resign:
+            if not typed:
+                raise Problem(f"line {number}: the bot resigns") from None
+            output.warn("the bot resigns.")
 
 
 def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
@@ -190,10 +218,10 @@ def list_bots(
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """The reference bots and their options; with --server the bots registered there.
+    """The reference bots and their options, and those of installed packages; with --server the bots registered there.
 
-    JSON: {"bots": [...]}: here {"name", "syntax", "description", "variants"}, of a server {"name", "owner",
-    "latest_version", "online", "created", "retired"}.
+    JSON: {"bots": [...]}: here {"name", "syntax", "description", "variants", "package"} (null for reference bots), of a
+    server {"name", "owner", "latest_version", "online", "created", "retired"}.
     """
     if server is None and not online and not retired:
         _list_reference_bots(output_format)
@@ -282,17 +310,30 @@ def _bot_document(row: "pb.Bot") -> dict[str, Any]:
 
 
 def _list_reference_bots(output_format: Format) -> None:
+    from noughts_bots.hosts.installed import installed_bots
     from noughts_bots.specs import reference_bots
 
     found = reference_bots()
+    # Only metadata is read: no foreign code runs in this process. What such a bot does, its package says.
+    installed = installed_bots()
     if output_format is Format.JSON:
-        output.print_json(
-            {"bots": [{"name": row.syntax.partition("[")[0].partition(":")[0], **row._asdict()} for row in found]}
-        )
+        ours = [
+            {"name": row.syntax.partition("[")[0].partition(":")[0], **row._asdict(), "package": None} for row in found
+        ]
+        output.print_json({"bots": ours + [_installed_document(row) for row in installed]})
         return
     console = output.stdout()
-    table = output.table(("spec", "what it does", "plays"), found)
+    theirs = [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
+    table = output.table(("spec", "what it does", "plays"), [*found, *theirs])
     # A spec broken in two could not be copied; where it is too narrow for that, the other columns need the room.
     table.columns[0].no_wrap = console.width >= 80
     console.print(table)
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
+    console.print(
+        "Not here: py:FILE.py:CLASS, dll:FILE.so, exec:COMMAND, gomocup:COMMAND; noughts bot check tries one."
+    )
+
+
+def _installed_document(row: "InstalledBot") -> dict[str, Any]:
+    name = f"py:{row.name}"
+    return {"name": name, "syntax": name, "description": row.summary, "variants": "", "package": row.package}

@@ -86,14 +86,16 @@ def _explain_text(error: BaseException) -> Problem | None:
     """Variants, times, positions and specs that cannot be read."""
     if not isinstance(error, ValueError):
         return None
-    from noughts_bots.errors import BotError
+    from noughts_bots.errors import BotError, BotFault
     from noughts_referee.clock import TimeControlError
     from noughts_referee.rules import PositionError, VariantError
 
     if isinstance(error, VariantError | TimeControlError | PositionError):
         return UsageProblem(str(error))
     if isinstance(error, BotError):
-        return UsageProblem(f"{error.subject}: got {error.got}, expected {error.expected}", _sentence(error.advice))
+        # A fault shows when the bot plays: the command line was right.
+        kind = Problem if isinstance(error, BotFault) else UsageProblem
+        return kind(f"{error.subject}: got {error.got}, expected {error.expected}", _sentence(error.advice))
     return None
 
 

@@ -1,0 +1,139 @@
+"""What is wrong with a bot that plays in a child: a few games against chance, for `noughts bot check`."""
+
+import tempfile
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from noughts_bots.bot import Resign
+from noughts_bots.child import Child, command_of
+from noughts_bots.errors import BotError
+from noughts_bots.specs import BotSpec
+from noughts_referee.rules import (
+    Position,
+    Result,
+    Termination,
+    Variant,
+    game_seed,
+    result_against,
+    result_for,
+    side_seed,
+)
+
+_KEPT_STDERR_BYTES = 64 * 1024
+
+
+@dataclass(slots=True)
+class Checkup:
+    """What a few games have shown."""
+
+    spec: str
+    variant: str
+    name: str = ""
+    """What the bot calls itself."""
+    start_ms: float = 0.0
+    """Until it was there."""
+    games: list[list[int]] = field(default_factory=list)
+    """The moves of each game; in even ones it moved first."""
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    resigned: int = 0
+    """Of the losses."""
+    move_us: list[float] = field(default_factory=list)
+    """Of each answer, the way there and back included."""
+    repeats: bool = True
+    """Whether the same seeds gave the same games again."""
+    faults: list[str] = field(default_factory=list)
+    """A line for each."""
+    said: str = ""
+    """The last 64 KB of what it printed."""
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        times = self.move_us
+        return {
+            "spec": self.spec,
+            "name": self.name,
+            "variant": self.variant,
+            "games": len(self.games),
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "resigned": self.resigned,
+            "start_ms": round(self.start_ms, 1),
+            "move_us": {"mean": sum(times) / len(times), "most": max(times)} if times else None,
+            "repeats": self.repeats,
+            "faults": self.faults,
+            "said": self.said,
+        }
+
+
+def check(spec: BotSpec, variant: Variant, *, games: int, seed: int, move_seconds: float) -> Checkup:
+    """Plays the games twice, in two processes. Raises BotSpecError for a spec that names nothing to start."""
+    command_of(spec)
+    checkup = Checkup(str(spec), variant.name)
+    with tempfile.TemporaryFile() as stderr:
+        try:
+            began = time.perf_counter()
+            with Child(spec, stderr=stderr, move_seconds=move_seconds) as child:
+                checkup.start_ms = (time.perf_counter() - began) * 1e3
+                checkup.name = child.name
+                for number in range(games):
+                    _play(child, variant, game_seed(seed, number), number, checkup)
+            again = Checkup(str(spec), variant.name)
+            if not checkup.faults:
+                with Child(spec, stderr=stderr, move_seconds=move_seconds) as child:
+                    for number in range(games):
+                        _play(child, variant, game_seed(seed, number), number, again)
+                checkup.repeats = again.games == checkup.games
+                checkup.faults += again.faults
+        except BotError as fault:
+            checkup.faults.append(f"got {fault.got}, expected {fault.expected}")
+        stderr.seek(max(0, stderr.seek(0, 2) - _KEPT_STDERR_BYTES))
+        checkup.said = stderr.read().decode("utf-8", "replace").strip()
+    if checkup.games and checkup.resigned == len(checkup.games):
+        checkup.faults.append("it resigns every game")
+    return checkup
+
+
+def _play(child: Child, variant: Variant, seed: int, number: int, checkup: Checkup) -> None:
+    """One game against random moves. Raises BotError when it cannot go on."""
+    side = number % 2
+    position = Position(variant, seed=side_seed(seed, 1 - side))
+    moves = position.moves
+    checkup.games.append(moves)
+    game = None
+    ending = None
+    while ending is None:
+        if position.side != side:
+            cell = position.draws().choice(position.free)
+        else:
+            if game is None:
+                game = child.begin(variant, side, side_seed(seed, side), moves, number + 1)
+            began = time.perf_counter()
+            try:
+                cell = child.ask(game, moves)
+            except Resign:
+                checkup.resigned += 1
+                ending = Termination.RESIGNED, result_against(side)
+                continue
+            checkup.move_us.append((time.perf_counter() - began) * 1e6)
+            if cell not in position.free:
+                free = " ".join(map(str, position.free))
+                checkup.faults.append(
+                    f"game {number + 1}, ply {len(moves)}: got cell {cell} after {moves}, expected a free one: {free}"
+                )
+                ending = Termination.ILLEGAL_MOVE, result_against(side)
+                continue
+        position.play(cell)
+        if variant.completes(position.opponent, cell):
+            ending = Termination.LINE, result_for(1 - position.side)
+        elif not position.free:
+            ending = Termination.BOARD_FULL, Result.DRAW
+    termination, result = ending
+    checkup.draws += result is Result.DRAW
+    checkup.wins += result is result_for(side)
+    checkup.losses += result is result_against(side)
+    if game is not None:
+        child.end(game, result, termination, moves)

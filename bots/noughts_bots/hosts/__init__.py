@@ -1,0 +1,114 @@
+"""The program of a child that plays a plugin: `python -P -m noughts_bots.hosts KIND TARGET [key=value ...]`.
+
+It speaks frames on its stdin and stdout (`noughts_proto.pipes`). Before any foreign code runs, those are moved away:
+what a plugin prints goes to stderr, and what it reads from stdin is empty.
+
+Relative files and modules are looked for in the folder that the environment's NOUGHTS_FOLDER names, else in the
+working folder. Nothing here imports grpc.
+"""
+
+import fcntl
+import importlib
+import os
+import re
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from google.protobuf.message import DecodeError
+
+from noughts_bots.bot import Bot
+from noughts_bots.errors import BotError, BotSpecError
+from noughts_bots.piped import play_on_pipes
+from noughts_bots.process import tune_collector
+from noughts_proto.pipes import FrameTooLarge
+from noughts_referee.rules import VariantError
+
+FOLDER_VARIABLE = "NOUGHTS_FOLDER"
+"""Where relative files and modules of a plugin are looked for."""
+
+HOSTED = ("py", "dll", "gomocup")
+"""Kinds of specs, and the modules of this package that load them: each has `load(target, options) -> Bot`."""
+
+ENDED, NOT_LOADED, BROKEN_OFF = 0, 1, 2
+"""Exit codes: the referee closed the pipe; the bot cannot be loaded; the referee's frames cannot be read."""
+
+# Above whatever a plugin may open, or close, by number.
+_LOWEST_DESCRIPTOR = 40
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
+
+
+def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
+    """Loads the bot into this process. It may have a method `close()`, to be called when it will play no more.
+
+    Raises BotSpecError.
+    """
+    if kind not in HOSTED:
+        raise BotSpecError(f"kind {kind!r}", "a kind without a host", f"one of {', '.join(HOSTED)}", "look at the spec")
+    # A child needs only one of them.
+    bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, options)
+    return bot
+
+
+def folder() -> Path:
+    """Where relative files and modules of a plugin are looked for."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or os.getcwd())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Loads the bot that the arguments name and plays it until the referee closes the pipe. Returns the exit code."""
+    reading, writing = _frames()
+    try:
+        bot = bot_for(*_read(arguments))
+    except BotError as error:
+        if error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+        return _stopped(error, NOT_LOADED)
+    tune_collector()
+    name = str(getattr(bot, "name", ""))
+    try:
+        play_on_pipes(bot, reading, writing, name=name if _NAME.fullmatch(name) else "")
+    except (BrokenPipeError, ConnectionResetError):
+        return ENDED  # the referee has gone, which is as good as closing the pipe
+    except (EOFError, FrameTooLarge, DecodeError, VariantError) as error:
+        return _stopped(error, BROKEN_OFF)
+    finally:
+        if (close := getattr(bot, "close", None)) is not None:
+            close()
+    return ENDED
+
+
+def _read(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
+    if len(arguments) < 2 or not all("=" in option for option in arguments[2:]):
+        raise BotSpecError(
+            "arguments", repr(" ".join(arguments)), "KIND TARGET [key=value ...]", "see `noughts bot check`"
+        )
+    kind, target, *written = arguments
+    return kind, target, dict(option.split("=", 1) for option in written)
+
+
+def _frames() -> tuple[BinaryIO, BinaryIO]:
+    """The pipes of the frames, out of the way of foreign code, which finds an empty stdin and stderr as stdout."""
+    down, up = (_moved(descriptor) for descriptor in (0, 1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
+    return os.fdopen(down, "rb"), os.fdopen(up, "wb", buffering=0)
+
+
+def _moved(descriptor: int) -> int:
+    """A copy of the descriptor that programs which the plugin starts do not inherit."""
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST_DESCRIPTOR)
+    except OSError:
+        return os.dup(descriptor)  # fewer descriptors are allowed
+
+
+def _stopped(error: Exception, code: int) -> int:
+    print(error, file=sys.stderr, flush=True)  # noqa: T201  # whoever started this process reads it
+    return code

@@ -1,0 +1,249 @@
+"""Bots in shared libraries: `dll:./player.so`. Their contract is `noughts_bots/include/noughts_bot.h`.
+
+ctypes calls the library in this process, which is a child that plays this bot and nothing else.
+"""
+
+import contextlib
+import sys
+from array import array
+from collections.abc import Collection, Iterable, Mapping
+from ctypes import (
+    CDLL,
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_int32,
+    c_int64,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+    memmove,
+    sizeof,
+)
+from pathlib import Path
+from typing import Any
+
+from noughts_bots.bot import Bot, Resign
+from noughts_bots.errors import BotSpecError
+from noughts_bots.hosts import folder
+from noughts_referee.rules import Position, Variant, members
+
+HEADER = Path(__file__).resolve().parents[1] / "include" / "noughts_bot.h"
+"""The C header."""
+SYMBOL = "noughts_bot"
+VERSION = 1
+"""NOUGHTS_BOT_VERSION of the header."""
+
+_RECOMPILE = "compile it with the header that `noughts bot header` prints the path of"
+_LINE_BUFFERED = 1
+"""_IOLBF, of glibc, musl and macOS."""
+# So that no array is NULL: a slice in Rust must not be, also one without elements.
+_EMPTY = (0,)
+_ELF, _SHARED_OBJECT = b"\x7fELF", 3
+
+
+class _Sets(Structure):
+    _fields_ = (("starts", c_void_p), ("cells", c_void_p))
+
+
+class _Variant(Structure):
+    _fields_ = (
+        ("size", c_uint32),
+        ("columns", c_uint32),
+        ("rows", c_uint32),
+        ("layers", c_uint32),
+        ("cells", c_uint32),
+        ("k", c_uint32),
+        ("gravity", c_uint32),
+        ("exact", c_uint32),
+        ("lines_count", c_uint32),
+        ("lines", _Sets),
+        ("beside", _Sets),
+        ("below", _Sets),
+        ("name", c_char_p),
+    )
+
+
+class _Turn(Structure):
+    _fields_ = (
+        ("size", c_uint32),
+        ("side", c_uint32),
+        ("ply", c_uint32),
+        ("moves", c_void_p),
+        ("seed", c_uint64),
+        ("own_clock_ms", c_int64),
+        ("opponent_clock_ms", c_int64),
+        ("variant", POINTER(_Variant)),
+    )
+
+
+class _Api(Structure):
+    _fields_ = (
+        ("size", c_uint32),
+        ("version", c_uint32),
+        ("play", c_void_p),
+        ("create", c_void_p),
+        ("destroy", c_void_p),
+        ("name", c_char_p),
+        ("variants", c_char_p),
+    )
+
+
+_NEEDED_BYTES = _Api.create.offset
+"""Of the table: up to `play`."""
+_PLAY = CFUNCTYPE(c_int32, c_void_p, POINTER(_Turn))
+_CREATE = CFUNCTYPE(c_void_p, POINTER(_Variant), c_char_p)
+_DESTROY = CFUNCTYPE(None, c_void_p)
+
+
+def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
+    """The bot in the library at the path `target`. Raises BotSpecError."""
+    subject = f"bot 'dll:{target}'"
+    path = folder() / Path(target).expanduser()
+    _print_line_by_line()
+    _check_file(path, subject)
+    try:
+        library = CDLL(str(path))
+    except OSError as error:
+        advice = "build it for this machine: -shared -fPIC, and with everything that it needs"
+        raise BotSpecError(subject, str(error), "a library that can be loaded", advice) from None
+    try:
+        entry = library[SYMBOL]
+    except AttributeError:
+        advice = 'export it: NOUGHTS_EXPORT, in C++ with extern "C", in Rust with #[no_mangle]'
+        raise BotSpecError(subject, f"no symbol {SYMBOL}", f"a library that exports {SYMBOL}", advice) from None
+    entry.restype, entry.argtypes = c_void_p, ()
+    return LibraryBot(_read_api(entry(), subject), options)
+
+
+def _print_line_by_line() -> None:
+    """Lets C print each line when it ends, so that what a library says before it crashes is not lost."""
+    libc = CDLL(None)
+    for name in ("stdout", "__stdoutp"):  # Linux, macOS
+        with contextlib.suppress(ValueError):
+            libc.setvbuf(c_void_p.in_dll(libc, name), None, _LINE_BUFFERED, 0)
+
+
+def _check_file(path: Path, subject: str) -> None:
+    if not path.is_file():
+        raise BotSpecError(subject, f"{path}, which is no file", "a shared library", "build it, or mend the path")
+    if not sys.platform.startswith("linux"):
+        return  # what loads libraries there says what is wrong
+    with path.open("rb") as file:
+        head = file.read(18)
+    if not head.startswith(_ELF):
+        got = f"a file that begins with {head[:8]!r}"
+        raise BotSpecError(subject, got, "a shared library (ELF)", "name the .so, not its source")
+    if int.from_bytes(head[16:18], sys.byteorder) != _SHARED_OBJECT:
+        raise BotSpecError(subject, "an object file or a program", "a shared library", "link it with -shared")
+
+
+def _read_api(address: int | None, subject: str) -> _Api:
+    """The library's table; what it does not have is NULL."""
+    if not address:
+        raise BotSpecError(subject, f"NULL from {SYMBOL}()", "its table of functions", "return a noughts_bot_api")
+    size, version = (c_uint32 * 2).from_address(address)
+    if version != VERSION:
+        raise BotSpecError(subject, f"version {version} of the interface", f"version {VERSION}", _RECOMPILE)
+    if size < _NEEDED_BYTES:
+        got, expected = f"a table of {size} bytes", f"at least {_NEEDED_BYTES}, up to `play`"
+        raise BotSpecError(subject, got, expected, f"set size to sizeof(noughts_bot_api), and {_RECOMPILE}")
+    api = _Api()
+    memmove(byref(api), address, min(size, sizeof(_Api)))
+    if not api.play:
+        raise BotSpecError(subject, "no function `play`", "one", "fill in the table's field `play`")
+    return api
+
+
+class LibraryBot(Bot):
+    """A bot whose moves a library chooses."""
+
+    def __init__(self, api: _Api, options: Mapping[str, str]) -> None:
+        self.name = _text(api.name)
+        """What the library calls itself; may be empty."""
+        self.variants = tuple(_text(api.variants).split())
+        self._play = _PLAY(api.play)
+        self._create = _CREATE(api.create) if api.create else None
+        self._destroy = _DESTROY(api.destroy) if api.destroy else None
+        self._options = ",".join(f"{key}={value}" for key, value in options.items()).encode()
+        self._prepared: dict[Variant, tuple[_Rules, int | None, bool]] = {}
+        """Of each variant that was played: its rules, the library's bot, and whether it plays."""
+        self._turn = _Turn(size=sizeof(_Turn))
+        self._turn_reference = byref(self._turn)
+
+    def choose(self, position: Position) -> int:
+        prepared = self._prepared.get(position.variant)
+        if prepared is None:
+            prepared = self._prepare(position.variant)
+        rules, bot, plays = prepared
+        if not plays:
+            raise Resign
+        played = position.moves
+        moves = array("I", played or _EMPTY)
+        turn = self._turn
+        turn.side = position.side
+        turn.moves, turn.ply = moves.buffer_info()[0], len(played)
+        turn.seed = position.seed
+        turn.own_clock_ms = position.own_clock_us // 1000 if position.own_clock_us else -1
+        turn.opponent_clock_ms = position.opponent_clock_us // 1000 if position.opponent_clock_us else -1
+        turn.variant = rules.pointer
+        cell: int = self._play(bot, self._turn_reference)
+        if cell < 0:
+            raise Resign
+        return cell
+
+    def close(self) -> None:
+        """Ends what the library has made."""
+        for _, bot, plays in self._prepared.values():
+            if plays and bot and self._destroy is not None:
+                self._destroy(bot)
+        self._prepared.clear()
+
+    def _prepare(self, variant: Variant) -> "tuple[_Rules, int | None, bool]":
+        rules = _Rules(variant)
+        bot = None if self._create is None else self._create(rules.pointer, self._options)
+        plays = self._create is None or bool(bot)
+        if not plays:
+            options = f" with {self._options.decode()}" if self._options else ""
+            print(f"the library does not play {variant.name}{options}: it resigns", file=sys.stderr)  # noqa: T201  # for its author
+        prepared = self._prepared[variant] = rules, bot, plays
+        return prepared
+
+
+class _Rules:
+    """A variant as the header describes it, and what must stay in memory for it."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._kept: list[array[int]] = []
+        lengths = set(map(len, variant.line_cells))
+        self.struct = _Variant(
+            size=sizeof(_Variant),
+            columns=variant.columns,
+            rows=variant.rows,
+            layers=variant.layers,
+            cells=variant.cells,
+            k=lengths.pop() if len(lengths) == 1 else 0,
+            gravity=variant.gravity,
+            exact=bool(variant.beside),
+            lines_count=len(variant.lines),
+            lines=self._sets(variant.line_cells),
+            beside=self._sets(tuple(members(variant.beside.get(line, 0))) for line in variant.lines),
+            below=self._sets(tuple(members(below)) for below in variant.below),
+            name=variant.name.encode(),
+        )
+        self.pointer: Any = POINTER(_Variant)(self.struct)
+
+    def _sets(self, sets: Iterable[Collection[int]]) -> _Sets:
+        starts, cells = array("I", (0,)), array("I")
+        for each in sets:
+            cells.extend(each)
+            starts.append(len(cells))
+        cells.extend(_EMPTY)
+        self._kept += (starts, cells)
+        return _Sets(starts.buffer_info()[0], cells.buffer_info()[0])
+
+
+def _text(text: bytes | None) -> str:
+    return (text or b"").decode("utf-8", "replace")

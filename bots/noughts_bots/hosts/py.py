@@ -1,0 +1,193 @@
+"""Bots in Python: `py:package.module:Class`, `py:./file.py:Class`, or `py:NAME` for a bot of an installed package.
+
+The class is a `Bot`; any callable that returns one will do. Options are passed by name, as text; where the parameter
+is annotated as int, float or bool (`true`, `false`), perhaps `| None`, as that.
+"""
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import ModuleType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+from noughts_bots.bot import Bot
+from noughts_bots.errors import BotSpecError
+from noughts_bots.hosts import folder
+from noughts_bots.hosts.installed import GROUP, found
+
+Loaded = TypeVar("Loaded")
+
+_FORMS = "py:package.module:Class, py:./file.py:Class, or py:NAME for a bot of an installed package"
+_BOOLEANS = {"true": True, "false": False}
+
+
+def load(target: str, options: Mapping[str, str]) -> Bot:
+    """The bot. Raises BotSpecError; its cause is what the author's code raised, if it did."""
+    subject = f"bot 'py:{target}'"
+    make = _made_by(target, subject)
+    arguments = _arguments(make, options, subject)
+    try:
+        bot = make(**arguments)
+    except Exception as error:
+        raise BotSpecError(subject, _in_words(error), "a bot", "its class fails when it is made") from error
+    if not isinstance(bot, Bot):
+        advice = "name a subclass of noughts_bots.Bot, or a function that returns one"
+        raise BotSpecError(subject, f"{bot!r:.80}", "a noughts_bots.Bot", advice)
+    return bot
+
+
+def _made_by(target: str, subject: str) -> Callable[..., Any]:
+    where, colon, name = target.rpartition(":")
+    made = _named(_module(where, subject), where, name, subject) if colon else _installed(target, subject)
+    if not callable(made):
+        raise BotSpecError(subject, f"{made!r:.80}", "a class, or a function that returns a bot", "name another")
+    maker: Callable[..., Any] = made
+    return maker
+
+
+def _installed(name: str, subject: str) -> Any:
+    points = found().get(name, ())
+    if not points:
+        close = difflib.get_close_matches(name, found(), n=1)
+        known = f"the installed {', '.join(sorted(found()))}" if found() else f"an entry point of the group {GROUP}"
+        advice = f"did you mean py:{close[0]}?" if close else f"write {_FORMS}"
+        raise BotSpecError(subject, f"name {name!r}", known, advice)
+    if len(points) > 1:
+        packages = " and ".join(sorted(point.dist.name if point.dist else "a package" for point in points))
+        raise BotSpecError(subject, f"a bot of {packages}", "one of a single package", "uninstall one of them")
+    (point,) = points
+    return _guarded(point.load, subject, f"reinstall or mend the package that brings {point.value}")
+
+
+def _module(where: str, subject: str) -> ModuleType:
+    """The file or the module."""
+    here = folder()
+    _search(here)
+    if where.endswith(".py") or "/" in where:
+        file = here / Path(where).expanduser()
+        if not file.is_file():
+            raise BotSpecError(subject, f"{file}, which is no file", "a Python file", f"write {_FORMS}")
+        return _guarded(lambda: _from_file(file), subject, f"mend {where}")
+    if not all(part.isidentifier() for part in where.split(".")):
+        raise BotSpecError(subject, repr(where), "the name of a module", f"write {_FORMS}")
+    advice = f"mend it, or install it; modules are also looked for in {here}"
+    return _guarded(lambda: importlib.import_module(where), subject, advice)
+
+
+def _search(here: Path) -> None:
+    """Lets modules of the folder be imported: before installed ones, but none of them hides one of Python's own."""
+    if str(here) not in sys.path:
+        installed = (index for index, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
+        sys.path.insert(next(installed, len(sys.path)), str(here))
+
+
+def _from_file(file: Path) -> ModuleType:
+    _search(file.parent.resolve())  # its neighbours can be imported, as when the file is run
+    # A name of its own: a file may be called as a module that others import.
+    name = f"noughts_plugin_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _guarded(load: Callable[[], Loaded], subject: str, advice: str) -> Loaded:
+    """What `load` returns. An author's module may raise anything when it is imported, also SystemExit."""
+    try:
+        return load()
+    except (Exception, SystemExit) as error:
+        cause = error if _is_the_authors(error) else None
+        raise BotSpecError(subject, _in_words(error), "a module that can be imported", advice) from cause
+
+
+def _is_the_authors(error: BaseException) -> bool:
+    """Whether it comes from code of theirs, whose lines they want to see."""
+    ours = ("<frozen", str(Path(importlib.__file__).parent), __file__)
+    return any(not frame.filename.startswith(ours) for frame in traceback.extract_tb(error.__traceback__))
+
+
+def _named(module: ModuleType, where: str, name: str, subject: str) -> Any:
+    found_here: Any = module
+    for part in name.split("."):
+        found_here = getattr(found_here, part, None)
+        if found_here is None:
+            bots = [each for each, value in vars(module).items() if _is_a_bot_of(module, value)]
+            expected = f"a class or a function of {where}" + (f", e.g. {', '.join(sorted(bots))}" if bots else "")
+            raise BotSpecError(subject, f"name {name!r}", expected, _did_you_mean(name, bots) or f"write {_FORMS}")
+    return found_here
+
+
+def _is_a_bot_of(module: ModuleType, value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Bot) and value.__module__ == module.__name__
+
+
+def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: str) -> dict[str, Any]:
+    """The options as keyword arguments."""
+    parameters = _parameters(make)
+    any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    known = {
+        parameter.name: parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in options:
+            advice = f"write {_with_option(subject, name)}"
+            raise BotSpecError(subject, f"no option {name}", f"a value for {name}", advice)
+    for name in options:
+        if name not in known and not any_name:
+            expected = f"one of {', '.join(known)}" if known else "no options"
+            raise BotSpecError(subject, f"option {name}", expected, _did_you_mean(name, known) or "leave it out")
+    return {
+        name: _converted(known[name].annotation if name in known else str, name, value, subject)
+        for name, value in options.items()
+    }
+
+
+def _parameters(make: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(make, eval_str=True).parameters.values())
+    except ValueError:  # a callable of an extension, which does not say: it gets what there is
+        return [inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)]
+    except Exception:  # annotations that only type checkers can read
+        return list(inspect.signature(make).parameters.values())
+
+
+def _converted(annotation: Any, name: str, value: str, subject: str) -> Any:
+    if get_origin(annotation) in (Union, UnionType):
+        # `int | None` is meant as int.
+        kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+        annotation = kinds[0] if len(kinds) == 1 else str
+    try:
+        if annotation in (bool, "bool"):
+            return _BOOLEANS[value]
+        if annotation in (int, "int"):
+            return int(value)
+        if annotation in (float, "float"):
+            return float(value)
+    except (KeyError, ValueError):
+        kind = getattr(annotation, "__name__", annotation)
+        expected = {"bool": "true or false", "int": "a whole number"}.get(kind, "a number")
+        raise BotSpecError(f"{subject}, option {name}", value, expected, f"write {name}=VALUE") from None
+    return value
+
+
+def _with_option(subject: str, name: str) -> str:
+    return subject.removeprefix("bot '").removesuffix("'").replace("py:", f"py{{{name}=VALUE}}:", 1)
+
+
+def _did_you_mean(got: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(got, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def _in_words(error: BaseException) -> str:
+    """The error on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

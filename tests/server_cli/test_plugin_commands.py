@@ -1,0 +1,90 @@
+"""`bot check`, `bot header`, and `bot ask` of a plugin."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CENTRE = """
+import sys
+print("loaded in", sys.argv[0])
+from noughts_bots import Bot
+
+class Centre(Bot):
+    def __init__(self, lowest: bool = False):
+        self.lowest = lowest
+
+    def choose(self, position):
+        free = position.free
+        return free[0] if self.lowest else 4 if 4 in free else position.draws().choice(free)
+"""
+
+
+@pytest.fixture
+def centre(tmp_path: Path) -> str:
+    (tmp_path / "centre.py").write_text(CENTRE)
+    return f"{tmp_path}/centre.py:Centre"
+
+
+def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
+    shown = noughts(f"bot check py:{centre} --games 4").stdout
+    assert "4 games of tictactoe against chance" in shown
+    assert "  loaded in" in shown
+    assert shown.endswith("Its games are the same again for the same seeds.\nNothing is wrong.\n")
+    found = json.loads(
+        noughts(f"bot check py{{lowest=true}}:{centre} --games 4 --variant connect4 --format json").stdout
+    )
+    assert (found["spec"], found["variant"]) == (f"py{{lowest=true}}:{centre}", "connect4")
+    assert (found["games"], found["faults"], found["repeats"]) == (4, [], True)
+    assert found["wins"] + found["draws"] + found["losses"] == 4
+    assert 0 < found["move_us"]["mean"] <= found["move_us"]["most"]
+
+
+def test_check_of_a_faulty_bot_exits_with_1_and_says_what_is_wrong(noughts: Any, centre: str) -> None:
+    shown = noughts(f"bot check py:{centre}x", code=1).stdout
+    assert "did you mean Centre?" in shown
+    assert "Wrong: py:" in shown
+    found = json.loads(noughts("bot check dll:./nothing.so --format json", code=1).stdout)
+    assert found["faults"] == ["got its end with exit code 1, expected a hello"]
+    assert "which is no file" in found["said"]
+
+
+def test_check_of_a_reference_bot_is_a_usage_error(noughts: Any) -> None:
+    assert "expected one of py, dll, gomocup, exec" in noughts("bot check random", code=2).stderr
+
+
+def test_ask_of_a_plugin_answers_from_another_process(noughts: Any, centre: str) -> None:
+    result = noughts(f"bot ask py:{centre} --format json", stdin="X...O...X O\n.........\n")
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert first["move"] in (1, 2, 3, 5, 6, 7)
+    assert first["candidates"] == [first["move"]]
+    assert (second["move"], second["scores"]) == (4, {})
+    assert "centre" not in sys.modules
+    assert not [name for name in sys.modules if name.startswith("noughts_plugin")]
+
+
+def test_ask_of_a_plugin_names_a_line_that_no_game_leads_to(noughts: Any, centre: str) -> None:
+    result = noughts(f"bot ask py:{centre} --format json", stdin=".........\nX........ X\n", code=1)
+    assert len(result.stdout.splitlines()) == 1
+    assert "line 2" in result.stderr
+    assert "moves in turns" in result.stderr
+
+
+def test_ask_of_a_plugin_that_cannot_be_loaded_fails(noughts: Any, centre: str) -> None:
+    assert "got its end with exit code 1" in noughts(f"bot ask py:{centre}x", stdin=".........\n", code=1).stderr
+
+
+def test_header_is_there_and_compiles(noughts: Any) -> None:
+    path = Path(noughts("bot header").stdout.strip())
+    assert path.name == "noughts_bot.h"
+    document = json.loads(noughts("bot header --format json").stdout)
+    assert document == {"header": str(path), "folder": str(path.parent), "version": 1}
+    assert noughts("bot header --folder").stdout.strip() == str(path.parent)
+    command = ("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-x", "c", str(path))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr

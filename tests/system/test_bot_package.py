@@ -1,0 +1,88 @@
+"""Bots of other packages, entry points of the group `noughts.bots`: built and installed for real in a folder."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .processes import asked, environment, said
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "bot-patient"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of somebody who has installed the example, and a package whose module cannot be imported."""
+    folder = tmp_path_factory.mktemp("bots")
+    # What the build leaves behind must not lie in the tree.
+    source, target = folder / "source", folder / "installed"
+    shutil.copytree(EXAMPLE, source)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
+    command = (*pip, "--no-build-isolation", "--target", target, source)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    (target / "noughts_faulty.py").write_text("raise RuntimeError('imported')\n")
+    for package, points in (("faulty", "broken = noughts_faulty:Bot\ntwice = a:B\n"), ("other", "twice = c:D\n")):
+        metadata = target / f"noughts_{package}-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: noughts-{package}\nVersion: 1.0\n")
+        (metadata / "entry_points.txt").write_text(f"[noughts.bots]\n{points}")
+    variables = environment()
+    return {**variables, "PYTHONPATH": f"{target}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
+
+
+def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str, str]) -> None:
+    rows = {row["name"]: row for row in asked("bot list", installed)["bots"]}
+    assert rows["py:patient"] == {
+        "name": "py:patient",
+        "syntax": "py:patient",
+        "description": "Blocks before it wins",
+        "variants": "",
+        "package": "noughts-patient",
+    }
+    assert rows["random"]["package"] is None
+    assert rows["py:broken"]["package"] == "noughts-faulty"
+    shown = said(["bot", "list"], {**installed, "COLUMNS": "160"}).stdout
+    assert "py:patient" in shown
+    assert "noughts-patient 1.0" in shown
+
+
+def test_a_bot_of_a_package_plays_by_its_name(installed: dict[str, str], tmp_path: Path) -> None:
+    found = asked("bot check py:patient --games 40 --variant mnk:5,5,4", {**installed, "PWD": str(tmp_path)})
+    assert found["faults"] == []
+    assert found["repeats"] is True
+    assert found["wins"] > 2 * found["losses"]
+    with_option = asked("bot check py{plies=25}:patient --games 40 --variant mnk:5,5,4", installed)
+    assert with_option["faults"] == []
+    assert with_option["wins"] < found["wins"]
+
+
+def test_a_bot_of_a_package_is_asked_by_its_name(installed: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "noughts_server.cli", "bot", "ask", "py:patient", "--format", "json"],
+        input="XX.OO.... X\n", env=installed, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["move"] == 5
+
+
+@pytest.mark.parametrize(
+    "name, complaint",
+    [
+        ("patien", "got name 'patien', expected the installed broken, patient, twice; did you mean py:patient?"),
+        ("broken", "got RuntimeError: imported, expected a module that can be imported; reinstall or mend the package"),
+        ("twice", "got a bot of noughts-faulty and noughts-other, expected one of a single package"),
+    ],
+)
+def test_a_bot_of_a_package_that_cannot_be_had_is_refused(installed: dict[str, str], name: str, complaint: str) -> None:
+    command = [sys.executable, "-m", "noughts_bots.hosts", "py", name]
+    done = subprocess.run(
+        command, env=installed, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert complaint in done.stderr.splitlines()[-1]

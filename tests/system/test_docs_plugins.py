@@ -1,0 +1,49 @@
+"""The plugins in docs/writing-a-bot.md: its files are written, its commands run, in a folder of their own."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .processes import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+
+
+def named_blocks(language: str) -> dict[str, str]:
+    """The fenced blocks of this language that have a name, by their names."""
+    return dict(re.findall(rf"^```{language} (\S+)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL))
+
+
+FILES = {name: text for language in ("python", "c", "rust") for name, text in named_blocks(language).items()}
+COMMANDS = named_blocks("sh")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_of_the_guide_find_nothing_wrong_with_its_plugins(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "mine"
+    if name == "rust":
+        shutil.copytree(ROOT / "bots" / "examples" / "rust", folder, ignore=shutil.ignore_patterns("target"))
+    for file, text in FILES.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+    program = tmp_path / "noughts"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m noughts_server.cli "$@"\n')
+    program.chmod(0o755)
+    variables = environment(PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    done = subprocess.run(
+        ["bash", "-e", "-c", COMMANDS[name]],
+        cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert done.stdout.count("Nothing is wrong.") == COMMANDS[name].count("bot check")
+
+
+def test_the_guide_has_a_plugin_of_each_kind() -> None:
+    assert {"py", "c", "rust"} <= set(COMMANDS)
+    assert {"centre.py", "sides.c", "src/lib.rs"} <= set(FILES)
