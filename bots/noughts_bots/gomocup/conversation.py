@@ -1,0 +1,140 @@
+"""What is said to an engine's process, and how its answers are read."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from noughts_bots.bot import TimeLimits
+from noughts_bots.gomocup.process import EngineProcess
+from noughts_bots.gomocup.protocol import UNLIMITED_MS, word_and_rest
+
+SET_UP_SECONDS = 30.0
+"""How long START, RECTSTART and RESTART may take once the engine has shown that it runs."""
+# After a complaint that may be about an INFO, the OK or ERROR for what followed it comes within this time.
+_VERDICT_SECONDS = 5.0
+_PROBE = "START 20"
+
+_NOTES = ("MESSAGE", "DEBUG")
+_COMPLAINTS = ("ERROR", "UNKNOWN")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What an engine is told before a game; it can play another on the same terms after a RESTART."""
+
+    columns: int
+    rows: int
+    rule: int
+    time: TimeLimits
+
+    @property
+    def start(self) -> str:
+        """The command that sets the board up: `RECTSTART` is for boards that are no squares."""
+        if self.columns == self.rows:
+            return f"START {self.columns}"
+        return f"RECTSTART {self.columns},{self.rows}"
+
+    def infos(self, folder: str, memory: int) -> list[str]:
+        """The commands that tell the rest. `memory` is in bytes, 0 for no limit."""
+        # No `timeout_turn` says that there is no limit (0 means as fast as possible), so none is sent then. What is
+        # on the clock is the limit of a turn, too.
+        turn = self.time.move or self.time.bank
+        infos = {
+            **({"timeout_turn": max(1, milliseconds(turn))} if turn else {}),
+            "timeout_match": milliseconds(self.time.bank),
+            "max_memory": memory,
+            "game_type": 2,
+            "rule": self.rule,
+            "folder": folder,
+        }
+        return [f"INFO {key} {value}" for key, value in infos.items()]
+
+    def time_left(self, own_clock_us: int) -> str:
+        """The command before every move."""
+        return f"INFO time_left {own_clock_us // 1000 if self.time.bank else UNLIMITED_MS}"
+
+
+def milliseconds(seconds: float) -> int:
+    """As the protocol counts."""
+    return round(seconds * 1000)
+
+
+class Conversation:
+    """The conversation with one process of an engine. All methods raise EngineEnded when the process ends."""
+
+    def __init__(self, process: EngineProcess, note: Callable[[str], None]) -> None:
+        """`note` gets every line that is no answer: it is kept for people."""
+        self.process = process
+        self.terms: Terms | None = None
+        """What it has been set up for."""
+        self._note = note
+        self._complains = False
+        """Whether it has complained about an INFO: it may do so again."""
+
+    def wait_until_ready(self) -> None:
+        """Returns when the engine answers at all, however long that takes: whoever started us sets a limit.
+
+        Every engine plays on the board of the tournaments that gave the protocol its name; whether it likes it does
+        not matter here.
+        """
+        self._refusal(_PROBE, (), None)
+
+    def set_up(self, terms: Terms, infos: Sequence[str]) -> str | None:
+        """Makes the engine ready for a game; None when it is, else why it will not play."""
+        refusal = self._refusal(terms.start, infos, SET_UP_SECONDS)
+        self.terms = terms
+        return refusal
+
+    def restart(self) -> bool:
+        """Makes the engine ready for another game on the same terms; whether it can do that."""
+        return self._refusal("RESTART", (), SET_UP_SECONDS) is None
+
+    def move(self, info: str, commands: Sequence[str], deadline: float | None) -> str | None:
+        """The line that answers the commands, which ask for a move; None when the deadline has passed."""
+        self._send(info, *commands)
+        excused = self._complains
+        while (line := self._line(deadline)) is not None:
+            word, rest = word_and_rest(line)
+            if word == "SUGGEST":
+                self.process.send(f"PLAY {rest}")
+            elif word == "OK":
+                self._note(line)  # to the info, perhaps; a move it is not
+            elif word in _COMPLAINTS and excused:
+                self._note(line)
+                excused = False
+            else:
+                return line
+        return None
+
+    def _refusal(self, command: str, infos: Sequence[str], seconds: float | None) -> str | None:
+        """Sends the infos, then the command. None when the engine says OK to it, else what it says instead.
+
+        An engine may complain about infos, which is no fault: as many complaints are excused, if an OK follows.
+        """
+        self._send(*infos, command)
+        complaints: list[str] = []
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while (line := self._line(deadline)) is not None:
+            word, _ = word_and_rest(line)
+            if word == "OK":
+                self._complains = self._complains or bool(complaints)
+                return None
+            self._note(line)
+            if word in _COMPLAINTS:
+                complaints.append(line)
+                if len(complaints) > len(infos):
+                    break
+                deadline = time.monotonic() + _VERDICT_SECONDS
+        said = f"{complaints[-1]!r}" if complaints else f"nothing within {seconds:.0f} s"
+        return f"to {command} the engine says {said}"
+
+    def _send(self, *commands: str) -> None:
+        for line in self.process.unasked():
+            self._note(line)
+        self.process.send(*commands)
+
+    def _line(self, deadline: float | None) -> str | None:
+        """The next line that is not meant for people."""
+        while (line := self.process.line(deadline)) is not None and word_and_rest(line)[0] in _NOTES:
+            self._note(line)
+        return line
