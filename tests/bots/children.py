@@ -11,6 +11,7 @@ from typing import Self
 
 from noughts_proto.pipes import LARGEST_UP, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2 as types
 from noughts_referee.rules import Variant, parse_variant
 
 RESIGNS = None
@@ -87,8 +88,8 @@ class Child:
     def finish(self, game: Game) -> None:
         """The game is over; the child hears of it with the next frame."""
         self._pending.ends.game.append(game.handle)
-        self._pending.ends.result.append(1)
-        self._pending.ends.termination.append(1)
+        self._pending.ends.result.append(types.RESULT_FIRST_WINS)
+        self._pending.ends.termination.append(types.TERMINATION_LINE)
         self._pending.ends.plies.append(len(game.moves))
         self._pending.ends.cell.append(game.moves[-1])
 

@@ -46,7 +46,9 @@ class Engine:
         if at:
             self.misbehave()
         if "think" in HABITS:
+            began = time.monotonic()
             time.sleep(float(HABITS["think"]))
+            say(f"DEBUG {time.monotonic() - began}")
         for row in range(self.rows):
             for column in range(self.columns):
                 if (column, row) not in self.taken:
@@ -85,7 +87,7 @@ class Engine:
             if f"refuse-{word.lower()}" in HABITS or (word == "START" and HABITS.get("refuse-size") == rest):
                 say("ERROR message - unsupported size or other error")
                 return
-            if "never" in HABITS:
+            if HABITS.get("never") == rest:
                 signal.pause()
             columns, _, rows = rest.partition(",")
             self.start(int(columns), int(rows or columns))

@@ -9,6 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from noughts_bots import GameInfo, parse_variant
+from noughts_bots.hosts.gomocup import load
+
 from .children import RESIGNS, Child, Game, child
 
 ENGINE = f"{sys.executable} {Path(__file__).with_name('odd_engine.py')}"
@@ -185,6 +188,27 @@ def test_it_works_in_a_folder_of_its_own_without_secrets(tmp_path: Path, monkeyp
     assert "PATH" in names
 
 
+def test_hardly_any_time_is_added_to_the_engines_own() -> None:
+    shares = []
+    with child("gomocup", engine("think=0.1")) as player:
+        game = player.begin("gomoku")
+        player.ask(game)
+        # Of a few tries, as somebody else may want the machine.
+        for _ in range(5):
+            known = len(player.stderr.splitlines())
+            wall = 0.0
+            for _ in range(5):
+                player.answer_with_lowest(game)
+                began = time.monotonic()
+                player.ask(game)
+                wall += time.monotonic() - began
+            thinking = sum(float(line.split()[1]) for line in player.stderr.splitlines()[known:])
+            shares.append(wall / thinking)
+            if shares[-1] < 1.02:
+                return
+    raise AssertionError(f"wall time as a share of the thinking: {shares}")
+
+
 # What engines must not do.
 
 
@@ -283,6 +307,16 @@ def test_no_engine_outlives_a_child_that_is_killed(tmp_path: Path) -> None:
         running.wait(10)
 
 
+def test_an_engine_that_does_not_answer_start_in_time_ends_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noughts_bots.gomocup.conversation.SET_UP_SECONDS", 0.2)
+    player = load(engine("never=15"), {})
+    try:
+        with pytest.raises(SystemExit, match=str(CRASHED)):
+            player.start(GameInfo("tournaments/t/games/1", parse_variant("gomoku"), 0, "x"))
+    finally:
+        player.close()
+
+
 # Engines that do not play.
 
 
@@ -326,7 +360,7 @@ def test_an_engine_that_must_not_be_started_anew_and_cannot_restart_ends_the_chi
 
 def test_an_engine_that_never_answers_start_never_says_hello(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    with Child("gomocup", engine(f"never pid={pids}")) as player:
+    with Child("gomocup", engine(f"never=20 pid={pids}")) as player:
         assert player.process.stdout is not None
         assert select.select([player.process.stdout], [], [], 2.0)[0] == []
         running = psutil.Process(int(pids.read_text()))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from noughts_bots.bot import TimeLimits
-from noughts_bots.gomocup.process import EngineProcess
+from noughts_bots.gomocup.process import EngineEnded, EngineProcess
 from noughts_bots.gomocup.protocol import UNLIMITED_MS, word_and_rest
 
 SET_UP_SECONDS = 30.0
@@ -60,7 +60,7 @@ def milliseconds(seconds: float) -> int:
 
 
 class Conversation:
-    """The conversation with one process of an engine. All methods raise EngineEnded when the process ends."""
+    """The conversation with one process of an engine. All methods raise EngineEnded when it ends, or does not start."""
 
     def __init__(self, process: EngineProcess, note: Callable[[str], None]) -> None:
         """`note` gets every line that is no answer: it is kept for people."""
@@ -125,8 +125,9 @@ class Conversation:
                 if len(complaints) > len(infos):
                     break
                 deadline = time.monotonic() + _VERDICT_SECONDS
-        said = f"{complaints[-1]!r}" if complaints else f"nothing within {seconds:.0f} s"
-        return f"to {command} the engine says {said}"
+        if not complaints:
+            raise EngineEnded(f"the engine does not answer {command} within {seconds:.0f} s")
+        return f"to {command} the engine says {complaints[-1]!r}"
 
     def _send(self, *commands: str) -> None:
         for line in self.process.unasked():
