@@ -109,7 +109,7 @@ class Engine:
             log("DONE")
             self.move()
         elif word == "INFO":
-            if "complain" in HABITS:
+            if HABITS.get("complain", "nothing") in rest:
                 say("ERROR unsupported info" if "limit" in rest else "UNKNOWN info")
         elif word == "END":
             if "stay" in HABITS:

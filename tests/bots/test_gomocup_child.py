@@ -44,6 +44,7 @@ def logged(log: Path) -> list[str]:
     "habits",
     [
         "wordy",
+        "complain=time_left",
         "ending=cr",
         "ending=crlf",
         "complain",
@@ -80,7 +81,8 @@ def test_what_the_engine_is_told(tmp_path: Path) -> None:
         assert player.close() == 0
     told = ["INFO timeout_turn 1500", "INFO timeout_match 0", "INFO max_memory 0", "INFO game_type 2", "INFO rule 0"]
     turns = ["INFO time_left 2147483647", "TURN 1,1", "INFO time_left 2147483647", "TURN 1,0"]
-    assert logged(log) == ["START 20", *told, "START 15", *turns, "END"]
+    left = ["INFO time_left 2147483647"]
+    assert logged(log) == ["START 20", *told, *left, "START 15", *turns, "END"]
 
 
 def test_what_the_engine_is_told_of_a_bank_and_of_no_limit(tmp_path: Path) -> None:
@@ -104,8 +106,8 @@ def test_what_the_engine_is_told_of_a_bank_and_of_no_limit(tmp_path: Path) -> No
     turns = ["INFO time_left 60000", "BEGIN", "INFO time_left 59876", "TURN 1,0"]
     none = ["INFO timeout_match 0", "INFO max_memory 0", "INFO game_type 2", "INFO rule 0"]
     assert logged(log) == [
-        *("START 20", *bank, "START 15", *turns, "END"),
-        *(*none, "START 20", "INFO time_left 2147483647", "BEGIN", "END"),
+        *("START 20", *bank, "INFO time_left 60000", "START 15", *turns, "END"),
+        *(*none, "INFO time_left 2147483647", "START 20", "INFO time_left 2147483647", "BEGIN", "END"),
     ]
 
 

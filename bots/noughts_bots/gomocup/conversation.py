@@ -47,7 +47,8 @@ class Terms:
             "rule": self.rule,
             "folder": folder,
         }
-        return [f"INFO {key} {value}" for key, value in infos.items()]
+        # Which of them it complains about should show before the first move: all of them are among these.
+        return [*(f"INFO {key} {value}" for key, value in infos.items()), self.time_left(round(self.time.bank * 1e6))]
 
     def time_left(self, own_clock_us: int) -> str:
         """The command before every move."""

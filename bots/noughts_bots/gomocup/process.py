@@ -106,6 +106,7 @@ class EngineProcess:
         """Ends the engine and all that it has started, at once."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()  # where the group as a whole may not be: nobody must wait for ever
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:

@@ -260,5 +260,5 @@ class GomocupBot(Bot):
 
 def _memory_limit() -> int:
     """Bytes that the engine may use, as the system has been told; 0 for no limit."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return 0 if limit == resource.RLIM_INFINITY else limit
+    limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=0)
