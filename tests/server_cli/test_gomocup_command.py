@@ -31,7 +31,7 @@ def test_a_manager_s_commands_are_answered_line_by_line_until_end() -> None:
 
 
 def test_the_end_of_stdin_is_an_end_too() -> None:
-    run = converse("bot gomocup minimax:depth=1", "START 15\nFOO\n")
+    run = converse("bot gomocup minimax:depth=1", "START 15\nFOO")
     assert (run.stdout, run.returncode) == ("OK\nUNKNOWN FOO\n", 0)
 
 

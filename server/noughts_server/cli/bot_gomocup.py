@@ -59,9 +59,10 @@ def _converse(engine: "GomocupEngine") -> None:
     """Answers line by line, as soon as each has come, until END or the end of stdin."""
     from noughts_bots.gomocup.protocol import Lines
 
-    lines, descriptor = Lines(), sys.stdin.fileno()
-    while piece := os.read(descriptor, _PIECE):
-        for line in lines.feed(piece):
+    lines, descriptor, piece = Lines(), sys.stdin.fileno(), b" "
+    while piece:
+        piece = os.read(descriptor, _PIECE)
+        for line in lines.feed(piece) if piece else lines.rest():
             answer = engine.answer(line)
             if engine.ended:
                 return
