@@ -17,6 +17,11 @@ from .children import RESIGNS, Child, Game, child
 ENGINE = f"{sys.executable} {Path(__file__).with_name('odd_engine.py')}"
 OFF_BOARD = 0xFFFFFFFF
 CRASHED = 70
+PROBE = [
+    "START 20", "INFO timeout_turn 1000", "INFO timeout_match 0", "INFO max_memory 0", "INFO game_type 2",
+    "INFO rule 0", "INFO time_left 2147483647", "START 20",
+]  # fmt: skip
+"""What an engine is asked before it has a game: whether it is there, and whether it complains about infos."""
 
 
 def engine(habits: str = "") -> str:
@@ -34,7 +39,9 @@ def play(player: Child, game: Game, moves: int = 3) -> list[int | None]:
 
 def logged(log: Path) -> list[str]:
     """The commands that engines have got; what differs from run to run is left out."""
-    return [line for line in log.read_text().splitlines() if not line.startswith("INFO folder")]
+    lines = [line for line in log.read_text().splitlines() if not line.startswith("INFO folder")]
+    assert lines[: len(PROBE)] == PROBE
+    return lines[len(PROBE) :]
 
 
 # What real engines do, and may do.
@@ -82,7 +89,7 @@ def test_what_the_engine_is_told(tmp_path: Path) -> None:
     told = ["INFO timeout_turn 1500", "INFO timeout_match 0", "INFO max_memory 0", "INFO game_type 2", "INFO rule 0"]
     turns = ["INFO time_left 2147483647", "TURN 1,1", "INFO time_left 2147483647", "TURN 1,0"]
     left = ["INFO time_left 2147483647"]
-    assert logged(log) == ["START 20", *told, *left, "START 15", *turns, "END"]
+    assert logged(log) == [*told, *left, "START 15", *turns, "END"]
 
 
 def test_what_the_engine_is_told_of_a_bank_and_of_no_limit(tmp_path: Path) -> None:
@@ -106,7 +113,7 @@ def test_what_the_engine_is_told_of_a_bank_and_of_no_limit(tmp_path: Path) -> No
     turns = ["INFO time_left 60000", "BEGIN", "INFO time_left 59876", "TURN 1,0"]
     none = ["INFO timeout_match 0", "INFO max_memory 0", "INFO game_type 2", "INFO rule 0"]
     assert logged(log) == [
-        *("START 20", *bank, "INFO time_left 60000", "START 15", *turns, "END"),
+        *(*bank, "INFO time_left 60000", "START 15", *turns, "END"),
         *(*none, "INFO time_left 2147483647", "START 20", "INFO time_left 2147483647", "BEGIN", "END"),
     ]
 
@@ -178,7 +185,7 @@ def test_it_works_in_a_folder_of_its_own_without_secrets(tmp_path: Path, monkeyp
     seen, script = tmp_path / "seen", tmp_path / "look.py"
     script.write_text(
         f"import os, pathlib\npathlib.Path({str(seen)!r}).write_text(os.getcwd() + ' ' + ' '.join(os.environ))\n"
-        "print('OK', flush=True)\ninput()\n"
+        "while input() != 'END': print('OK', flush=True)\n"
     )
     monkeypatch.setenv("NOUGHTS_FOLDER", str(tmp_path))
     with child("gomocup", f"{sys.executable} look.py") as player:
@@ -322,14 +329,22 @@ def test_an_engine_that_does_not_answer_start_in_time_ends_the_child(monkeypatch
 # Engines that do not play.
 
 
+def test_an_engine_that_complains_about_everything_resigns_a_little_later() -> None:
+    with child("gomocup", engine("complain refuse-rectstart")) as player:
+        assert player.ask(player.begin("mnk:9,6,5")) is RESIGNS
+        assert player.ask(player.begin("gomoku", move_us=20_000_000)) == 0
+
+
 @pytest.mark.parametrize("restart", ["auto", "on"])
 def test_an_engine_that_knows_no_rectangles_resigns_with_a_reason_and_plays_on(restart: str) -> None:
     with child("gomocup", engine("refuse-rectstart"), f"restart={restart}") as player:
+        began = time.monotonic()
         for _ in range(2):
             game = player.begin("mnk:9,6,5", moves=[])
             assert player.ask(game) is RESIGNS
         reason = "resigns: to RECTSTART 9,6 the engine says 'ERROR message - unsupported size or other error'\n"
         assert player.stderr.count(reason) == 2
+        assert time.monotonic() - began < 2.0
         assert player.ask(player.begin("gomoku")) == 0
 
 

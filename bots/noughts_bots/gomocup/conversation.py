@@ -9,9 +9,12 @@ from noughts_bots.gomocup.process import EngineEnded, EngineProcess
 from noughts_bots.gomocup.protocol import UNLIMITED_MS, word_and_rest
 
 SET_UP_SECONDS = 30.0
-"""How long START, RECTSTART and RESTART may take once the engine has shown that it runs."""
-# After a complaint that may be about an INFO, the OK or ERROR for what followed it comes within this time.
-_VERDICT_SECONDS = 5.0
+"""How long START and RECTSTART may take once the engine has shown that it runs."""
+# After that a new process is quicker.
+_RESTART_SECONDS = 5.0
+# Of an engine that complains about infos: after a complaint that may be about one, how long the answer to what was
+# asked may take: to START, and to a move without a clock.
+_VERDICT_SECONDS, _MOVE_SECONDS = 2.0, 60.0
 _PROBE = "START 20"
 
 _NOTES = ("MESSAGE", "DEBUG")
@@ -63,22 +66,23 @@ def milliseconds(seconds: float) -> int:
 class Conversation:
     """The conversation with one process of an engine. All methods raise EngineEnded when it ends, or does not start."""
 
-    def __init__(self, process: EngineProcess, note: Callable[[str], None]) -> None:
-        """`note` gets every line that is no answer: it is kept for people."""
+    def __init__(self, process: EngineProcess, note: Callable[[str], None], *, complains: bool = True) -> None:
+        """`note` gets every line that is no answer: it is kept for people. `complains` is what is known so far."""
         self.process = process
+        self.complains = complains
+        """Whether it complains about infos, or may. That is no fault, but could be taken for an answer."""
         self.terms: Terms | None = None
         """What it has been set up for."""
         self._note = note
-        self._complains = False
-        """Whether it has complained about an INFO: it may do so again."""
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, infos: Sequence[str]) -> None:
         """Returns when the engine answers at all, however long that takes: whoever started us sets a limit.
 
-        Every engine plays on the board of the tournaments that gave the protocol its name; whether it likes it does
-        not matter here.
+        Every engine plays on the board of the tournaments that gave the protocol its name. If it does, the same
+        again with infos before it shows whether it complains about them.
         """
-        self._refusal(_PROBE, (), None)
+        if self._refusal(_PROBE, (), None) is None:
+            self._refusal(_PROBE, infos, SET_UP_SECONDS)
 
     def set_up(self, terms: Terms, infos: Sequence[str]) -> str | None:
         """Makes the engine ready for a game; None when it is, else why it will not play."""
@@ -88,42 +92,42 @@ class Conversation:
 
     def restart(self) -> bool:
         """Makes the engine ready for another game on the same terms; whether it can do that."""
-        return self._refusal("RESTART", (), SET_UP_SECONDS) is None
+        return self._refusal("RESTART", (), _RESTART_SECONDS) is None
 
     def move(self, info: str, commands: Sequence[str], deadline: float | None) -> str | None:
         """The line that answers the commands, which ask for a move; None when the deadline has passed."""
         self._send(info, *commands)
-        excused = self._complains
+        untimed, excused = deadline is None, None
         while (line := self._line(deadline)) is not None:
             word, rest = word_and_rest(line)
             if word == "SUGGEST":
                 self.process.send(f"PLAY {rest}")
             elif word == "OK":
                 self._note(line)  # to the info, perhaps; a move it is not
-            elif word in _COMPLAINTS and excused:
+            elif word in _COMPLAINTS and self.complains and excused is None:
                 self._note(line)
-                excused = False
+                excused = line
+                if untimed:
+                    deadline = time.monotonic() + _MOVE_SECONDS
             else:
                 return line
-        return None
+        return excused if untimed else None
 
     def _refusal(self, command: str, infos: Sequence[str], seconds: float | None) -> str | None:
-        """Sends the infos, then the command. None when the engine says OK to it, else what it says instead.
-
-        An engine may complain about infos, which is no fault: as many complaints are excused, if an OK follows.
-        """
+        """Sends the infos, then the command. None when the engine says OK to it, else what it says instead."""
         self._send(*infos, command)
         complaints: list[str] = []
+        excused = len(infos) if self.complains else 0
         deadline = None if seconds is None else time.monotonic() + seconds
         while (line := self._line(deadline)) is not None:
             word, _ = word_and_rest(line)
             if word == "OK":
-                self._complains = self._complains or bool(complaints)
+                self.complains = bool(complaints) if infos else self.complains
                 return None
             self._note(line)
             if word in _COMPLAINTS:
                 complaints.append(line)
-                if len(complaints) > len(infos):
+                if len(complaints) > excused:
                     break
                 deadline = time.monotonic() + _VERDICT_SECONDS
         if not complaints:

@@ -16,7 +16,7 @@ from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign, TimeLimits
 from noughts_bots.errors import BotSpecError
 from noughts_bots.gomocup.conversation import Conversation, Terms
 from noughts_bots.gomocup.process import EngineEnded, EngineProcess
-from noughts_bots.gomocup.protocol import read_point, rule_of, word_and_rest, written_point
+from noughts_bots.gomocup.protocol import FREESTYLE, read_point, rule_of, word_and_rest, written_point
 from noughts_bots.hosts import folder
 from noughts_referee.rules import Position, Variant, members
 
@@ -93,11 +93,13 @@ class GomocupBot(Bot):
         self._refusal: str | None = None
         """Why it does not play this game."""
         self._refused: dict[Terms, str] = {}
+        self._complains = True
+        """What is known of its processes: see `Conversation`."""
         self._notes_left = _MOST_NOTES
 
     def launch(self) -> None:
         """Starts a process and waits until it answers. Raises OSError and EngineEnded."""
-        self._start_process().wait_until_ready()
+        self._start_process().wait_until_ready(self._infos(Terms(20, 20, FREESTYLE, TimeLimits(move=1.0))))
 
     def start(self, game: GameInfo) -> None:
         self._notes_left = _MOST_NOTES
@@ -223,15 +225,19 @@ class GomocupBot(Bot):
 
     def _start_anew(self, terms: Terms) -> str | None:
         engine = self._engine or self._start_process()
-        return engine.set_up(terms, terms.infos(str(self._folder), _memory_limit()))
+        return engine.set_up(terms, self._infos(terms))
+
+    def _infos(self, terms: Terms) -> list[str]:
+        return terms.infos(str(self._folder), _memory_limit())
 
     def _start_process(self) -> Conversation:
         process = EngineProcess(self._command, self._folder, self._environment())
-        self._engine = Conversation(process, self._note)
+        self._engine = Conversation(process, self._note, complains=self._complains)
         return self._engine
 
     def _stop_process(self) -> None:
         if self._engine is not None:
+            self._complains = self._engine.complains
             self._engine.process.close()
             self._engine = None
 
