@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from noughts_server.cli.bot import bot
+from noughts_server.cli.bot_gomocup import register_gomocup
 from noughts_server.cli.bot_history import head_to_head, rating_lists, register_history
 from noughts_server.cli.bot_plugins import register_plugins
 from noughts_server.cli.bot_tables import register_tables
@@ -101,6 +102,7 @@ app.add_typer(game, name="game", rich_help_panel=_AT_A_SERVER)
 register_history(bot)
 register_tables(bot)
 register_plugins(bot)
+register_gomocup(bot)
 app.add_typer(bot, name="bot", rich_help_panel="Bots")
 app.add_typer(token, name="token", rich_help_panel="Server")
 app.add_typer(ratings, name="ratings", rich_help_panel="Server")

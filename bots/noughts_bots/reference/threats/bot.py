@@ -96,6 +96,8 @@ class ThreatsBot(RememberingBot):
             seconds = min(left / 2, left / _MOVES_TO_GO + self._limits.increment * 0.8)
         else:
             seconds = left
+        if self._limits.move:
+            seconds = min(seconds, self._limits.move)
         # Clocks of games that are asked together run together. (A game that ended while the connection was lost stays
         # in the set: no more count than may be played at once, which unless told otherwise is one.)
         seconds /= max(1, min(len(self._running), self.max_games or 1))

@@ -1,0 +1,237 @@
+"""The other way round: a bot of ours as an engine for managers that speak the Gomocup protocol. Lines in, lines out."""
+
+from collections.abc import Callable
+
+from noughts_bots.bot import Bot, GameInfo, Move, Resign, TimeLimits
+from noughts_bots.errors import BotError
+from noughts_bots.gomocup.protocol import (
+    FREESTYLE,
+    UNLIMITED_MS,
+    read_point,
+    variant_of,
+    word_and_rest,
+    written_point,
+)
+from noughts_bots.reference.remembering import RememberingBot
+from noughts_referee.rules import Position, Variant, VariantError, game_seed
+
+_OWN, _OPPONENT = 1, 2
+# A limit of 0 means as fast as possible: the least that a clock of ours can show.
+_AT_ONCE_US = 1
+
+
+class _CannotError(Exception):
+    """A command that is known, but cannot be obeyed: the engine answers ERROR with these words."""
+
+
+class GomocupEngine:
+    """A bot behind the protocol. Does no input or output and reads no clock."""
+
+    def __init__(self, bot: Bot, *, name: str, version: str, seed: int = 0) -> None:
+        """`name` and `version` are what ABOUT says. `seed` is the chance of all its games."""
+        self.ended = False
+        """Whether END has come."""
+        self.games = 0
+        """Boards set up so far."""
+        self.moves = 0
+        """Moves made so far."""
+        self._bot = bot
+        self._about = f'name="{name}", version="{version}", author="Noughts"'
+        self._seed = seed
+        self._size: tuple[int, int] | None = None
+        self._rule = FREESTYLE
+        self._turn_ms: int | None = None
+        self._match_ms = 0
+        self._left_ms = UNLIMITED_MS
+        self._stones: dict[int, int] = {}
+        """Whose stone lies on each occupied cell, in the order in which they came."""
+        self._rows: list[str] | None = None
+        """What has come since BOARD, while DONE has not."""
+        self._told: GameInfo | None = None
+        """The game as the bot knows it."""
+        self._commands: dict[str, Callable[[str], str | None]] = {
+            "START": self._start,
+            "RECTSTART": self._rectstart,
+            "RESTART": self._restart,
+            "BEGIN": self._begin,
+            "TURN": self._turn,
+            "BOARD": self._board,
+            "DONE": self._done,
+            "TAKEBACK": self._takeback,
+            "INFO": self._info,
+            "ABOUT": lambda _: self._about,
+            "END": self._end,
+        }
+
+    def answer(self, line: str) -> str | None:
+        """What the engine answers to a line of the manager's; None for nothing."""
+        word, rest = word_and_rest(line)
+        if self._rows is not None and word not in ("DONE", "END"):
+            self._rows.append(line)
+            return None
+        command = self._commands.get(word)
+        if command is None:
+            return f"UNKNOWN {word}" if word.isascii() and word.isprintable() else "UNKNOWN"
+        try:
+            return command(rest)
+        except _CannotError as error:
+            return f"ERROR {error}"
+
+    # Commands.
+
+    def _start(self, rest: str) -> str:
+        return self._set_up(f"{rest},{rest}", "START SIZE, e.g. START 15")
+
+    def _rectstart(self, rest: str) -> str:
+        return self._set_up(rest, "RECTSTART WIDTH,HEIGHT, e.g. RECTSTART 30,20")
+
+    def _set_up(self, written: str, expected: str) -> str:
+        try:
+            columns, rows = (int(number) for number in written.split(","))
+        except ValueError:
+            raise _CannotError(f"expected {expected}") from None
+        self._variant((columns, rows))
+        self._size = columns, rows
+        return self._restart()
+
+    def _restart(self, _: str = "") -> str:
+        self._variant(self._size)
+        self._stones = {}
+        self._told = None
+        self.games += 1
+        return "OK"
+
+    def _begin(self, _: str) -> str:
+        if self._stones:
+            raise _CannotError("BEGIN is for an empty board; RESTART makes one")
+        return self._move()
+
+    def _turn(self, rest: str) -> str:
+        self._place(rest, _OPPONENT)
+        return self._move()
+
+    def _board(self, _: str) -> None:
+        self._rows = []
+
+    def _done(self, _: str) -> str:
+        rows, self._rows = self._rows, None
+        if rows is None:
+            raise _CannotError("DONE without BOARD")
+        self._stones = {}
+        for row in rows:
+            point, _comma, whose = row.rpartition(",")
+            if whose.strip() not in (str(_OWN), str(_OPPONENT)):
+                raise _CannotError(f"expected X,Y,1 or X,Y,2 after BOARD, got {_shown(row)}")
+            self._place(point, int(whose))
+        return self._move()
+
+    def _takeback(self, rest: str) -> str:
+        cell = self._cell(rest)
+        if cell not in self._stones:
+            raise _CannotError(f"no stone at {_shown(rest)}")
+        del self._stones[cell]
+        return "OK"
+
+    def _end(self, _: str) -> None:
+        self.ended = True
+
+    def _info(self, rest: str) -> None:
+        """Takes what it can use. Problems show when a move is asked for: nobody reads answers to infos."""
+        key, value = (part.strip() for part in (rest.lower() + " ").split(" ", 1))
+        try:
+            number = int(value)
+        except ValueError:
+            return
+        if key == "rule":
+            self._rule = number
+        elif key == "timeout_turn":
+            self._turn_ms = max(0, number)
+        elif key == "timeout_match":
+            self._match_ms = max(0, number)
+            self._left_ms = self._match_ms or UNLIMITED_MS
+        elif key == "time_left":
+            self._left_ms = number
+            if number != UNLIMITED_MS and not self._match_ms:
+                self._match_ms = max(1, number)  # not every manager says how much it was
+
+    # Board and moves.
+
+    def _variant(self, size: tuple[int, int] | None) -> Variant:
+        """The variant that is played on a board of that size, if the bot plays it."""
+        if size is None:
+            raise _CannotError("no board yet; START SIZE makes one")
+        try:
+            variant = variant_of(*size, self._rule)
+            if isinstance(self._bot, RememberingBot):
+                self._bot.require(variant)
+        except VariantError as error:
+            raise _CannotError(f"{error.got}: expected {error.expected}") from None
+        except BotError as error:
+            raise _CannotError(f"{error.subject} does not play {error.got}; it plays {error.expected}") from None
+        return variant
+
+    def _cell(self, written: str) -> int:
+        if self._size is None:
+            raise _CannotError("no board yet; START SIZE makes one")
+        cell = read_point(written, *self._size)
+        if cell is None or cell < 0:
+            raise _CannotError(f"expected a point X,Y of the board, got {_shown(written)}")
+        return cell
+
+    def _place(self, written: str, whose: int) -> None:
+        cell = self._cell(written)
+        if cell in self._stones:
+            raise _CannotError(f"{_shown(written)} is occupied")
+        self._stones[cell] = whose
+
+    def _move(self) -> str:
+        position = self._position(self._variant(self._size))
+        if not position.free:
+            raise _CannotError("the board is full")
+        self._tell(position)
+        try:
+            chosen = self._bot.choose(position)
+        except Resign:
+            raise _CannotError("the bot resigns") from None
+        except BotError as error:
+            raise _CannotError(str(error)) from None
+        cell = chosen.cell if isinstance(chosen, Move) else chosen
+        if not isinstance(cell, int):
+            raise TypeError(f"got {cell!r}, expected a bot whose `choose` is no coroutine")
+        self._stones[cell] = _OWN
+        self.moves += 1
+        return written_point(cell, position.variant.columns)
+
+    def _position(self, variant: Variant) -> Position:
+        own, opponent = (
+            sum(1 << cell for cell, owner in self._stones.items() if owner == whose) for whose in (_OWN, _OPPONENT)
+        )
+        # Whoever moved first has a stone more, or none.
+        side = 1 if opponent.bit_count() > own.bit_count() else 0
+        position = Position(variant, own=own, opponent=opponent, side=side, seed=game_seed(self._seed, self.games))
+        if list(self._stones.values()) == [_OWN if ply & 1 == side else _OPPONENT for ply in range(position.ply)]:
+            position.moves = list(self._stones)
+        position.own_clock_us = self._clock_us()
+        return position
+
+    def _clock_us(self) -> int:
+        """What is left for this move: the match's time if it is limited, else the turn's; 0 for no limit at all."""
+        if self._left_ms != UNLIMITED_MS:
+            return max(_AT_ONCE_US, self._left_ms * 1000)
+        return 0 if self._turn_ms is None else max(_AT_ONCE_US, self._turn_ms * 1000)
+
+    def _tell(self, position: Position) -> None:
+        """Tells the bot of its game when it begins, and again when the limits have changed."""
+        bank = 0.0 if self._left_ms == UNLIMITED_MS else self._match_ms / 1000
+        move = 0.0 if self._turn_ms is None else max(_AT_ONCE_US / 1e6, self._turn_ms / 1000)
+        time = TimeLimits(move=move, bank=bank)
+        name = f"tournaments/gomocup/games/{self.games}"
+        game = GameInfo(name, position.variant, position.side, "opponent", time)
+        if game != self._told:
+            self._told = game
+            self._bot.start(game)
+
+
+def _shown(text: str) -> str:
+    """What the manager wrote, in so far as it can be written back on a line."""
+    return repr(text[:40])

@@ -1,0 +1,84 @@
+"""The words of the Gomocup protocol that both of its ends need: lines, coordinates, rules. Pure."""
+
+import re
+
+from noughts_referee.rules import Variant, VariantError, covers, parse_variant
+
+UNLIMITED_MS = 2_147_483_647
+"""The value of `time_left` in a match without a limit."""
+LONGEST_LINE = 4096
+"""Bytes of a line; what is longer is cut silently, as the protocol permits."""
+
+FREESTYLE, EXACTLY_FIVE = 0, 1
+"""Values of `INFO rule`: five or more in a row win, or exactly five."""
+IN_A_ROW = 5
+"""The only k that the protocol knows."""
+
+_LINE_ENDS = re.compile(rb"[\r\n]")
+_POINT = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", re.ASCII)
+
+
+class Lines:
+    """Makes lines of bytes that arrive in pieces. CR, LF and CR LF end a line; empty ones are left out."""
+
+    def __init__(self) -> None:
+        self._begun = b""
+
+    def feed(self, data: bytes) -> list[str]:
+        """The lines that these bytes complete, without blanks around them, cut to LONGEST_LINE bytes."""
+        *ended, begun = _LINE_ENDS.split(self._begun + data)
+        # Cut again with every piece: a line without an end takes no more memory than a long one.
+        self._begun = begun[:LONGEST_LINE]
+        return [line for line in map(_text, ended) if line]
+
+    def rest(self) -> list[str]:
+        """The line that has begun and will not be ended: the other side has gone."""
+        rest, self._begun = _text(self._begun), b""
+        return [rest] if rest else []
+
+
+def _text(line: bytes) -> str:
+    return line[:LONGEST_LINE].decode("utf-8", "replace").strip()
+
+
+def word_and_rest(line: str) -> tuple[str, str]:
+    """The first word of a line in capitals, and what follows it."""
+    word, _, rest = line.partition(" ")
+    return word.upper(), rest.strip()
+
+
+def written_point(cell: int, columns: int) -> str:
+    """The cell as `X,Y`, both counted from 0."""
+    row, column = divmod(cell, columns)
+    return f"{column},{row}"
+
+
+def read_point(text: str, columns: int, rows: int) -> int | None:
+    """The cell at `X,Y`; -1 if it is not on the board, None if the text is no point."""
+    found = _POINT.fullmatch(text)
+    if found is None:
+        return None
+    column, row = int(found[1]), int(found[2])
+    return row * columns + column if 0 <= column < columns and 0 <= row < rows else -1
+
+
+def rule_of(variant: Variant) -> int | None:
+    """The value of `INFO rule` for the variant; None if the protocol cannot say it."""
+    if covers(("gomoku:exact",), variant.name):
+        return EXACTLY_FIVE
+    if covers(("mnk",), variant.name) and all(len(cells) == IN_A_ROW for cells in variant.line_cells):
+        return FREESTYLE
+    return None
+
+
+def variant_of(columns: int, rows: int, rule: int) -> Variant:
+    """The variant that a manager means. Raises VariantError for one that is not known here."""
+    if rule == FREESTYLE:
+        return parse_variant(f"mnk:{columns},{rows},{IN_A_ROW}")
+    asked = f"{columns}x{rows} with rule {rule}"
+    if rule != EXACTLY_FIVE:
+        raise VariantError(asked, "rule 0 (five or more in a row) or 1 (exactly five)")
+    exact = parse_variant("gomoku:exact")
+    if (columns, rows) != (exact.columns, exact.rows):
+        raise VariantError(asked, f"{exact.columns}x{exact.rows} for rule 1 (exactly five)")
+    return exact

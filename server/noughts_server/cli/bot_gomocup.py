@@ -1,0 +1,70 @@
+"""`noughts bot gomocup`: a reference bot as an engine for managers that speak the Gomocup protocol."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command
+from noughts_server.cli.output import Format
+
+if TYPE_CHECKING:
+    from noughts_bots.gomocup.engine import GomocupEngine
+
+_PIECE = 1 << 16
+
+
+def register_gomocup(bot: typer.Typer) -> None:
+    """Adds the command to `noughts bot`."""
+    command(
+        bot,
+        "gomocup",
+        "noughts bot gomocup threats",
+        "printf 'START 15\\nBEGIN\\nEND\\n' | noughts bot gomocup minimax:depth=2",
+    )(gomocup)
+
+
+def gomocup(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A reference bot, e.g. `threats` or `minimax:depth=2`.")],
+    seed: options.SeedOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout, until END.
+
+    Boards from 5x5 to 30x30 with five in a row; with `INFO rule 1` (exactly five) 15x15, for bots that play it. The
+    bot keeps to the times that the manager tells it, if it keeps to any. It does not learn.
+
+    JSON: stdout is the protocol's; at the end a line on stderr: {"games", "moves"}.
+    """
+    from noughts_bots.gomocup.engine import GomocupEngine
+    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_server.version import software_version
+
+    bot = make_bot(parse_spec(spec))
+    engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=options.read_seed(seed))
+    if sys.stdin.isatty():
+        output.note("This is for a manager of Gomoku engines. By hand: START 15, then BEGIN or TURN 7,7; END ends.")
+    bot.prepare()
+    try:
+        _converse(engine)
+    finally:
+        bot.close()
+    if output_format is Format.JSON:
+        sys.stderr.write(output.compact_json({"games": engine.games, "moves": engine.moves}) + "\n")
+
+
+def _converse(engine: "GomocupEngine") -> None:
+    """Answers line by line, as soon as each has come, until END or the end of stdin."""
+    from noughts_bots.gomocup.protocol import Lines
+
+    lines, descriptor, piece = Lines(), sys.stdin.fileno(), b" "
+    while piece:
+        piece = os.read(descriptor, _PIECE)
+        for line in lines.feed(piece) if piece else lines.rest():
+            answer = engine.answer(line)
+            if engine.ended:
+                return
+            if answer is not None:
+                print(answer, flush=True)

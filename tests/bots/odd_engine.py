@@ -1,0 +1,137 @@
+"""An engine that takes the lowest free cell, and behaves as its arguments say: `python odd_engine.py HABIT...`.
+
+Some habits take a value, as in `crash-at=2` (the second move) and `log=FILE` (the commands, as they come).
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HABITS = {word.partition("=")[0]: word.partition("=")[2] for word in sys.argv[1:]}
+ENDING = {"cr": "\r", "crlf": "\r\n"}.get(HABITS.get("ending", ""), "\n")
+
+
+def say(text: str) -> None:
+    sys.stdout.buffer.write((text + ENDING).encode())
+    sys.stdout.buffer.flush()
+
+
+def log(text: str) -> None:
+    if "log" in HABITS:
+        with Path(HABITS["log"]).open("a") as file:
+            file.write(text + "\n")
+
+
+class Engine:
+    def __init__(self) -> None:
+        self.columns = self.rows = 0
+        self.taken: set[tuple[int, int]] = set()
+        self.moves = 0
+
+    def start(self, columns: int, rows: int) -> None:
+        self.columns, self.rows = columns, rows
+        self.taken = set()
+        say("OK - everything is good" if "wordy" in HABITS else "OK")
+
+    def place(self, text: str) -> None:
+        column, row = text.split(",")[:2]
+        self.taken.add((int(column), int(row)))
+
+    def move(self) -> None:
+        self.moves += 1
+        at = self.moves if "at" not in HABITS else int(HABITS["at"]) == self.moves
+        if at:
+            self.misbehave()
+        if "think" in HABITS:
+            began = time.monotonic()
+            time.sleep(float(HABITS["think"]))
+            say(f"DEBUG {time.monotonic() - began}")
+        for row in range(self.rows):
+            for column in range(self.columns):
+                if (column, row) not in self.taken:
+                    self.taken.add((column, row))
+                    if "suggest" in HABITS:
+                        say(f"SUGGEST {column},{row}")
+                        log(sys.stdin.readline().strip())
+                    say(f"{column},{row}")
+                    if at and "leave" in HABITS:
+                        sys.exit(0)
+                    return
+
+    def misbehave(self) -> None:
+        if "messages" in HABITS:
+            for number in range(int(HABITS["messages"])):
+                say(f"MESSAGE thought {number}" if number % 2 else f"DEBUG thought {number}")
+        if "long" in HABITS:
+            say("MESSAGE " + "x" * int(HABITS["long"]))
+        if "stderr" in HABITS:
+            sys.stderr.write("a warning of the engine's\n")
+            sys.stderr.flush()
+        if "instead" in HABITS:
+            say(HABITS["instead"].replace("_", " "))
+            signal.pause()
+        if "silent" in HABITS:
+            signal.pause()
+        if "endless" in HABITS:
+            while True:
+                say("MESSAGE again " * 100)
+        if "crash" in HABITS:
+            os.abort()
+
+    def obey(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if word in ("START", "RECTSTART"):
+            if f"refuse-{word.lower()}" in HABITS or (word == "START" and HABITS.get("refuse-size") == rest):
+                say("ERROR message - unsupported size or other error")
+                return
+            if HABITS.get("never") == rest:
+                signal.pause()
+            columns, _, rows = rest.partition(",")
+            self.start(int(columns), int(rows or columns))
+        elif word == "RESTART":
+            if "no-restart" in HABITS:
+                say("UNKNOWN command")
+            else:
+                self.start(self.columns, self.rows)
+        elif word == "BEGIN":
+            self.move()
+        elif word == "TURN":
+            self.place(rest)
+            self.move()
+        elif word == "BOARD":
+            self.taken = set()
+            while (row := sys.stdin.readline().strip()) != "DONE":
+                log(row)
+                self.place(row)
+            log("DONE")
+            self.move()
+        elif word == "INFO":
+            if HABITS.get("complain", "nothing") in rest:
+                say("ERROR unsupported info" if "limit" in rest else "UNKNOWN info")
+        elif word == "END":
+            if "stay" in HABITS:
+                while True:
+                    signal.pause()
+            sys.exit(0)
+
+
+def main() -> None:
+    if "pid" in HABITS:
+        with Path(HABITS["pid"]).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+    if "brood" in HABITS:
+        brood = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+        with Path(HABITS["pid"]).open("a") as file:
+            file.write(f"{brood.pid}\n")
+    engine = Engine()
+    for line in iter(sys.stdin.readline, ""):
+        if line.strip():
+            log(line.rstrip("\n"))
+            engine.obey(line.strip())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Our bots as engines, line by line and without a process."""
+
+import pytest
+
+from noughts_bots import Bot, GameInfo, Position, Resign
+from noughts_bots.gomocup.engine import GomocupEngine
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_referee.rules import members
+
+
+class Recorder(Bot):
+    """Takes the lowest free cell, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Position] = []
+        self.games: list[GameInfo] = []
+
+    def start(self, game: GameInfo) -> None:
+        self.games.append(game)
+
+    def choose(self, position: Position) -> int:
+        self.asked.append(position)
+        return position.free[0]
+
+
+class Quitter(Bot):
+    """Resigns."""
+
+    def choose(self, position: Position) -> int:
+        raise Resign
+
+
+def engine(bot: Bot | str = "first-free", seed: int = 0) -> GomocupEngine:
+    bot = make_bot(parse_spec(bot)) if isinstance(bot, str) else bot
+    return GomocupEngine(bot, name="noughts-test", version="1.2", seed=seed)
+
+
+def say(machine: GomocupEngine, *lines: str) -> list[str | None]:
+    return [machine.answer(line) for line in lines]
+
+
+def test_a_match_as_the_protocol_shows_it() -> None:
+    machine = engine()
+    assert say(machine, "ABOUT", "INFO timeout_match 300000", "START 20", "BEGIN", "TURN 1,0", "END") == [
+        'name="noughts-test", version="1.2", author="Noughts"', None, "OK", "0,0", "2,0", None,
+    ]  # fmt: skip
+    assert machine.ended
+    assert (machine.games, machine.moves) == (1, 2)
+
+
+def test_words_may_be_in_small_letters() -> None:
+    assert say(engine(), "start 15", "begin") == ["OK", "0,0"]
+
+
+@pytest.mark.parametrize(
+    "line, answer",
+    [
+        ("SWAP2BOARD", "UNKNOWN SWAP2BOARD"),
+        ("PLAY 1,1", "UNKNOWN PLAY"),
+        ("gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n", "UNKNOWN"),
+        ("START", "ERROR expected START SIZE, e.g. START 15"),
+        ("START x", "ERROR expected START SIZE, e.g. START 15"),
+        ("START 4", "ERROR mnk:4,4,5: expected"),
+        ("START 31", "ERROR mnk:31,31,5: expected boards from 1x1 to 30x30"),
+        ("RECTSTART 30", "ERROR expected RECTSTART WIDTH,HEIGHT, e.g. RECTSTART 30,20"),
+        ("TURN 15,0", "ERROR expected a point X,Y of the board, got '15,0'"),
+        ("TURN nowhere", "ERROR expected a point X,Y of the board, got 'nowhere'"),
+        ("TURN 0,0", "ERROR '0,0' is occupied"),
+        ("BEGIN", "ERROR BEGIN is for an empty board; RESTART makes one"),
+        ("TAKEBACK 5,5", "ERROR no stone at '5,5'"),
+        ("DONE", "ERROR DONE without BOARD"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_harms_nothing(line: str, answer: str) -> None:
+    machine = engine()
+    assert say(machine, "START 15", "BEGIN") == ["OK", "0,0"]
+    said = machine.answer(line)
+    assert said is not None
+    assert said.startswith(answer)
+    assert machine.answer("TURN 1,0") == "2,0"
+
+
+@pytest.mark.parametrize("line", ["BEGIN", "TURN 1,1", "RESTART", "TAKEBACK 1,1"])
+def test_without_a_board_nothing_is_played(line: str) -> None:
+    assert engine().answer(line) == "ERROR no board yet; START SIZE makes one"
+
+
+def test_bot_that_does_not_play_the_board_says_what_it_plays() -> None:
+    said = engine("coursework").answer("START 15")
+    assert said is not None
+    assert said.startswith("ERROR bot 'coursework' does not play variant gomoku (225 cells); it plays ")
+    said = say(engine("threats"), "INFO rule 1", "START 15")[1]
+    assert said is not None
+    assert said.startswith("ERROR bot 'threats' does not play variant gomoku:exact (225 cells); it plays ")
+
+
+@pytest.mark.parametrize("rule, said", [(1, None), (2, "ERROR"), (4, "ERROR"), (8, "ERROR")])
+def test_rules_are_exactly_five_or_five_and_more(rule: int, said: str | None) -> None:
+    bot = Recorder()
+    machine = engine(bot)
+    # A problem with an info is told when a move is asked for.
+    assert say(machine, "START 15", f"INFO rule {rule}") == ["OK", None]
+    answer = machine.answer("BEGIN")
+    assert answer == "0,0" if said is None else str(answer).startswith(f"ERROR 15x15 with rule {rule}: expected rule 0")
+    assert [position.variant.name for position in bot.asked] == ([] if said else ["gomoku:exact"])
+
+
+def test_a_board_is_taken_in_any_order_and_the_counts_say_whose_turn_it_is() -> None:
+    bot = Recorder()
+    machine = engine(bot)
+    assert say(machine, "RECTSTART 20,15", "BOARD", "0,0,2", "1,0,2", "2,0,1", "DONE")[-1] == "3,0"
+    (position,) = bot.asked
+    assert (position.variant.name, position.side, position.moves) == ("mnk:20,15,5", 1, [])
+    assert (list(members(position.own)), list(members(position.opponent))) == ([2], [0, 1])
+
+
+def test_a_board_in_the_order_played_is_a_game() -> None:
+    bot = Recorder()
+    machine = engine(bot)
+    say(machine, "START 15", "BOARD", "7,7,1", "8,8,2", "DONE", "TURN 9,9")
+    assert [position.moves for position in bot.asked] == [[112, 128], [112, 128, 0, 144]]
+    assert {position.side for position in bot.asked} == {0}
+
+
+def test_a_board_that_cannot_be_read_is_an_error_and_the_next_one_counts() -> None:
+    machine = engine()
+    say(machine, "START 15")
+    assert say(machine, "BOARD", "0,0,3", "DONE")[-1] == "ERROR expected X,Y,1 or X,Y,2 after BOARD, got '0,0,3'"
+    assert say(machine, "BOARD", "0,0,1", "0,0,2", "DONE")[-1] == "ERROR '0,0' is occupied"
+    assert say(machine, "BOARD", "0,0,1", "1,0,2", "DONE")[-1] == "2,0"
+
+
+def test_moves_are_taken_back_and_games_begun_again() -> None:
+    machine = engine()
+    assert say(machine, "START 15", "BEGIN", "TURN 1,0", "TAKEBACK 2,0", "TAKEBACK 1,0", "TURN 5,5") == [
+        "OK", "0,0", "2,0", "OK", "OK", "1,0",
+    ]  # fmt: skip
+    assert say(machine, "RESTART", "BEGIN", "START 20", "BEGIN") == ["OK", "0,0", "OK", "0,0"]
+
+
+@pytest.mark.parametrize(
+    "infos, clock_us, move, bank",
+    [
+        ((), 0, 0.0, 0.0),
+        (("timeout_match 0", "time_left 2147483647"), 0, 0.0, 0.0),
+        (("timeout_turn 1500", "timeout_match 0", "time_left 2147483647"), 1_500_000, 1.5, 0.0),
+        (("timeout_turn 0",), 1, 1e-6, 0.0),
+        (("timeout_turn 5000", "timeout_match 180000", "time_left 170000"), 170_000_000, 5.0, 180.0),
+        (("time_left 60000",), 60_000_000, 0.0, 60.0),
+        (("timeout_match 1000", "time_left -5"), 1, 0.0, 1.0),
+        (("timeout_turn soon", "colour blue", ""), 0, 0.0, 0.0),
+    ],
+)
+def test_times_of_the_manager_are_the_bots_clock(
+    infos: tuple[str, ...], clock_us: int, move: float, bank: float
+) -> None:
+    bot = Recorder()
+    machine = engine(bot)
+    assert say(machine, "START 15", *(f"INFO {info}" for info in infos)) == ["OK", *(None for _ in infos)]
+    say(machine, "BEGIN", "TURN 1,0")
+    assert {position.own_clock_us for position in bot.asked} == {clock_us}
+    (game,) = bot.games
+    assert (game.time.move, game.time.bank) == (move, bank)
+
+
+def test_threats_keeps_to_the_turn_of_a_match_with_a_bank() -> None:
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.001
+        return now[0]
+
+    from noughts_bots.reference.threats.bot import ThreatsBot
+
+    machine = engine(ThreatsBot(clock=clock))
+    say(machine, "START 15", "INFO timeout_turn 200", "INFO timeout_match 3600000", "INFO time_left 3600000")
+    say(machine, "BOARD", "7,7,2", "7,8,1", "9,9,2", "DONE")
+    assert now[0] < 0.2
+
+
+def test_chance_comes_from_the_seed_and_differs_from_game_to_game() -> None:
+    def begun(seed: int) -> list[str | None]:
+        return say(engine("random", seed), *(("START 20", "BEGIN") * 5))
+
+    assert begun(1) == begun(1)
+    assert begun(1) != begun(2)
+    assert len(set(begun(1))) == 6
+
+
+def test_a_bot_that_resigns_or_a_full_board_is_an_error() -> None:
+    assert say(engine(Quitter()), "START 15", "BEGIN")[1] == "ERROR the bot resigns"
+    machine = engine()
+    stones = [f"{column},{row},{1 + (column + row) % 2}" for row in range(5) for column in range(5)]
+    assert say(machine, "START 5", "BOARD", *stones, "DONE")[-1] == "ERROR the board is full"

@@ -1,0 +1,63 @@
+"""Lines, coordinates and rules of the Gomocup protocol."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_bots.gomocup.protocol import LONGEST_LINE, Lines, read_point, rule_of, variant_of, written_point
+from noughts_referee.rules import VariantError, parse_variant
+
+TEXT = st.text(st.characters(codec="ascii", exclude_characters="\r\n"), max_size=20)
+
+
+@given(st.lists(st.tuples(TEXT, st.sampled_from(["\r", "\n", "\r\n"]))), st.integers(1, 7))
+def test_lines_are_the_same_however_they_end_and_arrive(written: list[tuple[str, str]], piece: int) -> None:
+    data = "".join(text + end for text, end in written).encode()
+    lines = Lines()
+    got = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
+    assert got == [text.strip() for text, _ in written if text.strip()]
+    assert lines.rest() == []
+
+
+def test_a_line_that_was_begun_is_there_at_the_end() -> None:
+    lines = Lines()
+    assert lines.feed(b"7,7\r\n8,") == ["7,7"]
+    assert lines.feed(b"8") == []
+    assert lines.rest() == ["8,8"]
+    assert lines.rest() == []
+
+
+def test_long_lines_are_cut_and_the_next_is_whole() -> None:
+    lines = Lines()
+    for _ in range(100):
+        assert lines.feed(b"x" * 1_000) == []
+    assert lines.feed(b"y\n7,7\n") == ["x" * LONGEST_LINE, "7,7"]
+
+
+def test_bytes_that_are_no_text_do_no_harm() -> None:
+    assert Lines().feed(b"MESSAGE \xff\n") == ["MESSAGE \N{REPLACEMENT CHARACTER}"]
+
+
+def test_points_are_column_and_row() -> None:
+    assert written_point(17, 15) == "2,1"
+    assert read_point(" 2 , 1 ", 15, 15) == 17
+    assert [read_point(text, 9, 6) for text in ("8,5", "9,5", "8,6", "-1,0")] == [53, -1, -1, -1]
+    assert {read_point(text, 9, 6) for text in ("", "8", "a,b", "1,2,3", "1.0,2", "1" * 50 + ",2")} == {None}
+
+
+@pytest.mark.parametrize(
+    "name, rule",
+    [("gomoku", 0), ("gomoku20", 0), ("mnk:9,6,5", 0), ("gomoku:exact", 1), ("tictactoe", None), ("connect4", None),
+     ("mnk:7,6,4", None), ("qubic", None)],
+)  # fmt: skip
+def test_five_in_a_row_on_flat_boards_has_a_rule_and_nothing_else(name: str, rule: int | None) -> None:
+    variant = parse_variant(name)
+    assert rule_of(variant) == rule
+    if rule is not None:
+        assert variant_of(variant.columns, variant.rows, rule) is variant
+
+
+@pytest.mark.parametrize("columns, rows, rule", [(20, 20, 1), (15, 15, 4), (15, 15, 2), (31, 31, 0), (4, 4, 0)])
+def test_what_is_not_played_here_is_refused(columns: int, rows: int, rule: int) -> None:
+    with pytest.raises(VariantError):
+        variant_of(columns, rows, rule)

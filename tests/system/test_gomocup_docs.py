@@ -1,0 +1,55 @@
+"""What docs/writing-a-bot.md shows of Gomocup engines is what happens."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from noughts_bots import Position, parse_variant
+from noughts_bots.hosts import bot_for
+from noughts_bots.specs import parse_spec
+from noughts_server.version import software_version
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+NOUGHTS = (sys.executable, "-m", "noughts_server.cli")
+# They stand for the reader's own engine, which is not there.
+STAND_INS = {
+    "./pbrain-mine": "noughts bot gomocup first-free",
+    "wine ./pbrain-mine.exe": "noughts bot gomocup first-free",
+}
+
+
+def block(language: str) -> list[str]:
+    """The lines of the guide's only block of this kind."""
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    return str(found).splitlines()
+
+
+@pytest.mark.parametrize("text", block("gomocup"))
+def test_an_engine_of_the_guide_plays(text: str) -> None:
+    spec = parse_spec(text)
+    command = STAND_INS.get(spec.target, spec.target).replace("noughts", " ".join(NOUGHTS), 1)
+    bot = bot_for(spec.kind, command, spec.options)
+    try:
+        assert bot.choose(Position(parse_variant("gomoku"))) == 0
+    finally:
+        bot.close()  # type: ignore[attr-defined]
+
+
+def test_the_session_of_the_guide_is_what_the_engine_says() -> None:
+    command, *lines = block("gomocup-session")
+    typed = [line.removeprefix("> ") for line in lines if line.startswith("> ")]
+    said = [line for line in lines if not line.startswith("> ")]
+    run = subprocess.run(
+        [*NOUGHTS, *command.removeprefix("$ noughts ").split()],
+        input="\n".join(typed),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    # The guide's version is that of the day it was written.
+    assert run.stdout.replace(f'version="{software_version()}"', 'version="0.1.0"').splitlines() == said
