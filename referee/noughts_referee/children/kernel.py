@@ -43,12 +43,17 @@ def control_process(option: int, *arguments: int | bytes) -> None:
 
 def may_become_another_user() -> bool:
     """Whether this process has the capabilities to change its user and groups."""
-    return all(_capabilities("CapEff") >> bit & 1 for bit in (_MAY_SET_UID, _MAY_SET_GID))
+    effective, _ = _capabilities()
+    return all(effective >> bit & 1 for bit in (_MAY_SET_UID, _MAY_SET_GID))
 
 
-def _capabilities(which: str) -> int:
-    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
-        return next((int(line.split()[1], 16) for line in status if line.startswith(which)), 0)
+def _capabilities() -> tuple[int, int]:
+    """The first 32 capabilities of this process: those in effect, and those that it may have."""
+    header, sets = struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
+    if _libc.capget(header, sets) < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    effective, permitted, *_ = struct.unpack("=6I", sets.raw)
+    return effective, permitted
 
 
 def become(user: int) -> None:
@@ -66,7 +71,8 @@ def drop_capabilities(*, but_reading: bool) -> None:
     user may not. It is for processes that Landlock keeps to what they may read: an interpreter may be installed in a
     home that is closed.
     """
-    kept = _capabilities("CapPrm") & (1 << _MAY_SEARCH_AND_READ) if but_reading else 0
+    _, permitted = _capabilities()
+    kept = permitted & (1 << _MAY_SEARCH_AND_READ) if but_reading else 0
     header, sets = struct.pack("=Ii", _CAPABILITY_VERSION, 0), struct.pack("=6I", kept, kept, kept, 0, 0, 0)
     if _libc.capset(header, sets) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

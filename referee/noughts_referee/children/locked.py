@@ -242,7 +242,8 @@ class _Zygote:
                 ended.set_result(-signal.SIGKILL)
         self._pids.clear()
         self.ended.clear()
-        self._process.poll()
+        self._process.kill()  # it has ended, or is about to
+        self._process.wait()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def close(self) -> None:
