@@ -8,6 +8,7 @@ programs, a bounded number. `gaps()` says in words what this kernel cannot lock.
 import os
 import resource
 import signal
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -76,32 +77,34 @@ class Lock:
     port: int | None = None
     """A TCP port that it may connect to."""
 
-    def shut(self) -> None:
-        """Locks this process, for ever. Raises OSError; the process must end then, for it may be half locked."""
-        rules = list(self._rules())
-        version = landlock.version()
+    def rules(self) -> list[tuple[str, int]]:
+        """What may be done where."""
+        reading = RUN if self.programs else READ
+        own = ((path, reading) for path in self.readable)
+        return [*_for_everybody(self.programs), *own, (self.scratch, KEEP | reading)]
+
+    def needs_reading(self) -> bool:
+        """Whether what it may read lies where its user could not go."""
+        beside = os.path.dirname(os.path.dirname(self.scratch))
+        return _everybody_is_closed(self.programs) or any(_closed(path) for path in (*self.readable, beside))
+
+    def shut(self, rules: Iterable[tuple[str, int]], *, reading: bool) -> None:
+        """Locks this process, for ever. Rules and reading are for whoever forks to find out, who may see everything.
+
+        Raises OSError; the process must end then, for it may be half locked.
+        """
+        locks_files = landlock.version() > 0
         self._limit()
         if self.user is not None:
             kernel.become(self.user)
-        kernel.drop_capabilities(but_reading=version > 0 and any(_closed(path) for path, _ in rules))
+        kernel.drop_capabilities(but_reading=reading and locks_files)
         # Becoming another user clears this one, and who is locked cannot change it.
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         kernel.control_process(kernel.SET_NO_NEW_PRIVILEGES, 1)
-        if version:
+        if locks_files:
             landlock.restrict(rules, () if self.port is None else (self.port,))
         if seccomp.available():
             seccomp.restrict(own_pid=None if self.programs else os.getpid(), tcp=self.port is not None)
-
-    def _rules(self) -> Iterator[tuple[str, int]]:
-        """What may be done where. First what is there for everybody, last what is the child's own."""
-        reading = RUN if self.programs else READ
-        own = [os.path.join(prefix, part) for prefix in {sys.prefix, sys.base_prefix} for part in _OF_PREFIX]
-        everybody = [*_LIBRARIES, *_SINGLE_FILES, *own, *(path for path in sys.path if not too_much(path))]
-        for path in [*everybody, *(_PROGRAMS if self.programs else ()), *self.readable]:
-            yield (path, reading)
-        for path in _DEVICES:
-            yield (path, USE)
-        yield (self.scratch, KEEP | reading)
 
     def _limit(self) -> None:
         limits = self.limits
@@ -118,6 +121,13 @@ class Lock:
         _set_limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + _GRACE_SECONDS)
 
 
+def forbid() -> None:
+    """What no child needs, and who forks them does not either, is refused here once: it costs milliseconds."""
+    if seccomp.available():
+        kernel.control_process(kernel.SET_NO_NEW_PRIVILEGES, 1)
+        seccomp.restrict_family()
+
+
 def _set_limit(what: int, soft: int, hard: int) -> None:
     """Sets a limit, never above the one that is there: only root may raise it."""
     _, now = resource.getrlimit(what)
@@ -126,12 +136,34 @@ def _set_limit(what: int, soft: int, hard: int) -> None:
     resource.setrlimit(what, (soft, hard))
 
 
+@cache
+def _for_everybody(programs: bool) -> list[tuple[str, int]]:
+    """What every child may read, and the devices."""
+    own = [os.path.join(prefix, part) for prefix in {sys.prefix, sys.base_prefix} for part in _OF_PREFIX]
+    imported = [path for path in sys.path if not too_much(path)]
+    readable = [*_LIBRARIES, *_SINGLE_FILES, *own, *imported, *(_PROGRAMS if programs else ())]
+    reading = RUN if programs else READ
+    return [*((path, reading) for path in _outermost(readable)), *((path, USE) for path in _DEVICES)]
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Those that exist, without what lies in another one: each costs every child some microseconds."""
+    places = {Path(path).resolve() for path in paths if os.path.exists(path)}
+    return sorted(str(place) for place in places if not places.intersection(place.parents))
+
+
+@cache
+def _everybody_is_closed(programs: bool) -> bool:
+    return any(_closed(path) for path, _ in _for_everybody(programs))
+
+
 def _closed(path: str) -> bool:
     """Whether a user without rights could not get there."""
-    place = Path(os.path.realpath(path))
+    place = os.path.realpath(path)
     try:
-        needed = 0o5 if place.is_dir() else 0o4
-        return place.stat().st_mode & needed != needed or any(not up.stat().st_mode & 0o1 for up in place.parents)
+        mode = os.stat(place).st_mode
+        needed = 0o5 if stat.S_ISDIR(mode) else 0o4
+        return mode & needed != needed or any(not os.stat(up).st_mode & 0o1 for up in Path(place).parents)
     except OSError:
         return False
 

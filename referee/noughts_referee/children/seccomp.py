@@ -83,37 +83,54 @@ def available() -> bool:
     return True
 
 
+def restrict_family() -> None:
+    """Refuses what is refused to every child, to this process and all it starts, for ever. Raises OSError.
+
+    It takes milliseconds, `restrict` does not. Both need `no_new_privs`.
+    """
+    _install(_for_family())
+
+
 def restrict(*, own_pid: int | None, tcp: bool) -> None:
-    """Refuses calls to this process and all it starts, for ever. Needs `no_new_privs`. Raises OSError.
+    """Refuses what this one child must not, for ever. Raises OSError.
 
     With `own_pid` it can start threads, but no process and no program, and signal only itself. `tcp` allows TCP
     sockets; where they lead is Landlock's matter.
     """
-    instructions = list(_program(own_pid, tcp=tcp))
-    code = create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions))
-    call(_SECCOMP[machine()], _SET_FILTER, 0, struct.pack("=HxxxxxxQ", len(instructions), addressof(code)))
+    _install(_for_child(own_pid, tcp=tcp))
 
 
-def _program(own_pid: int | None, *, tcp: bool) -> Iterator[_Instruction]:
-    yield (_LOAD, 0, 0, _ARCHITECTURE)
-    yield from _unless(_IF_EQUAL, _AUDIT[machine()], _KILL)
-    yield (_LOAD, 0, 0, _NUMBER)
+def _install(blocks: Iterable[_Instruction]) -> None:
+    start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_unless(_IF_EQUAL, _AUDIT[machine()], _KILL)]
+    program = [*start, (_LOAD, 0, 0, _NUMBER), *blocks, (_RETURN, 0, 0, _ALLOW)]
+    code = create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in program))
+    call(_SECCOMP[machine()], _SET_FILTER, 0, struct.pack("=HxxxxxxQ", len(program), addressof(code)))
+
+
+def _for_family() -> Iterator[_Instruction]:
     yield from _if(_IF_GREATER, _FIRST_OF_X32 - 1, _KILL)
     yield from _if(_IF_GREATER, _NEWEST, _UNKNOWN)
-    refused = _NEVER if own_pid is None else _NEVER | _STARTING
-    for numbers in refused.values():
+    for numbers in _NEVER.values():
         yield from _when(numbers, _RETURN_REFUSE)
     yield from _when(_CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])  # its flags are out of sight; libraries go back to clone
-    yield from _when(_CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES, _REFUSE), *_only_threads(own_pid)])
-    yield from _when(_PRCTL, [*_argument(0), *_if(_IF_EQUAL, SET_PARENT_DEATH_SIGNAL, _REFUSE)])
+    yield from _when(_CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES, _REFUSE)])
     yield from _when(_PRLIMIT, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
-    yield from _when(_SOCKET, _socket(tcp=tcp))
+    yield from _when(_SOCKET, _tcp_socket())
     yield from _when(_SOCKET_PAIR, [*_argument(0), *_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
     for numbers, flags in _SENDING:
         yield from _when(numbers, [*_argument(flags), *_if(_IF_ANY_BIT, _FAST_OPEN, _REFUSE)])
-    for numbers in _SIGNALLING.values() if own_pid is not None else ():
-        yield from _when(numbers, [*_argument(0), *_unless(_IF_EQUAL, own_pid or 0, _REFUSE)])
-    yield (_RETURN, 0, 0, _ALLOW)
+
+
+def _for_child(own_pid: int | None, *, tcp: bool) -> Iterator[_Instruction]:
+    yield from _when(_PRCTL, [*_argument(0), *_if(_IF_EQUAL, SET_PARENT_DEATH_SIGNAL, _REFUSE)])
+    if not tcp:
+        yield from _when(_SOCKET, _RETURN_REFUSE)
+    if own_pid is not None:
+        for numbers in _STARTING.values():
+            yield from _when(numbers, _RETURN_REFUSE)
+        yield from _when(_CLONE, [*_argument(0), *_unless(_IF_ANY_BIT, _THREAD, _REFUSE)])
+        for numbers in _SIGNALLING.values():
+            yield from _when(numbers, [*_argument(0), *_unless(_IF_EQUAL, own_pid, _REFUSE)])
 
 
 _RETURN_REFUSE: list[_Instruction] = [(_RETURN, 0, 0, _REFUSE)]
@@ -140,17 +157,11 @@ def _argument(index: int) -> list[_Instruction]:
     return [(_LOAD, 0, 0, _ARGUMENTS + 8 * index)]
 
 
-def _only_threads(own_pid: int | None) -> list[_Instruction]:
-    return [] if own_pid is None else _unless(_IF_ANY_BIT, _THREAD, _REFUSE)
-
-
 def _stream() -> list[_Instruction]:
     return [*_argument(1), (_AND, 0, 0, _KIND_OF_SOCKET), *_unless(_IF_EQUAL, _STREAM, _REFUSE)]
 
 
-def _socket(*, tcp: bool) -> list[_Instruction]:
-    if not tcp:
-        return _RETURN_REFUSE
+def _tcp_socket() -> list[_Instruction]:
     internet = [*_argument(0), (_IF_EQUAL, 2, 0, AF_INET), *_unless(_IF_EQUAL, AF_INET6, _REFUSE)]
     protocol = [*_argument(2), (_IF_EQUAL, 2, 0, 0), *_unless(_IF_EQUAL, IPPROTO_TCP, _REFUSE)]
     return [*internet, *_stream(), *protocol]

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 from noughts_referee.children import kernel
 from noughts_referee.children.command import Resolved, resolve
 from noughts_referee.children.launcher import Command
-from noughts_referee.children.lock import Limits, Lock, free_user, tasks_of
+from noughts_referee.children.lock import Limits, Lock, forbid, free_user, tasks_of
 
 LARGEST_PACKET = 128 * 1024
 """Bytes of a request."""
@@ -120,9 +120,12 @@ class Zygote:
             self._count_tasks() if user is None else 0,
             request["port"],
         )
+        rules, reading = lock.rules(), lock.needs_reading()
         parent, pid = os.getpid(), os.fork()
         if pid == 0:
-            self._be_child(command, lock, pipes, request["environment"], parent)
+            self._be_child(
+                command, lambda: lock.shut(rules, reading=reading), lock.scratch, pipes, request["environment"], parent
+            )
         self._children[pid] = _Child(request["number"], lock.scratch, user, command.programs)
         return pid
 
@@ -140,7 +143,13 @@ class Zygote:
         return self._tasks
 
     def _be_child(
-        self, command: Resolved, lock: Lock, pipes: list[int], environment: dict[str, str], parent: int
+        self,
+        command: Resolved,
+        lock: Callable[[], None],
+        scratch: str,
+        pipes: list[int],
+        environment: dict[str, str],
+        parent: int,
     ) -> NoReturn:
         """The forked process, from here to its end."""
         code = _CANNOT_RUN
@@ -150,13 +159,13 @@ class Zygote:
                 signal.signal(number, signal.SIG_DFL)
             _take_pipes(pipes)
             os.setsid()
-            os.chdir(lock.scratch)
+            os.chdir(scratch)
             os.umask(0o077)
             os.environ.clear()
-            os.environ.update(_environment(lock.scratch) | environment)
+            os.environ.update(_environment(scratch) | environment)
             if command.programs:
                 kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
-            lock.shut()
+            lock()
             if os.getppid() == parent:
                 code = self._run_child(command)
         except SystemExit as end:
@@ -311,6 +320,7 @@ def main(arguments: list[str]) -> int:
     kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     entry = _load(settings["entry"])
+    forbid()
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=int(arguments[0])) as requests:
