@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,7 +16,7 @@ from typing import Any
 
 from noughts_referee.children.launcher import Command
 from noughts_referee.children.lock import Limits, LockIncomplete, gaps
-from noughts_referee.children.zygote import LARGEST_PACKET
+from noughts_referee.children.zygote import LARGEST_PACKET, PIPES, remove_tree
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
 _STARTS_AT_ONCE = 16
@@ -140,7 +139,8 @@ class _Zygote:
         started = self._starting[number] = self._loop.create_future()
         self.ended[number] = self._loop.create_future()
         try:
-            pipes += [_Pipe(*os.pipe()) for _ in range(3)]
+            while len(pipes) < PIPES:
+                pipes.append(_Pipe(*os.pipe()))
             given, read, told = pipes
             await self._send(json.dumps(request).encode(), [given.reading, read.writing, told.writing])
             pid = await started
@@ -244,7 +244,7 @@ class _Zygote:
         self.ended.clear()
         self._process.kill()  # it has ended, or is about to
         self._process.wait()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_tree(self._scratch)
 
     async def close(self) -> None:
         """Ends the zygote. What it could not remove is removed here."""

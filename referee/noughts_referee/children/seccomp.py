@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from ctypes import addressof, create_string_buffer
 from socket import AF_INET, AF_INET6, AF_UNIX, IPPROTO_TCP
 
-from noughts_referee.children.kernel import SET_PARENT_DEATH_SIGNAL, call, is_linux, machine
+from noughts_referee.children.kernel import SET_CHILD_SUBREAPER, SET_PARENT_DEATH_SIGNAL, call, is_linux, machine
 
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -122,7 +122,8 @@ def _for_family() -> Iterator[_Instruction]:
 
 
 def _for_child(own_pid: int | None, *, tcp: bool) -> Iterator[_Instruction]:
-    yield from _when(_PRCTL, [*_argument(0), *_if(_IF_EQUAL, SET_PARENT_DEATH_SIGNAL, _REFUSE)])
+    kept = [_if(_IF_EQUAL, option, _REFUSE) for option in (SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER)]
+    yield from _when(_PRCTL, [*_argument(0), *kept[0], *kept[1]])
     if not tcp:
         yield from _when(_SOCKET, _RETURN_REFUSE)
     if own_pid is not None:

@@ -35,6 +35,7 @@ PIPES = 3
 _CANNOT_RUN = 126
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
+_HANDLED = (signal.SIGCHLD, signal.SIGTERM)
 _CHILDREN_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 Entry = Callable[[list[str]], int]
@@ -121,11 +122,16 @@ class Zygote:
             request["port"],
         )
         rules, reading = lock.rules(), lock.needs_reading()
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)  # until the child has dropped our handlers
         parent, pid = os.getpid(), os.fork()
         if pid == 0:
-            self._be_child(
-                command, lambda: lock.shut(rules, reading=reading), lock.scratch, pipes, request["environment"], parent
-            )
+
+            def settle() -> None:
+                _take_place(pipes, lock.scratch, request["environment"], reaps=command.programs)
+                lock.shut(rules, reading=reading)
+
+            self._be_child(command, settle, parent)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
         self._children[pid] = _Child(request["number"], lock.scratch, user, command.programs)
         return pid
 
@@ -142,56 +148,36 @@ class Zygote:
             self._tasks, self._counted = tasks_of(os.getuid()), time.monotonic()
         return self._tasks
 
-    def _be_child(
-        self,
-        command: Resolved,
-        lock: Callable[[], None],
-        scratch: str,
-        pipes: list[int],
-        environment: dict[str, str],
-        parent: int,
-    ) -> NoReturn:
-        """The forked process, from here to its end."""
+    def _be_child(self, command: Resolved, settle: Callable[[], None], parent: int) -> NoReturn:
+        """The forked process, to its end: nothing that it does may come back into the zygote's loop."""
         code = _CANNOT_RUN
         try:
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGCHLD, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
-            _take_pipes(pipes)
-            os.setsid()
-            os.chdir(scratch)
-            os.umask(0o077)
-            os.environ.clear()
-            os.environ.update(_environment(scratch) | environment)
-            if command.programs:
-                kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
-            lock()
+            settle()
             if os.getppid() == parent:
-                code = self._run_child(command)
-        except SystemExit as end:
-            code = _exit_code(end)
-        except OSError as error:
+                if command.kind == "exec":
+                    _execute(command.words)
+                code = self._run_entry(command)
+        except (OSError, ValueError) as error:
             os.write(2, f"{command.kind}:{command.target}: {error}\n".encode())
         except BaseException:
             sys.excepthook(*sys.exc_info())
-            code = 1
         finally:
-            with suppress(OSError, ValueError):
-                sys.stdout.flush()
-                sys.stderr.flush()
             os._exit(code)
 
-    def _run_child(self, command: Resolved) -> int:
-        if command.kind == "exec":
-            for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and programs would inherit that
-                signal.signal(number, signal.SIG_DFL)
-            try:
-                words = command.words
-            except ValueError as error:
-                os.write(2, f"{command.kind}:{command.target}: {error}\n".encode())
-                return _CANNOT_RUN
-            os.execv(words[0], words)
-        return self._entry([command.kind, command.target, *(f"{key}={got}" for key, got in command.options.items())])
+    def _run_entry(self, command: Resolved) -> int:
+        """Runs a child of Python to its end, and ends as Python would."""
+        options = [f"{key}={value}" for key, value in command.options.items()]
+        try:
+            return self._entry([command.kind, command.target, *options])
+        except SystemExit as end:
+            return _exit_code(end)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            return 1
+        finally:
+            with suppress(Exception):
+                sys.stdout.flush()
+                sys.stderr.flush()
 
     def _reap(self) -> None:
         """Buries who has ended, kills what they left behind, and tells of those who left nothing."""
@@ -219,7 +205,6 @@ class Zygote:
         """Kills the processes that have fallen to this one; whether there were any."""
         adopted = _children_of(os.getpid()) - self._children.keys() - self._removers
         for pid in adopted:
-            _kill_group(pid, signal.SIGKILL)
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         return bool(adopted)
@@ -230,7 +215,7 @@ class Zygote:
             return os.rmdir(scratch)
         pid = os.fork()
         if pid == 0:
-            _remove_tree(scratch)
+            remove_tree(scratch)
             os._exit(0)
         self._removers.add(pid)
         return None
@@ -248,14 +233,31 @@ class Zygote:
                     time.sleep(_LOOK_MILLISECONDS / 10_000)
             except ChildProcessError:
                 break
-        _remove_tree(self._scratch)
+        remove_tree(self._scratch)
 
 
-def _take_pipes(pipes: list[int]) -> None:
-    """Makes the pipes fds 0, 1 and 2, and closes all others."""
-    for number, pipe in enumerate(pipes):
-        os.dup2(pipe, number)
+def _take_place(pipes: list[int], scratch: str, environment: dict[str, str], *, reaps: bool) -> None:
+    """Leaves everything of the zygote's behind: its signals, files, session, folder and environment."""
+    signal.set_wakeup_fd(-1)
+    for number in _HANDLED:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+    for fd, pipe in enumerate(pipes):
+        os.dup2(pipe, fd)
     os.closerange(PIPES, os.sysconf("SC_OPEN_MAX"))
+    os.setsid()
+    os.chdir(scratch)
+    os.umask(0o077)
+    os.environ.clear()
+    os.environ.update(_environment(scratch) | environment)
+    if reaps:
+        kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
+
+
+def _execute(words: list[str]) -> NoReturn:
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and programs would inherit that
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(words[0], words)
 
 
 def _exit_code(end: SystemExit) -> int:
@@ -272,8 +274,11 @@ def _environment(scratch: str) -> dict[str, str]:
 
 
 def _kill_group(pid: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
+    """Signals a child that is not buried yet, and its group; just after its fork it has none."""
+    try:
         os.killpg(pid, number)
+    except ProcessLookupError:
+        os.kill(pid, number)
 
 
 def _ended_child() -> int | None:
@@ -296,7 +301,7 @@ def _children_of(parent: int) -> set[int]:
     return found
 
 
-def _remove_tree(folder: str) -> None:
+def remove_tree(folder: str) -> None:
     """Removes a folder, also when folders in it were closed."""
     shutil.rmtree(folder, ignore_errors=True)
     if os.path.lexists(folder):

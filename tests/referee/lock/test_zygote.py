@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import grpc
 import psutil
 import pytest
 
@@ -25,6 +26,14 @@ from .drive import ENTRY, PATIENCE, command, outcome
 from .ground import marked
 
 _HERE = Path(__file__).parent
+_DIALLING = """
+import grpc, os
+with grpc.insecure_channel(os.environ["ADDRESS"]) as channel:
+    try:
+        channel.unary_unary("/noughts.Nothing/Nothing")(b"", timeout=20)
+    except grpc.RpcError as error:
+        print(error.code().name, flush=True)
+"""
 _STARTER = """
 import asyncio, sys
 from noughts_referee.children.launcher import Command
@@ -125,6 +134,29 @@ async def test_a_signal_reaches_the_child_and_is_told(kind: str, place: dict[str
         ended = await outcome(child)
         assert ended.code == -signal.SIGTERM
         child.kill(signal.SIGTERM)  # nothing happens
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_child_may_be_killed_as_soon_as_it_is_there(number: int, place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        for _ in range(20):
+            child = await launcher.start(command("py", "stay", place))
+            child.kill(number)
+            assert (await outcome(child)).code == -number
+
+
+async def test_a_program_dials_in_with_grpc_through_the_lock(place: dict[str, Any]) -> None:
+    server = grpc.aio.server()
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    address = f"127.0.0.1:{port}"
+    words = f"{sys.executable} -c '{_DIALLING}'"
+    async with launching() as launcher:
+        reaches = await launcher.start(Command("exec", words), environment={"ADDRESS": address}, port=port)
+        assert "UNIMPLEMENTED" in (await outcome(reaches)).out
+        refused = await launcher.start(Command("exec", words), environment={"ADDRESS": address})
+        assert "UNAVAILABLE" in (await outcome(refused)).out
+    await server.stop(None)
 
 
 async def test_many_children_start_at_once_and_each_has_its_own_pipes(place: dict[str, Any]) -> None:
