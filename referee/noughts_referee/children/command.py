@@ -1,0 +1,66 @@
+"""A command as a child in another folder can run it, and which paths it names."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.lock import readable_for
+
+_OF_PROGRAMS = frozenset({"exec", "gomocup"})
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A command whose paths are absolute."""
+
+    kind: str
+    target: str
+    options: Mapping[str, str]
+    readable: tuple[str, ...]
+    """What it may read because it is named."""
+
+    @property
+    def programs(self) -> bool:
+        """Whether it is a program, which may start others."""
+        return self.kind in _OF_PROGRAMS
+
+    @property
+    def words(self) -> list[str]:
+        """The program and its arguments. Raises ValueError when there are none, or a quote is open."""
+        words = shlex.split(self.target)
+        if not words:
+            raise ValueError(f"{self.kind}: got no program, expected one and its arguments")
+        return words
+
+
+def resolve(command: Command) -> Resolved:
+    """Makes absolute what names an existing file or folder: the child's working folder is another one."""
+    readable: list[str] = []
+
+    def absolute(word: str, *, program: bool = False) -> str:
+        found = shutil.which(word) if program else word
+        if not found or not os.path.exists(found):
+            return word
+        readable.extend(readable_for(os.path.abspath(found), program=program))
+        return os.path.abspath(found)
+
+    if command.kind in _OF_PROGRAMS:
+        target = _each_word(command.target, absolute)
+    elif command.kind == "py":
+        file, colon, name = command.target.rpartition(":")
+        target = absolute(file) + colon + name if file.endswith(".py") else command.target
+    else:
+        target = absolute(command.target)
+    options = {key: absolute(value) for key, value in command.options.items()}
+    return Resolved(command.kind, target, options, tuple(readable))
+
+
+def _each_word(line: str, absolute: Callable[..., str]) -> str:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return line  # whoever runs it says what is wrong with it
+    return shlex.join(absolute(word, program=index == 0) for index, word in enumerate(words))

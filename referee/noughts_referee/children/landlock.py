@@ -1,0 +1,81 @@
+"""Landlock: a process gives up, for itself and all it starts, what it will not need of files, TCP and signals.
+
+Source: the kernel's `Documentation/userspace-api/landlock.rst` and `include/uapi/linux/landlock.h`.
+"""
+
+import os
+import struct
+from collections.abc import Iterable
+
+from noughts_referee.children.kernel import call, is_linux
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_ASK_VERSION = 1
+_PATH_BENEATH, _NET_PORT = 1, 2
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
+_TRUNCATE, _REFER, _IOCTL_DEVICE = 1 << 14, 1 << 13, 1 << 15
+_REMOVE = 0x30
+_MAKE_REGULAR, _MAKE_FOLDER, _MAKE_FIFO, _MAKE_LINK = 1 << 8, 1 << 7, 1 << 10, 1 << 12
+_ALL_OF_FIRST_VERSION = (1 << 13) - 1
+_OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEVICE
+_CONNECT, _BIND = 2, 1
+_ABSTRACT_SOCKETS, _SIGNALS = 1, 2
+
+READ = READ_FILE | READ_DIR
+RUN = READ | EXECUTE
+USE = READ_FILE | WRITE_FILE
+KEEP = READ | WRITE_FILE | _TRUNCATE | _REMOVE | _MAKE_REGULAR | _MAKE_FOLDER | _MAKE_FIFO | _MAKE_LINK | _REFER
+
+REFERS, TRUNCATES, LOCKS_TCP, LOCKS_SIGNALS = 2, 3, 4, 6
+"""The first versions that know what these names say."""
+
+
+def version() -> int:
+    """The version of the kernel's Landlock; 0 when it has none, or it is switched off."""
+    if not is_linux():
+        return 0
+    try:
+        return call(_CREATE_RULESET, 0, 0, _ASK_VERSION)
+    except OSError:
+        return 0
+
+
+def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int] = ()) -> None:
+    """From now on only what the rules allow (path, and what may be done there) and TCP connections to the ports.
+
+    Paths that do not exist are passed over. Needs `no_new_privs`. Raises OSError.
+    """
+    known = version()
+    handled = _handled(known)
+    net = _CONNECT | _BIND if known >= LOCKS_TCP else 0
+    scoped = _ABSTRACT_SOCKETS | _SIGNALS if known >= LOCKS_SIGNALS else 0
+    attributes = struct.pack("=QQQ", handled, net, scoped)
+    size = 24 if known >= LOCKS_SIGNALS else 16 if known >= LOCKS_TCP else 8
+    ruleset = call(_CREATE_RULESET, attributes, size, 0)
+    try:
+        for path, allowed in rules:
+            _allow(ruleset, path, allowed & handled)
+        for port in ports if net else ():
+            call(_ADD_RULE, ruleset, _NET_PORT, struct.pack("=QQ", _CONNECT, port), 0)
+        call(_RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+def _handled(known: int) -> int:
+    newer = ((REFERS, _REFER), (TRUNCATES, _TRUNCATE), (5, _IOCTL_DEVICE))
+    return _ALL_OF_FIRST_VERSION | sum(right for since, right in newer if known >= since)
+
+
+def _allow(ruleset: int, path: str, allowed: int) -> None:
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    try:
+        if not os.path.isdir(f"/proc/self/fd/{place}"):
+            allowed &= _OF_FILES
+        call(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", allowed, place), 0)
+    finally:
+        os.close(place)

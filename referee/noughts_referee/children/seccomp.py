@@ -1,0 +1,168 @@
+"""A seccomp filter: which calls of the kernel a child may make.
+
+Whatever is not named here is allowed, up to the newest call that was known when this was written; later ones do not
+exist for a child. What is refused fails with EPERM, so that a program can go on without it. A child that calls the
+kernel as a program of another architecture would (32-bit, x32) is killed.
+"""
+
+import errno
+import struct
+from collections.abc import Iterable, Iterator
+from ctypes import addressof, create_string_buffer
+from socket import AF_INET, AF_INET6, AF_UNIX, IPPROTO_TCP
+
+from noughts_referee.children.kernel import SET_CHILD_SUBREAPER, SET_PARENT_DEATH_SIGNAL, call, is_linux, machine
+
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_NEWEST = 469
+_FIRST_OF_X32 = 0x40000000
+_SET_FILTER, _IS_ACTION_KNOWN = 1, 2
+
+_ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_REFUSE, _UNKNOWN = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS
+# Instructions of classic BPF. Where the arguments of a call stand in what it looks at: the lower halves, little endian.
+_LOAD, _IF_EQUAL, _IF_GREATER, _IF_ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+
+_THREAD, _NAME_SPACES = 0x10000, 0x7E020000
+_KIND_OF_SOCKET, _STREAM, _FAST_OPEN = 0xF, 1, 0x20000000
+
+_Numbers = tuple[int | None, int | None]
+"""Of a call, on x86_64 and on aarch64; None where there is no such call."""
+_Instruction = tuple[int, int, int, int]
+"""Code, how many to pass over if true, and if false, and a value."""
+
+_NEVER: dict[str, _Numbers] = {
+    # Other processes.
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "process_madvise": (440, 440), "process_mrelease": (448, 448), "pidfd_open": (434, 434),
+    "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "setpriority": (141, 140), "ioprio_set": (251, 30),
+    "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
+    "migrate_pages": (256, 238), "move_pages": (279, 239),
+    # Name spaces and mounts.
+    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51), "unshare": (272, 97),
+    "setns": (308, 268), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
+    "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442),
+    "statmount": (457, 457), "listmount": (458, 458), "open_tree_attr": (467, 467),
+    # Ways around the rules of files, and what stays when a process has ended.
+    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "fanotify_init": (300, 262),
+    "fanotify_mark": (301, 263), "mknod": (133, None), "mknodat": (259, 33), "memfd_create": (319, 279),
+    "memfd_secret": (447, 447), "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+    # The kernel itself.
+    "bpf": (321, 280), "perf_event_open": (298, 241), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "userfaultfd": (323, 282), "keyctl": (250, 219), "add_key": (248, 217),
+    "request_key": (249, 218), "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106),
+    "kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142), "swapon": (167, 224),
+    "swapoff": (168, 225), "sethostname": (170, 161), "setdomainname": (171, 162), "acct": (163, 89),
+    "quotactl": (179, 60), "quotactl_fd": (443, 443), "settimeofday": (164, 170), "clock_settime": (227, 112),
+    "clock_adjtime": (305, 266), "adjtimex": (159, 171), "syslog": (103, 116), "iopl": (172, None),
+    "ioperm": (173, None), "modify_ldt": (154, None), "vhangup": (153, 58),
+    # Servers.
+    "bind": (49, 200), "listen": (50, 201), "accept": (43, 202), "accept4": (288, 242),
+}  # fmt: skip
+_STARTING: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281)}
+_SIGNALLING: dict[str, _Numbers] = {
+    "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+}  # fmt: skip
+_SOCKET, _SOCKET_PAIR, _CLONE, _CLONE3 = (41, 198), (53, 199), (56, 220), (435, 435)
+_PRCTL, _PRLIMIT = (157, 167), (302, 261)
+# The argument that holds the flags: one of them opens a connection, past Landlock.
+_SENDING = (((44, 206), 3), ((46, 211), 2), ((307, 269), 3))
+
+
+def available() -> bool:
+    """Whether this kernel takes such filters, and this module has the numbers of its calls."""
+    if not is_linux() or machine() not in _SECCOMP:
+        return False
+    try:
+        call(_SECCOMP[machine()], _IS_ACTION_KNOWN, 0, struct.pack("=I", _KILL))
+    except OSError:
+        return False
+    return True
+
+
+def restrict_family() -> None:
+    """Refuses what is refused to every child, to this process and all it starts, for ever. Raises OSError.
+
+    It takes milliseconds, `restrict` does not. Both need `no_new_privs`.
+    """
+    _install(_for_family())
+
+
+def restrict(*, own_pid: int | None, tcp: bool) -> None:
+    """Refuses what this one child must not, for ever. Raises OSError.
+
+    With `own_pid` it can start threads, but no process and no program, and signal only itself. `tcp` allows TCP
+    sockets; where they lead is Landlock's matter.
+    """
+    _install(_for_child(own_pid, tcp=tcp))
+
+
+def _install(blocks: Iterable[_Instruction]) -> None:
+    start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_unless(_IF_EQUAL, _AUDIT[machine()], _KILL)]
+    program = [*start, (_LOAD, 0, 0, _NUMBER), *blocks, (_RETURN, 0, 0, _ALLOW)]
+    code = create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in program))
+    call(_SECCOMP[machine()], _SET_FILTER, 0, struct.pack("=HxxxxxxQ", len(program), addressof(code)))
+
+
+def _for_family() -> Iterator[_Instruction]:
+    yield from _if(_IF_GREATER, _FIRST_OF_X32 - 1, _KILL)
+    yield from _if(_IF_GREATER, _NEWEST, _UNKNOWN)
+    for numbers in _NEVER.values():
+        yield from _when(numbers, _RETURN_REFUSE)
+    yield from _when(_CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])  # its flags are out of sight; libraries go back to clone
+    yield from _when(_CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES, _REFUSE)])
+    yield from _when(_PRLIMIT, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
+    yield from _when(_SOCKET, _tcp_socket())
+    yield from _when(_SOCKET_PAIR, [*_argument(0), *_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
+    for numbers, flags in _SENDING:
+        yield from _when(numbers, [*_argument(flags), *_if(_IF_ANY_BIT, _FAST_OPEN, _REFUSE)])
+
+
+def _for_child(own_pid: int | None, *, tcp: bool) -> Iterator[_Instruction]:
+    kept = [_if(_IF_EQUAL, option, _REFUSE) for option in (SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER)]
+    yield from _when(_PRCTL, [*_argument(0), *kept[0], *kept[1]])
+    if not tcp:
+        yield from _when(_SOCKET, _RETURN_REFUSE)
+    if own_pid is not None:
+        for numbers in _STARTING.values():
+            yield from _when(numbers, _RETURN_REFUSE)
+        yield from _when(_CLONE, [*_argument(0), *_unless(_IF_ANY_BIT, _THREAD, _REFUSE)])
+        for numbers in _SIGNALLING.values():
+            yield from _when(numbers, [*_argument(0), *_unless(_IF_EQUAL, own_pid, _REFUSE)])
+
+
+_RETURN_REFUSE: list[_Instruction] = [(_RETURN, 0, 0, _REFUSE)]
+
+
+def _when(numbers: _Numbers, block: Iterable[_Instruction]) -> list[_Instruction]:
+    """The block for one call, which is allowed after it."""
+    number = numbers[list(_AUDIT).index(machine())]
+    if number is None:
+        return []
+    inner = [*block, (_RETURN, 0, 0, _ALLOW)]
+    return [(_IF_EQUAL, 0, len(inner), number), *inner]
+
+
+def _if(test: int, value: int, verdict: int) -> list[_Instruction]:
+    return [(test, 0, 1, value), (_RETURN, 0, 0, verdict)]
+
+
+def _unless(test: int, value: int, verdict: int) -> list[_Instruction]:
+    return [(test, 1, 0, value), (_RETURN, 0, 0, verdict)]
+
+
+def _argument(index: int) -> list[_Instruction]:
+    return [(_LOAD, 0, 0, _ARGUMENTS + 8 * index)]
+
+
+def _stream() -> list[_Instruction]:
+    return [*_argument(1), (_AND, 0, 0, _KIND_OF_SOCKET), *_unless(_IF_EQUAL, _STREAM, _REFUSE)]
+
+
+def _tcp_socket() -> list[_Instruction]:
+    internet = [*_argument(0), (_IF_EQUAL, 2, 0, AF_INET), *_unless(_IF_EQUAL, AF_INET6, _REFUSE)]
+    protocol = [*_argument(2), (_IF_EQUAL, 2, 0, 0), *_unless(_IF_EQUAL, IPPROTO_TCP, _REFUSE)]
+    return [*internet, *_stream(), *protocol]

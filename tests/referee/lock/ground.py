@@ -1,0 +1,58 @@
+"""What lies outside the lock: somebody's home, an open folder, listening sockets, another process."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def marked(marker: str) -> list[int]:
+    """The processes that have this text in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if marker.encode() in line:
+                found.append(int(entry.name))
+    return found
+
+
+@contextmanager
+def ground(user: int | None) -> Iterator[dict[str, Any]]:
+    """Things that nothing but the lock keeps a child from. `user`: whose process the victim is."""
+    with ExitStack() as stack:
+        base = Path(tempfile.mkdtemp(prefix="noughts-ground-"))
+        stack.callback(shutil.rmtree, base)
+        base.chmod(0o755)
+        for name in ("home", "open", "bot"):
+            (base / name).mkdir()
+            (base / name).chmod(0o777)
+        for name, text in {"home/diary.txt": "dear diary", "open/full.txt": "full", "bot/weights.txt": "1 2 3"}.items():
+            (base / name).write_text(text)
+            (base / name).chmod(0o666)
+        near, far = (stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2))
+        unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+        unix.bind(str(base / "open" / "socket"))
+        (base / "open" / "socket").chmod(0o777)
+        unix.listen()
+        victim = stack.enter_context(subprocess.Popen(["/usr/bin/sleep", "600"], user=user))
+        stack.callback(victim.kill)
+        yield {
+            "home": str(base / "home"),
+            "open": str(base / "open"),
+            "bot": str(base / "bot"),
+            "socket": str(base / "open" / "socket"),
+            "port": near.getsockname()[1],
+            "other_port": far.getsockname()[1],
+            "victim": victim.pid,
+            "uid": os.getuid() if user is None else user,
+        }
+        assert victim.poll() is None, "a child has ended another process"

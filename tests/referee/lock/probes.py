@@ -1,0 +1,367 @@
+"""What a child tries: the entry of `py` children (`probes:main`), and a program (`python probes.py PROBE GROUND`).
+
+Each probe prints what it got. It ends with 0 whatever that was: whether it should have been refused, the tests know.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Ground = dict[str, Any]
+"""Where to try it: paths, ports and processes outside."""
+
+MIB = 1024 * 1024
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _called(result: int) -> str:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return f"allowed: {result}"
+
+
+def read_passwd(ground: Ground) -> str:
+    return f"allowed: {len(Path('/etc/passwd').read_text())} characters"
+
+
+def read_home(ground: Ground) -> str:
+    return f"allowed: {Path(ground['home'], 'diary.txt').read_text()}"
+
+
+def list_home(ground: Ground) -> str:
+    return f"allowed: {os.listdir(ground['home'])}"
+
+
+def read_processes(ground: Ground) -> str:
+    return f"allowed: {Path('/proc', str(ground['victim']), 'environ').read_text()}"
+
+
+def write_outside(ground: Ground) -> str:
+    return f"allowed: {Path(ground['open'], 'mine.txt').write_text('here')}"
+
+
+def empty_a_file(ground: Ground) -> str:
+    os.truncate(Path(ground["open"], "full.txt"), 0)
+    return "allowed"
+
+
+def write_beside_the_bot(ground: Ground) -> str:
+    return f"allowed: {Path(ground['bot'], 'mine.txt').write_text('here')}"
+
+
+def connect_tcp(ground: Ground) -> str:
+    return f"allowed: {socket.create_connection(('127.0.0.1', ground['port']), timeout=5)}"
+
+
+def connect_tcp_elsewhere(ground: Ground) -> str:
+    return f"allowed: {socket.create_connection(('127.0.0.1', ground['other_port']), timeout=5)}"
+
+
+def listen_tcp(ground: Ground) -> str:
+    return f"allowed: {socket.create_server(('127.0.0.1', 0))}"
+
+
+def listen_tcp_unbound(ground: Ground) -> str:
+    with socket.socket() as server:
+        server.listen()
+        return "allowed"
+
+
+def fast_open(ground: Ground) -> str:
+    with socket.socket() as client:
+        return f"allowed: {client.sendto(b'hello', 0x20000000, ('127.0.0.1', ground['other_port']))}"
+
+
+def send_udp(ground: Ground) -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        return f"allowed: {client.sendto(b'hello', ('127.0.0.1', ground['port']))}"
+
+
+def connect_unix(ground: Ground) -> str:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(ground["socket"])
+        return "allowed"
+
+
+def pair_of_datagrams(ground: Ground) -> str:
+    return f"allowed: {socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)}"
+
+
+def fork(ground: Ground) -> str:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    return f"allowed: {os.waitpid(pid, 0)}"
+
+
+def execute(ground: Ground) -> str:
+    os.execv("/bin/true", ["true"])
+
+
+def kill(ground: Ground) -> str:
+    os.kill(ground["victim"], signal.SIGKILL)
+    return "allowed"
+
+
+def kill_everybody(ground: Ground) -> str:
+    os.kill(-1, 0)  # nobody is hurt if it is allowed
+    return "allowed"
+
+
+def trace(ground: Ground) -> str:
+    return _called(_libc.ptrace(16, ground["victim"], None, None))
+
+
+def trace_self(ground: Ground) -> str:
+    return _called(_libc.ptrace(0, 0, None, None))
+
+
+def read_memory(ground: Ground) -> str:
+    return _called(_libc.process_vm_readv(ground["victim"], None, 0, None, 0, 0))
+
+
+def new_user_namespace(ground: Ground) -> str:
+    return _called(_libc.unshare(0x10000000))
+
+
+def outlive_the_zygote(ground: Ground) -> str:
+    return _called(_libc.prctl(1, 0, 0, 0, 0))
+
+
+def limit_others(ground: Ground) -> str:
+    return f"allowed: {resource.prlimit(ground['victim'], resource.RLIMIT_CPU)}"
+
+
+def raise_limits(ground: Ground) -> str:
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    return "allowed"
+
+
+def become_root(ground: Ground) -> str:
+    os.setresuid(0, 0, 0)
+    return "allowed" if os.getuid() == 0 and ground["uid"] != 0 else "allowed to be who it is"
+
+
+def allocate(ground: Ground) -> str:
+    return f"allowed: {len(bytearray(400 * MIB))}"
+
+
+def map_shared(ground: Ground) -> str:
+    address = ctypes.CFUNCTYPE(ctypes.c_void_p, *[ctypes.c_long] * 6, use_errno=True)(("mmap", _libc))
+    got = address(0, 400 * MIB, 3, 0x21, -1, 0)
+    return "allowed" if got != ctypes.c_void_p(-1).value else _called(-1)
+
+
+def anonymous_file(ground: Ground) -> str:
+    return f"allowed: {os.memfd_create('hidden')}"
+
+
+def fill_a_file(ground: Ground) -> str:
+    written = 0
+    with open("big", "wb", buffering=0) as file:
+        try:
+            while written < 64 * MIB:
+                written += file.write(bytes(64 * 1024))
+        except OSError as error:
+            return f"refused after {written} bytes: {error}"
+    return f"allowed: {written} bytes"
+
+
+def open_many_files(ground: Ground) -> str:
+    opened: list[int] = []
+    try:
+        while len(opened) < 5000:
+            opened.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError as error:
+        return f"refused after {len(opened)}: {error}"
+    return f"allowed: {len(opened)}"
+
+
+def open_fds(ground: Ground) -> str:
+    def is_open(fd: int) -> bool:
+        try:
+            os.fstat(fd)
+        except OSError:
+            return False
+        return True
+
+    return json.dumps([fd for fd in range(20_000) if is_open(fd)])
+
+
+def environment(ground: Ground) -> str:
+    return json.dumps(dict(os.environ))
+
+
+def who(ground: Ground) -> str:
+    return json.dumps({"uid": os.getuid(), "groups": os.getgroups(), "session": os.getsid(0), "pid": os.getpid()})
+
+
+def import_modules(ground: Ground) -> str:
+    import csv
+    import decimal
+    import sqlite3
+
+    return f"allowed: {csv.__name__} {decimal.Decimal(1)} {sqlite3.sqlite_version}"
+
+
+def read_beside_the_bot(ground: Ground) -> str:
+    return f"allowed: {Path(ground['bot'], 'weights.txt').read_text()}"
+
+
+def write_in_scratch(ground: Ground) -> str:
+    os.mkdir("folder")
+    Path("folder", "note.txt").write_text("here")
+    os.rename("folder/note.txt", "note.txt")
+    Path("closed").mkdir(mode=0)
+    return f"allowed: {Path('note.txt').read_text()} {sorted(os.listdir('.'))}"
+
+
+def use_threads(ground: Ground) -> str:
+    got: list[int] = []
+    threads = [threading.Thread(target=got.append, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return f"allowed: {sorted(got)}"
+
+
+def run_an_event_loop(ground: Ground) -> str:
+    import asyncio
+
+    async def late() -> str:
+        await asyncio.sleep(0)
+        return "allowed"
+
+    return asyncio.run(late())
+
+
+def tell_the_time(ground: Ground) -> str:
+    return f"allowed: {time.monotonic() > 0} {time.localtime().tm_year > 2000} {len(os.urandom(4))}"
+
+
+def start_a_program(ground: Ground) -> str:
+    import subprocess
+
+    return f"allowed: {subprocess.run(['sh', '-c', 'echo hello'], stdout=subprocess.PIPE, check=True).stdout!r}"
+
+
+def hog_memory(ground: Ground) -> str:
+    kept = []
+    while True:
+        kept.append(bytearray(MIB))
+
+
+def spin(ground: Ground) -> str:
+    while True:
+        pass
+
+
+def crash(ground: Ground) -> str:
+    ctypes.string_at(0)
+    return "allowed"
+
+
+def call_as_x32(ground: Ground) -> str:
+    return _called(_libc.syscall(ctypes.c_long(0x40000000 + 39)))
+
+
+def stay(ground: Ground) -> str:
+    _say("staying")
+    while True:
+        signal.pause()
+
+
+def bomb(ground: Ground) -> str:
+    """Forks for as long as it may, also in what it forked; all of them stay."""
+    read, write = os.pipe()
+    leader, refused = os.getpid(), ""
+    for _ in range(500):
+        try:
+            forked = os.fork() == 0
+        except OSError as error:
+            refused = str(error)
+            break
+        if forked:
+            os.write(write, b".")
+    if os.getpid() != leader:
+        for fd in (0, 1, 2):
+            os.close(fd)
+        while True:
+            signal.pause()
+    return f"refused after {len(os.read(read, 100_000))}: {refused}"
+
+
+def leave_a_daemon(ground: Ground) -> str:
+    """A grandchild in a session of its own, whose parent has gone, and which has one more of its kind."""
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.setsid()
+                os.write(write, b".")
+            os.write(write, b".")
+            for fd in (0, 1, 2):
+                os.close(fd)
+            while True:
+                signal.pause()
+        os._exit(0)
+    os.wait()
+    while len(os.read(read, 1)) + len(os.read(read, 1)) < 2:
+        pass
+    return "left"
+
+
+def leave_a_hopper(ground: Ground) -> str:
+    """A process that never stays: it forks, and ends, and what it forked does the same in a session of its own."""
+    if os.fork() == 0:
+        for fd in (0, 1, 2):
+            os.close(fd)
+        while True:
+            if os.fork() != 0:
+                os._exit(0)
+            os.setsid()
+    return "left"
+
+
+PROBES: dict[str, Callable[[Ground], str]] = {
+    name: found for name, found in list(globals().items()) if callable(found) and found.__module__ == __name__
+}
+
+
+def main(arguments: list[str]) -> int:
+    """The entry: KIND PROBE ground=JSON."""
+    _, name, *options = arguments
+    return _try(name, json.loads(options[0].partition("=")[2]))
+
+
+def _try(name: str, ground: Ground) -> int:
+    try:
+        _say(PROBES[name](ground))
+    except (OSError, ValueError) as error:
+        _say(f"refused: {error}")
+    except MemoryError as error:
+        if name == "hog_memory":
+            raise
+        _say(f"refused: {error!r}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_try(sys.argv[1], json.loads(sys.argv[2])))

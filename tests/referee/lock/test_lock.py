@@ -1,0 +1,208 @@
+"""What a locked child is refused, and what it may do: each tried by the child itself, as root and as a plain user.
+
+A kernel without Landlock or seccomp fails these tests: there the lock does not hold.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from noughts_referee.children.lock import gaps
+
+from .drive import Outcome
+from .ground import ground
+
+_PLAIN_USER = 65533
+_HERE = Path(__file__).parent
+STARTED_BY = ("root, dropping to a user of the child's own", "a plain user") if os.getuid() == 0 else ("a plain user",)
+
+REFUSED = [
+    "read_passwd",
+    "read_home",
+    "list_home",
+    "read_processes",
+    "write_outside",
+    "empty_a_file",
+    "write_beside_the_bot",
+    "connect_tcp",
+    "connect_tcp_elsewhere",
+    "listen_tcp",
+    "listen_tcp_unbound",
+    "fast_open",
+    "send_udp",
+    "connect_unix",
+    "pair_of_datagrams",
+    "kill",
+    "trace",
+    "trace_self",
+    "read_memory",
+    "new_user_namespace",
+    "outlive_the_zygote",
+    "limit_others",
+    "raise_limits",
+    "become_root",
+    "allocate",
+    "anonymous_file",
+    "fill_a_file",
+    "open_many_files",
+]
+REFUSED_TO_PLUGINS = ["fork", "execute", "kill_everybody", "map_shared"]
+ALLOWED_WITHOUT = [
+    "read_passwd",
+    "read_home",
+    "list_home",
+    "write_outside",
+    "empty_a_file",
+    "connect_tcp",
+    "listen_tcp",
+    "send_udp",
+    "connect_unix",
+    "trace_self",
+    "anonymous_file",
+    "allocate",
+    "fill_a_file",
+    "fork",
+    "kill_everybody",
+]
+ALLOWED = [
+    "import_modules",
+    "read_beside_the_bot",
+    "write_in_scratch",
+    "use_threads",
+    "run_an_event_loop",
+    "tell_the_time",
+]
+LOOKED_AT = ["open_fds", "environment", "who"]
+ENDS = {"hog_memory": 1, "spin": -signal.SIGXCPU, "crash": -signal.SIGSEGV, "call_as_x32": -signal.SIGSYS}
+LIMITS = {"cpu_seconds": 1, "file_bytes": 1024 * 1024}
+
+
+class Tried(NamedTuple):
+    """All probes of one user."""
+
+    started_by: str
+    outcomes: dict[tuple[str, str], Outcome]
+
+
+def _plan() -> list[tuple[str, str, int | None]]:
+    probes = [*REFUSED, *ALLOWED, *LOOKED_AT, *ENDS]
+    both = [(kind, name) for kind in ("py", "exec") for name in probes]
+    alone = [("py", name) for name in REFUSED_TO_PLUGINS]
+    return [(kind, name, None) for kind, name in (*both, *alone, ("exec", "start_a_program"))]
+
+
+@pytest.fixture(scope="module", params=STARTED_BY)
+def tried(request: pytest.FixtureRequest) -> Tried:
+    """Every probe, tried once."""
+    user = _PLAIN_USER if request.param == "a plain user" and os.getuid() == 0 else None
+    with ground(user) as place:
+        plan = _plan()
+        outcomes = _drive(plan, place, user)
+    return Tried(request.param, {(kind, name): got for (kind, name, _), got in zip(plan, outcomes, strict=True)})
+
+
+def _drive(plan: list[tuple[str, str, int | None]], place: dict[str, Any], user: int | None) -> list[Outcome]:
+    written = json.dumps({"probes": plan, "ground": place, "user": user, "limits": LIMITS})
+    paths = os.pathsep.join([*(path for path in sys.path if path), str(_HERE)])
+    ran = subprocess.run(
+        [sys.executable, str(_HERE / "drive.py"), written],
+        env={**os.environ, "PYTHONPATH": paths, "NOUGHTS_TOKEN": "very-secret"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    return [Outcome(**row) for row in json.loads(ran.stdout)]
+
+
+@pytest.mark.parametrize("probe", ALLOWED_WITHOUT)
+def test_without_the_lock_the_same_is_allowed(probe: str) -> None:
+    user = _PLAIN_USER if os.getuid() == 0 else None
+    with ground(user) as place:
+        words = [sys.executable, str(_HERE / "probes.py"), probe, json.dumps(place)]
+        out = subprocess.run(words, cwd=place["open"], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
+    assert out.startswith("allowed")
+
+
+def test_this_kernel_can_lock_everything() -> None:
+    assert gaps() == ()
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+@pytest.mark.parametrize("probe", REFUSED)
+def test_a_child_is_refused(tried: Tried, kind: str, probe: str) -> None:
+    outcome = tried.outcomes[kind, probe]
+    assert outcome.out.startswith("refused"), f"{kind} started by {tried.started_by}: {outcome}"
+
+
+@pytest.mark.parametrize("probe", REFUSED_TO_PLUGINS)
+def test_a_plugin_is_refused(tried: Tried, probe: str) -> None:
+    outcome = tried.outcomes["py", probe]
+    assert outcome.out.startswith("refused"), f"started by {tried.started_by}: {outcome}"
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+@pytest.mark.parametrize("probe", ALLOWED)
+def test_a_child_may(tried: Tried, kind: str, probe: str) -> None:
+    outcome = tried.outcomes[kind, probe]
+    assert outcome.out.startswith("allowed"), f"{kind} started by {tried.started_by}: {outcome}"
+
+
+def test_a_program_may_start_programs(tried: Tried) -> None:
+    assert tried.outcomes["exec", "start_a_program"].out == "allowed: b'hello\\n'\n"
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+def test_a_child_has_no_other_files_than_its_pipes(tried: Tried, kind: str) -> None:
+    assert json.loads(tried.outcomes[kind, "open_fds"].out) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(tried: Tried, kind: str) -> None:
+    variables = json.loads(tried.outcomes[kind, "environment"].out)
+    assert variables["HOME"] == variables["TMPDIR"]
+    assert "/noughts-lock-" in variables["HOME"]
+    assert set(variables) <= {
+        "HOME", "TMPDIR", "PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "LC_CTYPE",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+def test_a_child_leads_a_session_and_is_nobody_special(tried: Tried, kind: str) -> None:
+    outcome = tried.outcomes[kind, "who"]
+    who = json.loads(outcome.out)
+    assert who["pid"] == who["session"] == outcome.pid
+    assert who["uid"] != 0
+    assert 0 not in who["groups"]
+
+
+def test_children_that_root_starts_have_users_of_their_own(tried: Tried) -> None:
+    users = {json.loads(tried.outcomes[kind, "who"].out)["uid"] for kind in ("py", "exec")}
+    if tried.started_by == "a plain user":
+        assert users == {_PLAIN_USER if os.getuid() == 0 else os.getuid()}
+    else:
+        assert all(61184 <= user <= 65519 for user in users)
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+@pytest.mark.parametrize("probe", ENDS)
+def test_a_child_that_goes_too_far_ends_with_its_code_or_signal(tried: Tried, kind: str, probe: str) -> None:
+    outcome = tried.outcomes[kind, probe]
+    assert outcome.code == ENDS[probe], f"{kind} started by {tried.started_by}: {outcome}"
+
+
+@pytest.mark.parametrize("started_by", STARTED_BY)
+def test_a_program_that_dials_in_reaches_one_port_alone(started_by: str) -> None:
+    user = _PLAIN_USER if started_by == "a plain user" and os.getuid() == 0 else None
+    with ground(user) as place:
+        probes = ["connect_tcp", "connect_tcp_elsewhere", "listen_tcp", "fast_open", "send_udp", "connect_unix"]
+        first, *others = _drive([("exec", probe, place["port"]) for probe in probes], place, user)
+    assert first.out.startswith("allowed"), first
+    for probe, outcome in zip(probes[1:], others, strict=True):
+        assert outcome.out.startswith("refused"), f"{probe} started by {started_by}: {outcome}"

@@ -1,0 +1,310 @@
+"""The zygote: who is started by it, how they end, and that nobody is left."""
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psutil
+import pytest
+
+from noughts_referee.children import locked
+from noughts_referee.children.command import resolve
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.lock import Limits, LockIncomplete, missing
+from noughts_referee.children.locked import LockedChild, LockedLauncher
+
+from .drive import ENTRY, PATIENCE, command, outcome
+from .ground import marked
+
+_HERE = Path(__file__).parent
+_DIALLING = """
+import grpc, os
+with grpc.insecure_channel(os.environ["ADDRESS"]) as channel:
+    try:
+        channel.unary_unary("/noughts.Nothing/Nothing")(b"", timeout=20)
+    except grpc.RpcError as error:
+        print(error.code().name, flush=True)
+"""
+_STARTER = """
+import asyncio, sys
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.locked import LockedLauncher
+
+async def main():
+    launcher = LockedLauncher(sys.argv[1])
+    await launcher.start(Command("exec", "sh -c '(setsid sleep 600 &); exec sleep 600'"))
+    plugin = await launcher.start(Command("py", "stay", {"ground": "{}"}))
+    print(plugin.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def _entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = os.pathsep.join([*(path for path in sys.path if path), str(_HERE)])
+    monkeypatch.setenv("PYTHONPATH", paths)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> dict[str, Any]:
+    return {"bot": str(tmp_path), "marker": secrets.token_hex(8)}
+
+
+@asynccontextmanager
+async def launching(limits: Limits | None = None) -> AsyncIterator[LockedLauncher]:
+    launcher = LockedLauncher(ENTRY, limits)
+    try:
+        yield launcher
+    finally:
+        await launcher.close()
+
+
+async def becomes(condition: Callable[[], bool]) -> None:
+    """Waits until it is so."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110  # it is other processes that change it
+            await asyncio.sleep(0.005)
+
+
+async def first_line(child: LockedChild) -> bytes:
+    loop, readable = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(child.stdout, readable.set)
+    async with asyncio.timeout(PATIENCE):
+        await readable.wait()
+    loop.remove_reader(child.stdout)
+    return os.read(child.stdout, 4096)
+
+
+def zygotes() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "noughts_referee.children.zygote" in child.cmdline()]
+
+
+def close_pipes(child: LockedChild) -> None:
+    for fd in (child.stdin, child.stdout, child.stderr):
+        os.close(fd)
+
+
+@pytest.mark.parametrize("probe", ["leave_a_daemon", "leave_a_hopper"])
+async def test_what_a_program_leaves_behind_is_killed(probe: str, place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        child = await launcher.start(command("exec", probe, place))
+        ended = await outcome(child)
+        assert (ended.out, ended.code) == ("left\n", 0)
+        assert marked(place["marker"]) == []
+
+
+async def test_a_fork_bomb_is_bounded_and_gone_with_its_leader(place: dict[str, Any]) -> None:
+    async with launching(Limits(processes=40)) as launcher:
+        ended = await outcome(await launcher.start(command("exec", "bomb", place)))
+        assert ended.out.startswith("refused after "), ended
+        forked = int(ended.out.removeprefix("refused after ").partition(":")[0])
+        assert 0 < forked <= 40
+        assert marked(place["marker"]) == []
+
+
+async def test_a_killed_program_leaves_no_process(place: dict[str, Any]) -> None:
+    script = f"(setsid sleep 600 & setsid sleep 600 & echo {place['marker']}); exec sleep 600"
+    async with launching() as launcher:
+        child = await launcher.start(Command("exec", f"sh -c '{script}'"))
+        assert (await first_line(child)).strip() == place["marker"].encode()
+        family = psutil.Process(child.pid).children(recursive=True)
+        child.kill(signal.SIGKILL)
+        ended = await outcome(child)
+        assert ended.code == -signal.SIGKILL
+        assert not any(process.is_running() for process in family)
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+async def test_a_signal_reaches_the_child_and_is_told(kind: str, place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        child = await launcher.start(command(kind, "stay", place))
+        assert await first_line(child) == b"staying\n"
+        child.kill(signal.SIGTERM)
+        ended = await outcome(child)
+        assert ended.code == -signal.SIGTERM
+        child.kill(signal.SIGTERM)  # nothing happens
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_child_may_be_killed_as_soon_as_it_is_there(number: int, place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        for _ in range(20):
+            child = await launcher.start(command("py", "stay", place))
+            child.kill(number)
+            assert (await outcome(child)).code == -number
+
+
+async def test_a_program_dials_in_with_grpc_through_the_lock(place: dict[str, Any]) -> None:
+    server = grpc.aio.server()
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    address = f"127.0.0.1:{port}"
+    words = f"{sys.executable} -c '{_DIALLING}'"
+    async with launching() as launcher:
+        reaches = await launcher.start(Command("exec", words), environment={"ADDRESS": address}, port=port)
+        assert "UNIMPLEMENTED" in (await outcome(reaches)).out
+        refused = await launcher.start(Command("exec", words), environment={"ADDRESS": address})
+        assert "UNAVAILABLE" in (await outcome(refused)).out
+    await server.stop(None)
+
+
+async def test_many_children_start_at_once_and_each_has_its_own_pipes(place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        children = await asyncio.gather(*[launcher.start(command("py", "who", place)) for _ in range(40)])
+        outcomes = await asyncio.gather(*[outcome(child) for child in children])
+    assert all(f'"pid": {ended.pid}' in ended.out for ended in outcomes)
+    assert len({ended.pid for ended in outcomes}) == 40
+
+
+async def test_scratch_folders_are_removed(place: dict[str, Any]) -> None:
+    def folders() -> set[str]:
+        return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("noughts-lock-")}
+
+    before = folders()
+    async with launching() as launcher:
+        ended = await outcome(await launcher.start(command("exec", "write_in_scratch", place)))
+        assert ended.out.startswith("allowed"), ended
+        (base,) = folders() - before
+        await becomes(lambda: os.listdir(os.path.join(tempfile.gettempdir(), base)) == [])
+    assert base not in folders()
+
+
+async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts(place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        children = [await launcher.start(command(kind, "stay", place)) for kind in ("py", "exec")]
+        for child in children:
+            await first_line(child)
+        (zygote,) = zygotes()
+        zygote.kill()
+        outcomes = [await outcome(child) for child in children]
+        assert [ended.code for ended in outcomes] == [-signal.SIGKILL] * 2
+        await becomes(lambda: not any(psutil.pid_exists(ended.pid) for ended in outcomes))
+        again = await outcome(await launcher.start(command("py", "tell_the_time", place)))
+        assert again.out.startswith("allowed")
+
+
+async def test_closing_kills_the_children_that_run_and_what_they_left(place: dict[str, Any]) -> None:
+    launcher = LockedLauncher(ENTRY)
+    daemon = await launcher.start(Command("exec", "sh -c '(setsid sleep 600 & echo ok); exec sleep 600'"))
+    plugin = await launcher.start(command("py", "stay", place))
+    await first_line(daemon)
+    await first_line(plugin)
+    family = [*psutil.Process(daemon.pid).children(recursive=True), *map(psutil.Process, (daemon.pid, plugin.pid))]
+    await launcher.close()
+    assert await daemon.wait() == await plugin.wait() == -signal.SIGKILL
+    assert not any(process.is_running() for process in family)
+    assert zygotes() == []
+    close_pipes(daemon)
+    close_pipes(plugin)
+
+
+async def test_children_die_with_whoever_started_the_zygote(place: dict[str, Any]) -> None:
+    words = [sys.executable, "-c", _STARTER, ENTRY]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as starter:  # noqa: ASYNC220  # nothing else runs here
+        assert starter.stdout is not None
+        plugin = int(starter.stdout.readline())
+        started = psutil.Process(starter.pid).children(recursive=True)
+        assert plugin in {process.pid for process in started}
+        starter.kill()
+    await becomes(lambda: not any(process.is_running() for process in started))
+
+
+async def test_a_program_that_cannot_run_says_why(tmp_path: Path) -> None:
+    no_program = tmp_path / "notes.txt"
+    no_program.write_text("to do")
+    reasons = {"no-such-program": "No such file", "'": "No closing quotation", str(no_program): "Permission denied"}
+    async with launching() as launcher:
+        for target, reason in reasons.items():
+            ended = await outcome(await launcher.start(Command("exec", target)))
+            assert ended.code == 126
+            assert reason in ended.err
+
+
+async def test_an_entry_that_fails_is_seen_on_stderr(place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        ended = await outcome(await launcher.start(command("py", "no_such_probe", place)))
+        assert ended.code == 1
+        assert "KeyError: 'no_such_probe'" in ended.err
+
+
+async def test_a_zygote_that_cannot_start_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
+    launcher = LockedLauncher("no_such_module:main")
+    with pytest.raises(ChildProcessError, match="zygote"):
+        await launcher.start(Command("py", "anything"))
+    await launcher.close()
+    assert "no_such_module" in capfd.readouterr().err
+
+
+async def test_the_zygote_holds_none_of_our_files_and_imports_no_grpc(place: dict[str, Any], tmp_path: Path) -> None:
+    async with launching() as launcher:
+        ours = os.open(tmp_path / "ours", os.O_CREAT | os.O_WRONLY)
+        os.set_inheritable(ours, True)
+        child = await launcher.start(command("py", "stay", place))
+        await first_line(child)
+        (zygote,) = zygotes()
+        held = [os.readlink(f"/proc/{zygote.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{zygote.pid}/fd")]
+        mapped = [row.path for row in zygote.memory_maps()]
+        os.close(ours)
+        assert str(tmp_path / "ours") not in held
+        assert [name.partition(":")[0] for name in held].count("socket") == 1
+        assert not [path for path in mapped if "grpc" in path]
+        child.kill(signal.SIGKILL)
+        await child.wait()
+        close_pipes(child)
+
+
+def test_requiring_the_lock_refuses_a_kernel_that_cannot_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locked, "gaps", lambda: ("files (no Landlock)",))
+    with pytest.raises(LockIncomplete, match=r"files \(no Landlock\).*without requiring the lock"):
+        LockedLauncher(ENTRY, require_lock=True)
+    assert LockedLauncher(ENTRY).gaps == ("files (no Landlock)",)
+
+
+@pytest.mark.parametrize(
+    "version, has_seccomp, children, words",
+    [
+        (7, True, "others", []),
+        (6, True, "this user", []),
+        (5, True, "this user", ["signals"]),
+        (5, True, "others", []),
+        (3, True, "others", ["ports"]),
+        (2, True, "others", ["truncating", "ports"]),
+        (0, False, "root", ["files", "system calls", "ports", "the user"]),
+    ],
+)
+def test_what_a_kernel_cannot_lock_is_said(version: int, has_seccomp: bool, children: Any, words: list[str]) -> None:
+    said = list(missing(version, has_seccomp=has_seccomp, children=children))
+    assert [text.partition(" (")[0] for text in said] == words
+
+
+def test_paths_in_a_command_become_absolute_and_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bots").mkdir()
+    (tmp_path / "bots" / "bot.py").write_text("")
+    (tmp_path / "weights.bin").write_text("")
+    got = resolve(Command("exec", "sh bots/bot.py --fast", {"weights": "weights.bin", "depth": "3"}))
+    assert got.words[1:] == [str(tmp_path / "bots" / "bot.py"), "--fast"]
+    assert got.options == {"weights": str(tmp_path / "weights.bin"), "depth": "3"}
+    assert {str(tmp_path / "bots"), str(tmp_path)} <= set(got.readable)
+    assert resolve(Command("py", "bots/bot.py:Bot")).target == f"{tmp_path}/bots/bot.py:Bot"
+    assert resolve(Command("py", "bots:Bot")).target == "bots:Bot"
+    assert resolve(Command("dll", "./weights.bin")).target == str(tmp_path / "weights.bin")
+
+
+def test_a_file_in_a_home_does_not_open_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = Path(os.path.expanduser("~")) / "bot.so"
+    command_in_home = Command("dll", "/etc/hosts")
+    assert resolve(command_in_home).readable == ("/etc/hosts",)
+    monkeypatch.setattr(os.path, "exists", lambda path: True)
+    assert resolve(Command("dll", str(file))).readable == (str(file),)
