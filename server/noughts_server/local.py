@@ -18,10 +18,10 @@ from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.child import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.life import ChildSettings
-from noughts_referee.children.plain import PlainLauncher
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.errors import WrongState
+from noughts_server.launching import Locking, launching
 from noughts_server.local_children import LocalChildren, LocalError, LocalFault, is_child
 from noughts_server.private import PrivatePlan, PrivateTournament
 from noughts_server.server import Server, ServerSettings, running_server
@@ -68,6 +68,8 @@ class LocalPlan:
     title: str = ""
     children: ChildSettings = _CHILDREN
     """Times of the bots that are neither reference bots nor registered."""
+    locking: Locking = Locking.USUAL
+    """How programs and plugins are locked in."""
 
     @property
     def has_children(self) -> bool:
@@ -118,14 +120,21 @@ class LocalStop:
         self.aborting.set()
 
 
+def _nothing(note: str) -> None:
+    """The default listener."""
+
+
 async def play_locally(
     plan: LocalPlan,
     *,
     on_progress: Callable[[LocalProgress], None],
     stop: LocalStop,
     export: Callable[[Iterator[ExportedGame]], None] | None = None,
+    on_note: Callable[[str], None] = _nothing,
 ) -> LocalOutcome:
-    """Plays the plan to its end or to `stop`. Raises LocalError, or what keeps the server from starting.
+    """Plays the plan to its end or to `stop`. Raises LocalError, LockIncomplete, or what keeps a server from starting.
+
+    `on_note` gets lines for people about how child players are locked.
 
     `export` is called once at the end with all stored games in slot order.
     """
@@ -136,8 +145,9 @@ async def play_locally(
             database = f"sqlite:///{Path(folder) / 'noughts.sqlite'}"
         settings = ServerSettings(listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0)
         server = await stack.enter_async_context(running_server(settings))
-        launcher = PlainLauncher()
-        stack.push_async_callback(launcher.close)
+        # Of the lock nothing is said where nobody is locked in.
+        tell = on_note if any(map(is_child, plan.specs)) else _nothing
+        launcher = await stack.enter_async_context(launching(plan.locking, tell))
         run = _Run(plan, server, launcher, on_progress, stop)
         await run.play()
         return await run.outcome(export)

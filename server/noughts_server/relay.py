@@ -23,7 +23,7 @@ from noughts_bots.stream import (
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.life import ChildSettings, Death, NotStarted, RunningChild, start_child
-from noughts_referee.children.plain import PlainLauncher
+from noughts_server.launching import Locking, launching
 
 _MOST_DEATHS = 3
 _SHOWN_LINES = 15
@@ -42,13 +42,13 @@ class RelayPlan:
     """0: as many as it says."""
     challenges: bool = True
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
+    locking: Locking = Locking.USUAL
 
 
 async def relay(plan: RelayPlan, login: Login, on_event: Callable[[str], None]) -> None:
-    """Plays until the server ends the session. Raises PlayerFailed, and what `keep_dialling` raises."""
-    launcher = PlainLauncher()
+    """Plays until the server ends the session. Raises PlayerFailed, LockIncomplete, and what `keep_dialling` raises."""
     deaths = 0
-    try:
+    async with launching(plan.locking, on_event) as launcher:
         while True:
             try:
                 return await keep_dialling(login, on_event, lambda: _RelaySession(plan, launcher, login, on_event))
@@ -59,8 +59,6 @@ async def relay(plan: RelayPlan, login: Login, on_event: Callable[[str], None]) 
                 if deaths == _MOST_DEATHS:
                     what = f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
                     raise PlayerFailed("\n".join([what, *lines])) from None
-    finally:
-        await launcher.close()
 
 
 class _PlayerEndedError(Exception):

@@ -52,6 +52,11 @@ def resolve(command: Command) -> Resolved:
     elif command.kind == "py":
         file, colon, name = command.target.rpartition(":")
         target = absolute(file) + colon + name if file.endswith(".py") else command.target
+        # A module that lies in this folder; one that is installed may be read anyhow.
+        package = file.partition(".")[0]
+        for place in (package, f"{package}.py"):
+            if package and not file.endswith(".py"):
+                absolute(place)
     else:
         target = absolute(command.target)
     options = {key: absolute(value) for key, value in command.options.items()}

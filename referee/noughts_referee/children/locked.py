@@ -53,13 +53,24 @@ class LockedLauncher:
     [KIND, TARGET, "key=value", ...] and gives an exit code. What it imports is in every child.
     """
 
-    def __init__(self, entry: str, limits: Limits | None = None, *, require_lock: bool = False) -> None:
-        """Starts nothing yet. Raises LockIncomplete if the lock is required, and this kernel cannot lock everything."""
+    def __init__(
+        self,
+        entry: str,
+        limits: Limits | None = None,
+        *,
+        require_lock: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts nothing yet. `environment` is what every child finds in its own beside the usual.
+
+        Raises LockIncomplete if the lock is required, and this kernel cannot lock everything.
+        """
         self.gaps = gaps()
         if require_lock and self.gaps:
             raise LockIncomplete(self.gaps)
         self._entry = entry
         self._limits = limits or Limits()
+        self._environment = dict(environment or {})
         self._zygote: _Zygote | None = None
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._numbers = itertools.count(1)
@@ -80,7 +91,8 @@ class LockedLauncher:
         async with self._starts:
             self.warm()
             assert self._zygote is not None
-            return await self._zygote.start(next(self._numbers), command, environment or {}, port)
+            whole = {**self._environment, **(environment or {})}
+            return await self._zygote.start(next(self._numbers), command, whole, port)
 
     async def close(self) -> None:
         """Kills all children and what they have started, and removes their folders."""

@@ -51,6 +51,8 @@ def run(
         bool, typer.Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
     ] = True,
     start_timeout: options.StartTimeoutOption = 5.0,
+    require_lock: options.RequireLockOption = False,
+    no_lock: options.NoLockOption = False,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
@@ -65,6 +67,7 @@ def run(
 
     parsed = parse_spec(spec)
     started = check_startable(parsed)
+    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
     if not started:
         _check_options(parsed)
     address, secret = options.read_server(server), options.require_token(token, token_file)
@@ -83,7 +86,7 @@ def run(
         from noughts_server.relay import RelayPlan, relay
 
         command_to_start = Command(parsed.kind, parsed.target, parsed.options)
-        plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout))
+        plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout), locking)
         run_loop(until_terminated(relay(plan, login, _printing(output_format))))
         return
     bot = make_bot(parsed)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
+    from noughts_server.launching import Locking
     from noughts_server.local import LocalOutcome, LocalPlan
 
 _DEMO_SPECS = (
@@ -102,6 +103,8 @@ def match(
     time: options.TimeOption = "none",
     margin: options.MarginOption = "50ms",
     start_timeout: options.StartTimeoutOption = 5.0,
+    require_lock: options.RequireLockOption = False,
+    no_lock: options.NoLockOption = False,
     database: options.DatabaseOption = None,
     games_file: options.GamesFileOption = None,
     times: options.TimesOption = False,
@@ -126,6 +129,7 @@ def match(
         time=time,
         margin=margin,
         start_timeout=start_timeout,
+        locking=options.read_locking(require_lock=require_lock, no_lock=no_lock),
         database=database,
         title=f"{a} - {b}",
     )
@@ -148,6 +152,8 @@ def run(
     time: options.TimeOption = "none",
     margin: options.MarginOption = "50ms",
     start_timeout: options.StartTimeoutOption = 5.0,
+    require_lock: options.RequireLockOption = False,
+    no_lock: options.NoLockOption = False,
     database: options.DatabaseOption = None,
     games_file: options.GamesFileOption = None,
     times: options.TimesOption = False,
@@ -178,6 +184,7 @@ def run(
         time=time,
         margin=margin,
         start_timeout=start_timeout,
+        locking=options.read_locking(require_lock=require_lock, no_lock=no_lock),
         database=database,
         title=title,
     )
@@ -199,6 +206,7 @@ def _plan(
     time: str = "none",
     margin: str = "50ms",
     start_timeout: float = 5.0,
+    locking: "Locking | None" = None,
     database: str | None = None,
     title: str = "",
 ) -> "LocalPlan":
@@ -207,6 +215,7 @@ def _plan(
     read_time, read_margin = options.read_time(time), options.read_margin(margin)
     _check_playable(read_specs, read_variant)
     from noughts_referee.children.life import ChildSettings
+    from noughts_server.launching import Locking
     from noughts_server.local import LocalPlan
 
     return LocalPlan(
@@ -220,6 +229,7 @@ def _plan(
         database=options.read_database(database),
         title=title,
         children=ChildSettings(start=start_timeout),
+        locking=locking or Locking.USUAL,
     )
 
 

@@ -73,7 +73,7 @@ async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None) -> "Loc
 
     stop = LocalStop()
     with showing_progress() as show, two_stages(lambda: _finish(stop), stop.abort):
-        return await play_locally(plan, on_progress=show, stop=stop, export=export)
+        return await play_locally(plan, on_progress=show, stop=stop, export=export, on_note=note)
 
 
 def _finish(stop: "LocalStop") -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from noughts_proto.security import Dialling
     from noughts_referee.clock import TimeControl
     from noughts_referee.rules import Variant
+    from noughts_server.launching import Locking
 
 DEFAULT_ADDRESS = "127.0.0.1:7450"
 SERVER_VARIABLE = "NOUGHTS_SERVER"
@@ -75,6 +76,17 @@ MarginOption = Annotated[
     typer.Option(
         "--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds."
     ),
+]
+RequireLockOption = Annotated[
+    bool,
+    typer.Option(
+        "--require-lock",
+        help="Play nothing unless programs and plugins can be locked in completely on this machine.",
+    ),
+]
+NoLockOption = Annotated[
+    bool,
+    typer.Option("--no-lock", help="Run programs and plugins without the lock: they may do whatever you may."),
 ]
 StartTimeoutOption = Annotated[
     float,
@@ -199,6 +211,15 @@ def read_margin(text: str) -> int:
             f" at most {_LONGEST_MARGIN_SECONDS} s"
         )
     return microseconds
+
+
+def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
+    """What is asked of the lock of child players. Raises UsageProblem for both at once."""
+    from noughts_server.launching import Locking
+
+    if require_lock and no_lock:
+        raise UsageProblem("--require-lock: got --no-lock beside it, expected one of the two")
+    return Locking.REQUIRED if require_lock else Locking.OFF if no_lock else Locking.USUAL
 
 
 def read_seed(seed: int | None) -> int:

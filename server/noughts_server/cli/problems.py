@@ -129,6 +129,11 @@ def _explain_call(error: BaseException) -> Problem | None:
         if isinstance(error, BotRefused):
             hint = _servers_hint(error.__cause__) or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
+    if "noughts_server.launching" in sys.modules:
+        from noughts_referee.children.lock import LockIncomplete
+
+        if isinstance(error, LockIncomplete):
+            return Problem(str(error))
     if "noughts_server.relay" in sys.modules:
         from noughts_server.relay import PlayerFailed
 
