@@ -97,7 +97,7 @@ def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, c
 
 def test_a_test_fails_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(pytest.fail.Exception, match="no gcc here: .* install gcc, g"):
+    with pytest.raises(pytest.fail.Exception, match=r"no gcc here: .* install gcc, g\+\+"):
         compiled(C_EXAMPLES / "lowest.c", tmp_path)
 
 
