@@ -79,6 +79,7 @@ def check(spec: BotSpec, variant: Variant, *, games: int, seed: int, move_second
             with Child(spec, stderr=stderr, move_seconds=move_seconds) as child:
                 checkup.start_ms = (time.perf_counter() - began) * 1e3
                 checkup.name = child.name
+                child.require(variant)
                 for number in range(games):
                     _play(child, variant, game_seed(seed, number), number, checkup)
             again = Checkup(str(spec), variant.name)

@@ -16,13 +16,13 @@ from typing import IO
 from google.protobuf.message import DecodeError
 
 from noughts_bots.bot import Bot, Resign
-from noughts_bots.errors import BotFault, BotSpecError
+from noughts_bots.errors import BotFault, BotSpecError, VariantRefused
 from noughts_bots.process import PARENT_VARIABLE
 from noughts_bots.specs import BotSpec
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, announced, packed
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Position, PositionError, Result, Termination, Variant, members
+from noughts_referee.rules import Position, PositionError, Result, Termination, Variant, covers, members
 
 START_SECONDS = 5.0
 _MOVE_SECONDS = 5.0
@@ -68,6 +68,8 @@ class Child:
         self._unread = b""
         self.name = ""
         """What it calls itself; may be empty."""
+        self.variants: tuple[str, ...] = ()
+        """Those it says it plays; empty means every one."""
 
     def __enter__(self) -> "Child":
         environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
@@ -88,7 +90,7 @@ class Child:
             hello = self._receive(time.monotonic() + START_SECONDS, "a hello").hello
             if hello.protocol != PROTOCOL:
                 raise self.fault(f"protocol {hello.protocol}", f"{PROTOCOL}, in a hello as its first frame")
-            self.name = hello.bot
+            self.name, self.variants = hello.bot, tuple(hello.variants)
             self._send(pb.PlayResponse(welcome=pb.Welcome(bot=f"bots/{self.name}", protocol=PROTOCOL, max_games=1)))
         except BaseException:
             self._stop()
@@ -97,6 +99,12 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self._stop()
+
+    def require(self, variant: Variant) -> None:
+        """Raises VariantRefused unless the bot plays this variant."""
+        if not covers(self.variants, variant.name):
+            advice = "choose such a variant, or another bot"
+            raise VariantRefused(self._subject, f"variant {variant.name}", f"one of {', '.join(self.variants)}", advice)
 
     def begin(self, variant: Variant, side: int, seed: int, moves: list[int], number: int = 1) -> int:
         """Begins a game after these moves, together with its first question. Returns its handle."""

@@ -4,6 +4,7 @@ No input or output happens here and no clock is read: sessions over gRPC and ove
 """
 
 import contextlib
+import functools
 import logging
 import operator
 from collections.abc import Awaitable, Callable, Iterator
@@ -58,7 +59,7 @@ class Dialogue:
             bot=name,
             version=bot_version,
             max_games=bot.max_games,
-            agent=f"noughts-python/{_software()} {type(bot).__name__}",
+            agent=f"noughts-python/{software()} {type(bot).__name__}",
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
         )
@@ -258,7 +259,9 @@ def _logged(hook: str) -> Iterator[None]:
         logger.exception("the bot failed in its method `%s`; the game goes on", hook)
 
 
-def _software() -> str:
+@functools.cache
+def software() -> str:
+    """The version of Noughts that is installed. Looking it up takes a millisecond."""
     try:
         return version("noughts")
     except PackageNotFoundError:

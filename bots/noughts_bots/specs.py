@@ -163,7 +163,10 @@ def _not_made_here(spec: BotSpec) -> BotSpecError:
         advice = "a registered bot plays where it is logged in; enter it in a tournament of that server"
         return BotSpecError(f"bot {str(spec)!r}", "a bot registered at a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
-    return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, "it is not supported yet by this version")
+    advice = "such a bot plays in a process of its own only: not here; `noughts bot check` tries one"
+    if spec.kind == "wasm":
+        advice = "it is not supported yet by this version"
+    return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)
 
 
 def _row(name: str, text: str) -> ReferenceBot:

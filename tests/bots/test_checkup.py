@@ -63,6 +63,14 @@ def test_each_fault_is_said_on_a_line(tmp_path: Path, choose: str, complaint: st
     assert complaint in "\n".join(found.faults)
 
 
+def test_a_bot_that_does_not_play_the_variant_is_told_so(tmp_path: Path) -> None:
+    made = bot(tmp_path, "return position.free[0]")
+    file = tmp_path / "made.py"
+    file.write_text(file.read_text() + "    variants = ('tictactoe', 'mnk:7,6,4')\n")
+    assert checked(made).faults == checked(made, variant="mnk:7,6,4").faults == []
+    assert checked(made, variant="connect4").faults == ["got variant connect4, expected one of tictactoe, mnk:7,6,4"]
+
+
 def test_what_a_faulty_bot_printed_is_kept(tmp_path: Path) -> None:
     found = checked(bot(tmp_path, "raise ValueError('why')", before="print('x' * 100_000, 'here')"))
     assert "ValueError: why" in found.said

@@ -95,6 +95,12 @@ def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, c
             assert child.close() == 0
 
 
+def test_a_test_fails_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(pytest.fail.Exception, match=r"no gcc here: .* install gcc, g\+\+"):
+        compiled(C_EXAMPLES / "lowest.c", tmp_path)
+
+
 def test_the_makefile_builds_the_examples(tmp_path: Path) -> None:
     shutil.copytree(C_EXAMPLES, tmp_path / "c", ignore=shutil.ignore_patterns("*.so"))
     command = (tool("make"), "-s", f"INCLUDE={HEADER.parent}")

@@ -176,6 +176,7 @@ def _askable(spec: str, variant: "Variant") -> "Iterator[Bot]":
     from noughts_bots.child import Child, ChildBot
 
     with Child(parsed) as child:
+        child.require(variant)
         yield ChildBot(child)
 
 
