@@ -32,8 +32,10 @@ class Child:
 
     def __init__(self, kind: str, target: str, *options: str) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed in `__exit__`
+        self._folder = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "noughts_bots.hosts", kind, target, *options],
+            env={**os.environ, "TMPDIR": self._folder.name},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -128,6 +130,7 @@ class Child:
             assert pipe is not None
             pipe.close()
         self.process.wait()
+        self._folder.cleanup()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from noughts_bots import GameInfo, parse_variant
+from noughts_bots import GameInfo, Position, Resign, parse_variant
 from noughts_bots.hosts.gomocup import load
 
 from .children import RESIGNS, Child, Game, child
@@ -333,6 +333,19 @@ def test_an_engine_that_complains_about_everything_resigns_a_little_later() -> N
     with child("gomocup", engine("complain refuse-rectstart")) as player:
         assert player.ask(player.begin("mnk:9,6,5")) is RESIGNS
         assert player.ask(player.begin("gomoku", move_us=20_000_000)) == 0
+
+
+def test_of_an_engine_that_complains_about_infos_an_error_is_an_answer_when_no_move_follows(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("noughts_bots.gomocup.conversation._MOVE_SECONDS", 0.2)
+    player = load(engine("complain=rule at=1 instead=ERROR_rule"), {})
+    try:
+        with pytest.raises(Resign):
+            player.choose(Position(parse_variant("gomoku")))
+    finally:
+        player.close()
+    assert "to BEGIN the engine says 'ERROR rule', and resigns so" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("restart", ["auto", "on"])

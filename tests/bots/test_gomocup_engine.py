@@ -1,6 +1,8 @@
 """Our bots as engines, line by line and without a process."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from noughts_bots import Bot, GameInfo, Position, Resign
 from noughts_bots.gomocup.engine import GomocupEngine
@@ -46,6 +48,46 @@ def test_a_match_as_the_protocol_shows_it() -> None:
     ]  # fmt: skip
     assert machine.ended
     assert (machine.games, machine.moves) == (1, 2)
+
+
+WORDS = [
+    "START",
+    "RECTSTART",
+    "RESTART",
+    "BEGIN",
+    "TURN",
+    "BOARD",
+    "DONE",
+    "TAKEBACK",
+    "INFO",
+    "ABOUT",
+    "PLAY",
+    "5,5,1",
+]
+RESTS = [
+    "",
+    "6",
+    "6,7",
+    "1,1",
+    "1,1,2",
+    "1,-1",
+    "999,999",
+    "rule 1",
+    "rule 0",
+    "timeout_turn -3",
+    "time_left 9e9",
+    "x" * 99,
+]
+
+
+@given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(RESTS) | st.text(max_size=8)), max_size=30))
+def test_whatever_a_manager_sends_is_answered_with_a_line_or_nothing(sent: list[tuple[str, str]]) -> None:
+    machine = engine()
+    for word, rest in sent:
+        answer = machine.answer(f"{word} {rest}")
+        assert answer is None or answer.splitlines() == [answer]
+    # And it is as ready for a game as ever.
+    assert say(machine, "DONE", "INFO rule 0", "START 15", "BEGIN")[2:] == ["OK", "0,0"]
 
 
 def test_words_may_be_in_small_letters() -> None:

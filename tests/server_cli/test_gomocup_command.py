@@ -49,9 +49,9 @@ def test_each_answer_comes_as_soon_as_its_line() -> None:
 
 
 def test_json_is_a_line_on_stderr_at_the_end() -> None:
-    run = converse("bot gomocup first-free --format json", "START 15\nBEGIN\nRESTART\nBEGIN\nTURN 1,0\nEND\n")
+    run = converse("bot gomocup first-free --seed 7 --format json", "START 15\nBEGIN\nRESTART\nBEGIN\nTURN 1,0\nEND\n")
     assert run.stdout == "OK\n0,0\nOK\n0,0\n2,0\n"
-    assert json.loads(run.stderr) == {"games": 2, "moves": 3}
+    assert json.loads(run.stderr) == {"games": 2, "moves": 3, "seed": 7}
 
 
 def test_the_seed_makes_the_moves() -> None:

@@ -18,7 +18,7 @@ from noughts_bots.gomocup.conversation import Conversation, Terms
 from noughts_bots.gomocup.process import EngineEnded, EngineProcess
 from noughts_bots.gomocup.protocol import FREESTYLE, read_point, rule_of, word_and_rest, written_point
 from noughts_bots.hosts import folder
-from noughts_referee.rules import Position, Variant, members
+from noughts_referee.rules import Position, Variant, members, parse_variant
 
 CRASHED = 70
 """Exit code of this process when the engine has ended in the middle of a game."""
@@ -32,6 +32,7 @@ _OVERDUE_SECONDS = 2.0
 # Of what the engine says besides its moves: characters a game.
 _MOST_NOTES = 32_768
 _NO_CELL = -1
+_USUAL_VARIANTS = ("gomoku", "gomoku20")
 
 
 def load(target: str, options: Mapping[str, str]) -> "GomocupBot":
@@ -99,7 +100,11 @@ class GomocupBot(Bot):
 
     def launch(self) -> None:
         """Starts a process and waits until it answers. Raises OSError and EngineEnded."""
-        self._start_process().wait_until_ready(self._infos(Terms(20, 20, FREESTYLE, TimeLimits(move=1.0))))
+        engine = self._start_process()
+        # While it starts: these boards take 10 ms and more to make, which later would be on its clock.
+        for name in _USUAL_VARIANTS:
+            parse_variant(name)
+        engine.wait_until_ready(self._infos(Terms(20, 20, FREESTYLE, TimeLimits(move=1.0))))
 
     def start(self, game: GameInfo) -> None:
         self._notes_left = _MOST_NOTES

@@ -28,22 +28,24 @@ def register_gomocup(bot: typer.Typer) -> None:
 
 def gomocup(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="A reference bot, e.g. `threats` or `minimax:depth=2`.")],
-    seed: options.SeedOption = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="S", help="Its chance. Drawn if absent.", show_default=False)
+    ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout, until END.
 
-    Boards from 5x5 to 30x30 with five in a row; with `INFO rule 1` (exactly five) 15x15, for bots that play it. The
-    bot keeps to the times that the manager tells it, if it keeps to any. It does not learn.
+    Boards up to 30x30, five in a row; with `INFO rule 1` (exactly five) 15x15, for bots that play it. The bot
+    keeps to the times that the manager tells it, if it keeps to any. It does not learn.
 
-    JSON: stdout is the protocol's; at the end a line on stderr: {"games", "moves"}.
+    JSON: stdout is the protocol's; at the end a line on stderr: {"games", "moves", "seed"}.
     """
     from noughts_bots.gomocup.engine import GomocupEngine
     from noughts_bots.specs import make_bot, parse_spec
     from noughts_server.version import software_version
 
-    bot = make_bot(parse_spec(spec))
-    engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=options.read_seed(seed))
+    bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
+    engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
         output.note("This is for a manager of Gomoku engines. By hand: START 15, then BEGIN or TURN 7,7; END ends.")
     bot.prepare()
@@ -52,7 +54,7 @@ def gomocup(
     finally:
         bot.close()
     if output_format is Format.JSON:
-        sys.stderr.write(output.compact_json({"games": engine.games, "moves": engine.moves}) + "\n")
+        sys.stderr.write(output.compact_json({"games": engine.games, "moves": engine.moves, "seed": seed}) + "\n")
 
 
 def _converse(engine: "GomocupEngine") -> None:
