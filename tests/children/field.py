@@ -12,6 +12,7 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.life import ChildSettings
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
+from noughts_server.launching import Locking
 from noughts_server.local import ExportedGame, LocalOutcome, LocalPlan, LocalStop, play_locally
 
 PLAYER = Path(__file__).with_name("player.py")
@@ -23,6 +24,7 @@ class Field:
     """A folder in which tournaments are played."""
 
     folder: Path
+    locking: Locking = Locking.OFF
     games: list[ExportedGame] = field(default_factory=list)
     """Of the last tournament, in slot order."""
 
@@ -63,6 +65,7 @@ class Field:
             seed=5,
             database=self.database,
             children=children,
+            locking=self.locking,
         )
         return await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop(), export=export)
 
@@ -71,14 +74,15 @@ class Field:
         return [int(line) for line in self.notes.read_text().split()] if self.notes.exists() else []
 
     def survivors(self) -> list[int]:
-        """Processes that are in the session of a player still."""
-        sessions = set(self.lives())
+        """Processes that are in the session of a player still, or have been started as one."""
+        sessions, mark = set(self.lives()), os.fsencode(self.notes)
         found = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             with suppress(ProcessLookupError, FileNotFoundError):
                 # What was killed may wait for a new parent to take notice.
                 is_zombie = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
-                if os.getsid(int(name)) in sessions and not is_zombie:
+                is_player = mark in Path("/proc", name, "cmdline").read_bytes()
+                if (os.getsid(int(name)) in sessions or is_player) and not is_zombie:
                     found.append(int(name))
         return found
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from noughts_referee.children.life import ChildSettings
+from noughts_server.launching import Locking
 from noughts_server.store.database import Store
 from noughts_server.store.notes import notes_of
 
@@ -56,8 +57,12 @@ FAULTS = (
 )
 
 
+@pytest.mark.parametrize("locking", [Locking.OFF, Locking.REQUIRED])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.habit} {fault.time}")
-async def test_who_misbehaves_loses_every_game_for_a_reason_and_leaves_nothing(field: Field, fault: Fault) -> None:
+async def test_who_misbehaves_loses_every_game_for_a_reason_and_leaves_nothing(
+    field: Field, fault: Fault, locking: Locking
+) -> None:
+    field.locking = locking
     outcome = await field.play(field.player(fault.habit), "first-free", games=4, time=fault.time)
     assert endings(outcome) == {fault.termination: 4}
     assert losses(field.games, "bad") == 4

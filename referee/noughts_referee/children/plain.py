@@ -26,7 +26,7 @@ def command_line(command: Command) -> list[str]:
     if command.kind == "exec":
         return shlex.split(command.target)
     options = [f"{key}={value}" for key, value in command.options.items()]
-    return [sys.executable, "-m", _HOSTS, command.kind, command.target, *options]
+    return [sys.executable, "-P", "-m", _HOSTS, command.kind, command.target, *options]
 
 
 class PlainChild:
