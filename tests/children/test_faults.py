@@ -110,7 +110,8 @@ async def test_a_crash_loses_all_running_games_and_the_next_life_plays_the_other
     assert endings(outcome) == {"crashed": 8}
     assert fault.games == 8
     assert 2 <= fault.times < 8
-    assert len(field.lives()) == fault.times + 1
+    # The tournament may be over before another life begins.
+    assert len(field.lives()) - fault.times in (0, 1)
 
 
 async def test_the_end_of_what_it_wrote_to_stderr_is_kept_with_the_game(field: Field) -> None:

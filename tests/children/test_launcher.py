@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -93,7 +94,7 @@ async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher
     assert open_files() == before
 
 
-def test_children_die_with_whoever_started_them() -> None:
+def test_children_die_with_whoever_started_them(tmp_path: Path) -> None:
     script = """
 import asyncio, os
 from noughts_referee.children.launcher import Command
@@ -110,7 +111,11 @@ async def main():
     os.kill(os.getpid(), 9)
 asyncio.run(main())
 """
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    # Nobody is left to remove the scratch folder: it lies where tests are tidied up.
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     with suppress(psutil.NoSuchProcess):
         psutil.Process(int(ended.stdout)).wait(timeout=20)

@@ -55,32 +55,45 @@ class ChildPlayer:
         self._accept = accept
         self._bench = bench
         self._on_fault = on_fault
+        self._failures = 0
+        """Starts that failed, one after the other."""
 
     async def play(self) -> None:
         """Plays until it is cancelled, the server stops, or the child is benched.
 
         Raises what keeps us from starting any child: that is nobody's fault but ours.
         """
-        failures = 0
-        while failures < MOST_STARTS:
+        while self._failures < MOST_STARTS:
             child = await start_child(self._launcher, self._command, self._settings)
             lost: tuple[LostGame, ...] = ()
-            reason = ""
             try:
                 reason = await self._serve(child)
                 lost = self._verdict(reason == _HANG)
             except NotStarted as failure:
                 reason = str(failure)
-            except _ServerStopsError:
-                return
-            finally:
-                death = await child.stop(reason)
-            # One that has taken nothing but its welcome has not started either.
-            failures = 0 if child.frames.written > 1 else failures + 1
-            benched = failures == MOST_STARTS
-            self._on_fault(Fault(death, lost, benched))
-            if benched:
-                self._bench()
+            except BaseException as error:
+                await child.stop()
+                if isinstance(error, _ServerStopsError):
+                    return
+                raise
+            async with asyncio.TaskGroup() as tasks:
+                ending = tasks.create_task(self._end(child, reason, lost))
+                try:
+                    await asyncio.shield(ending)
+                except asyncio.CancelledError:
+                    # With the game that it lost the tournament may be over. Its owner is to read why all the same.
+                    await asyncio.wait([ending])
+                    raise
+
+    async def _end(self, child: RunningChild, reason: str, lost: tuple[LostGame, ...]) -> None:
+        """Sees to the end of a life, and tells of it."""
+        death = await child.stop(reason)
+        # One that has taken nothing but its welcome has not started either.
+        self._failures = 0 if child.frames.written > 1 else self._failures + 1
+        benched = self._failures == MOST_STARTS
+        self._on_fault(Fault(death, lost, benched))
+        if benched:
+            self._bench()
 
     async def _serve(self, child: RunningChild) -> str:
         """Plays until the child leaves; returns why, if the referee ended it."""

@@ -56,7 +56,7 @@ def show(
 ) -> None:
     """One game: its moves, the board at its end, and why a bot failed, if one did.
 
-    JSON: as a line of list, and "notes": [{"side": "first" or "second", "text"}] of sides that failed.
+    JSON: as a line of list; where a bot failed also "notes": [{"side": "first" or "second", "text"}].
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
@@ -66,7 +66,7 @@ def show(
     sides = {1: "first", 2: "second"}
     notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
     if output_format is Format.JSON:
-        output.print_json({**document(answer.game), "notes": notes})
+        output.print_json({**document(answer.game), **({"notes": notes} if notes else {})})
         return
     _print(answer.game)
     for note in notes:
