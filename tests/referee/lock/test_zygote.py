@@ -167,6 +167,12 @@ async def test_many_children_start_at_once_and_each_has_its_own_pipes(place: dic
     assert len({ended.pid for ended in outcomes}) == 40
 
 
+async def test_children_that_end_at_once_are_told_all_the_same(place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        children = await asyncio.gather(*[launcher.start(Command("exec", "true")) for _ in range(60)])
+        assert {(await outcome(child)).code for child in children} == {0}
+
+
 async def test_scratch_folders_are_removed(place: dict[str, Any]) -> None:
     def folders() -> set[str]:
         return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("noughts-lock-")}
