@@ -25,7 +25,7 @@ class Resolved:
     @property
     def programs(self) -> bool:
         """Whether it is a program, which may start others."""
-        return self.kind in _OF_PROGRAMS
+        return is_program(self.kind)
 
     @property
     def words(self) -> list[str]:
@@ -34,6 +34,11 @@ class Resolved:
         if not words:
             raise ValueError(f"{self.kind}: got no program, expected one and its arguments")
         return words
+
+
+def is_program(kind: str) -> bool:
+    """Whether children of this kind are programs, which may start others."""
+    return kind in _OF_PROGRAMS
 
 
 def resolve(command: Command) -> Resolved:
@@ -47,7 +52,7 @@ def resolve(command: Command) -> Resolved:
         readable.extend(readable_for(os.path.abspath(found), program=program))
         return os.path.abspath(found)
 
-    if command.kind in _OF_PROGRAMS:
+    if is_program(command.kind):
         target = _each_word(command.target, absolute)
     elif command.kind == "py":
         file, colon, name = command.target.rpartition(":")

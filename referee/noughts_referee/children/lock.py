@@ -77,22 +77,9 @@ class Lock:
     port: int | None = None
     """A TCP port that it may connect to."""
 
-    def rules(self) -> list[tuple[str, int]]:
-        """What may be done where."""
-        reading = RUN if self.programs else READ
-        own = ((path, reading) for path in self.readable)
-        return [*_for_everybody(self.programs), *own, (self.scratch, KEEP | reading)]
-
-    def needs_reading(self) -> bool:
-        """Whether what it may read lies where its user could not go."""
-        beside = os.path.dirname(os.path.dirname(self.scratch))
-        return _everybody_is_closed(self.programs) or any(_closed(path) for path in (*self.readable, beside))
-
-    def shut(self, rules: Iterable[tuple[str, int]], *, reading: bool) -> None:
-        """Locks this process, for ever. Rules and reading are for whoever forks to find out, who may see everything.
-
-        Raises OSError; the process must end then, for it may be half locked.
-        """
+    def shut(self) -> None:
+        """Locks this process, for ever. Raises OSError; it must end then, for it may be half locked."""
+        rules, reading = self._rules(), self._needs_reading()
         locks_files = landlock.version() > 0
         self._limit()
         if self.user is not None:
@@ -105,6 +92,17 @@ class Lock:
             landlock.restrict(rules, () if self.port is None else (self.port,))
         if seccomp.available():
             seccomp.restrict(own_pid=None if self.programs else os.getpid(), tcp=self.port is not None)
+
+    def _rules(self) -> list[tuple[str, int]]:
+        """What may be done where."""
+        reading = RUN if self.programs else READ
+        own = ((path, reading) for path in self.readable)
+        return [*_for_everybody(self.programs), *own, (self.scratch, KEEP | reading)]
+
+    def _needs_reading(self) -> bool:
+        """Whether what it may read lies where its user could not go."""
+        beside = os.path.dirname(os.path.dirname(self.scratch))
+        return _everybody_is_closed(self.programs) or any(_closed(path) for path in (*self.readable, beside))
 
     def _limit(self) -> None:
         limits = self.limits
@@ -119,6 +117,12 @@ class Lock:
         ):
             _set_limit(what, most, most)
         _set_limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + _GRACE_SECONDS)
+
+
+def look_around() -> None:
+    """Finds out once what all children may read, so that those who are forked from here know it."""
+    for programs in (False, True):
+        _everybody_is_closed(programs)
 
 
 def forbid() -> None:

@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from noughts_referee.children.forked import LARGEST_PACKET, PIPES
 from noughts_referee.children.launcher import Command
 from noughts_referee.children.lock import Limits, LockIncomplete, gaps
-from noughts_referee.children.zygote import LARGEST_PACKET, PIPES, remove_tree
+from noughts_referee.children.zygote import remove_tree
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
 _STARTS_AT_ONCE = 16
@@ -26,12 +27,14 @@ _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "TMPDIR", "HOME")
 class LockedChild:
     """A child that runs behind the lock."""
 
-    def __init__(self, zygote: "_Zygote", number: int, pid: int, pipes: tuple[int, int, int]) -> None:
+    def __init__(
+        self, zygote: "_Zygote", number: int, pid: int, pipes: tuple[int, int, int], ended: "asyncio.Future[int]"
+    ) -> None:
         self.pid = pid
         self.stdin, self.stdout, self.stderr = pipes
         self._zygote = zygote
         self._number = number
-        self._ended = zygote.ended[number]
+        self._ended = ended
 
     async def wait(self) -> int:
         """Its exit code once it has ended and left no process; negative: the signal that ended it.
@@ -116,7 +119,7 @@ class _Zygote:
 
     def __init__(self, entry: str, limits: Limits) -> None:
         self.lost = False
-        self.ended: dict[int, asyncio.Future[int]] = {}
+        self._ended: dict[int, asyncio.Future[int]] = {}
         self._starting: dict[int, asyncio.Future[int]] = {}
         self._pids: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
@@ -149,7 +152,7 @@ class _Zygote:
         }
         pipes: list[_Pipe] = []
         started = self._starting[number] = self._loop.create_future()
-        self.ended[number] = self._loop.create_future()
+        ended = self._ended[number] = self._loop.create_future()
         try:
             while len(pipes) < PIPES:
                 pipes.append(_Pipe(*os.pipe()))
@@ -168,11 +171,11 @@ class _Zygote:
         ours = (given.writing, read.reading, told.reading)
         for fd in ours:
             os.set_blocking(fd, False)
-        return LockedChild(self, number, pid, ours)
+        return LockedChild(self, number, pid, ours, ended)
 
     def _abandon(self, number: int) -> None:
         """Nobody will ever have this child."""
-        self.ended.pop(number, None)
+        self._ended.pop(number, None)
         with suppress(OSError):
             self._socket.send(json.dumps({"number": number, "signal": signal.SIGKILL}).encode())
 
@@ -223,7 +226,7 @@ class _Zygote:
         number = report["number"]
         if "exit" in report:
             self._pids.pop(number, None)
-            ended = self.ended.pop(number, None)
+            ended = self._ended.pop(number, None)
             if ended is not None:
                 ended.set_result(report["exit"])
             return
@@ -249,11 +252,11 @@ class _Zygote:
                 started.set_exception(ChildProcessError("the zygote, which starts children, has ended"))
         for pid in self._pids.values():
             _kill_group(pid, signal.SIGKILL)
-        for ended in self.ended.values():
+        for ended in self._ended.values():
             if not ended.done():
                 ended.set_result(-signal.SIGKILL)
         self._pids.clear()
-        self.ended.clear()
+        self._ended.clear()
         self._process.kill()  # it has ended, or is about to
         self._process.wait()
         remove_tree(self._scratch)

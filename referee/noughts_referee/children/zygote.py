@@ -1,8 +1,9 @@
 """The process that forks children: `python -P -m noughts_referee.children.zygote SOCKET SETTINGS`.
 
-It has imported what children need, never grpc, and has one thread, so that a child is there within milliseconds. It is
-told what to start in packets on a Unix socket (JSON, with the child's three pipes beside it), and tells which process
-was started and how it ended. When the socket ends it kills all children and ends.
+It has imported what children need, never grpc, and has one thread, so that a child is there within milliseconds: one is
+always forked already, and waits for what it is to be. It is told what to start in packets on a Unix socket (JSON, with
+the child's three pipes beside it), and tells which process was started and how it ended. When the socket ends it kills
+all children and ends.
 
 Each child is the reaper of its own descendants. What is left when a child ends falls to the zygote and is killed:
 no process can leave that family, whatever sessions it makes.
@@ -18,28 +19,18 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from noughts_referee.children import kernel
-from noughts_referee.children.command import Resolved, resolve
-from noughts_referee.children.launcher import Command
-from noughts_referee.children.lock import Limits, Lock, forbid, free_user, tasks_of
+from noughts_referee.children.command import is_program
+from noughts_referee.children.forked import LARGEST_PACKET, PIPES, Entry, live
+from noughts_referee.children.lock import Limits, forbid, free_user, look_around, tasks_of
 
-LARGEST_PACKET = 128 * 1024
-"""Bytes of a request."""
-PIPES = 3
-
-_CANNOT_RUN = 126
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
 _HANDLED = (signal.SIGCHLD, signal.SIGTERM)
-_CHILDREN_PATH = "/usr/local/bin:/usr/bin:/bin"
-
-Entry = Callable[[list[str]], int]
-"""Runs a child that is no program of its own: KIND TARGET key=value ..., gives its exit code."""
 
 
 @dataclass(slots=True)
@@ -61,6 +52,7 @@ class Zygote:
         self._scratch = scratch
         self._children: dict[int, _Child] = {}
         self._removers: set[int] = set()
+        self._spare: tuple[int, socket.socket] | None = None
         self._ended: list[tuple[_Child, int, float]] = []
         self._tasks, self._counted = 0, -_COUNT_SECONDS
         self._wakeup, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -72,7 +64,11 @@ class Zygote:
         poll = select.poll()
         poll.register(self._requests, select.POLLIN)
         poll.register(self._wakeup, select.POLLIN)
+        look_around()
         while True:
+            if self._spare is None:
+                with suppress(OSError):  # whoever asks for a child then is told
+                    self._spare = self._fork()
             for source, _ in poll.poll(_LOOK_MILLISECONDS if self._ended else None):
                 if source == self._wakeup:
                     os.read(self._wakeup, LARGEST_PACKET)
@@ -110,30 +106,27 @@ class Zygote:
                 _kill_group(pid, signal_number)
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
-        command = resolve(Command(request["kind"], request["target"], request["options"]))
+        pid, orders = self._spare or self._fork()
+        self._spare = None
         user = free_user(child.user for child in self._children.values() if child.user is not None)
-        lock = Lock(
-            self._limits,
-            self._make_scratch(request["number"], user),
-            command.readable,
-            command.programs,
-            user,
-            self._count_tasks() if user is None else 0,
-            request["port"],
-        )
-        rules, reading = lock.rules(), lock.needs_reading()
+        scratch = self._make_scratch(request["number"], user)
+        tasks = self._count_tasks() if user is None else 0
+        self._children[pid] = _Child(request["number"], scratch, user, is_program(request["kind"]))
+        with orders:
+            order = {**request, "user": user, "scratch": scratch, "tasks": tasks}
+            socket.send_fds(orders, [json.dumps(order).encode()], pipes)
+        return pid
+
+    def _fork(self) -> tuple[int, socket.socket]:
+        """A child that waits for its order, and where to send it."""
+        ours, theirs = socket.socketpair()
         signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)  # until the child has dropped our handlers
         parent, pid = os.getpid(), os.fork()
         if pid == 0:
-
-            def settle() -> None:
-                _take_place(pipes, lock.scratch, request["environment"], reaps=command.programs)
-                lock.shut(rules, reading=reading)
-
-            self._be_child(command, settle, parent)
+            live(theirs.detach(), parent, self._entry, self._limits, _HANDLED)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
-        self._children[pid] = _Child(request["number"], lock.scratch, user, command.programs)
-        return pid
+        theirs.close()
+        return pid, ours
 
     def _make_scratch(self, number: int, user: int | None) -> str:
         scratch = os.path.join(self._scratch, str(number))
@@ -148,37 +141,6 @@ class Zygote:
             self._tasks, self._counted = tasks_of(os.getuid()), time.monotonic()
         return self._tasks
 
-    def _be_child(self, command: Resolved, settle: Callable[[], None], parent: int) -> NoReturn:
-        """The forked process, to its end: nothing that it does may come back into the zygote's loop."""
-        code = _CANNOT_RUN
-        try:
-            settle()
-            if os.getppid() == parent:
-                if command.kind == "exec":
-                    _execute(command.words)
-                code = self._run_entry(command)
-        except (OSError, ValueError) as error:
-            os.write(2, f"{command.kind}:{command.target}: {error}\n".encode())
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(code)
-
-    def _run_entry(self, command: Resolved) -> int:
-        """Runs a child of Python to its end, and ends as Python would."""
-        options = [f"{key}={value}" for key, value in command.options.items()]
-        try:
-            return self._entry([command.kind, command.target, *options])
-        except SystemExit as end:
-            return _exit_code(end)
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-            return 1
-        finally:
-            with suppress(Exception):
-                sys.stdout.flush()
-                sys.stderr.flush()
-
     def _reap(self) -> None:
         """Buries who has ended, kills what they left behind, and tells of those who left nothing."""
         while (pid := _ended_child()) is not None:
@@ -187,6 +149,8 @@ class Zygote:
                 _kill_group(pid, signal.SIGKILL)
             _, status = os.waitpid(pid, 0)
             self._removers.discard(pid)
+            if self._spare is not None and self._spare[0] == pid:
+                self._spare = None
             if child is not None:
                 del self._children[pid]
                 self._ended.append((child, os.waitstatus_to_exitcode(status), time.monotonic()))
@@ -203,7 +167,8 @@ class Zygote:
 
     def _kill_adopted(self) -> bool:
         """Kills the processes that have fallen to this one; whether there were any."""
-        adopted = _children_of(os.getpid()) - self._children.keys() - self._removers
+        ours = self._children.keys() | self._removers | ({self._spare[0]} if self._spare else set())
+        adopted = _children_of(os.getpid()) - ours
         for pid in adopted:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -226,6 +191,7 @@ class Zygote:
         for pid in self._children:
             _kill_group(pid, signal.SIGKILL)
         self._children.clear()
+        self._spare = None
         while time.monotonic() < latest:
             self._kill_adopted()
             try:
@@ -234,43 +200,6 @@ class Zygote:
             except ChildProcessError:
                 break
         remove_tree(self._scratch)
-
-
-def _take_place(pipes: list[int], scratch: str, environment: dict[str, str], *, reaps: bool) -> None:
-    """Leaves everything of the zygote's behind: its signals, files, session, folder and environment."""
-    signal.set_wakeup_fd(-1)
-    for number in _HANDLED:
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
-    for fd, pipe in enumerate(pipes):
-        os.dup2(pipe, fd)
-    os.closerange(PIPES, os.sysconf("SC_OPEN_MAX"))
-    os.setsid()
-    os.chdir(scratch)
-    os.umask(0o077)
-    os.environ.clear()
-    os.environ.update(_environment(scratch) | environment)
-    if reaps:
-        kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
-
-
-def _execute(words: list[str]) -> NoReturn:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and programs would inherit that
-        signal.signal(number, signal.SIG_DFL)
-    os.execv(words[0], words)
-
-
-def _exit_code(end: SystemExit) -> int:
-    """The exit code of a process that ends so, whose text goes where Python puts it."""
-    if end.code is None or isinstance(end.code, int):
-        return end.code or 0
-    os.write(2, f"{end.code}\n".encode())
-    return 1
-
-
-def _environment(scratch: str) -> dict[str, str]:
-    kept = {key: os.environ[key] for key in ("LANG", "PYTHONPATH") if key in os.environ}
-    return {"PATH": _CHILDREN_PATH, "HOME": scratch, "TMPDIR": scratch, "PYTHONDONTWRITEBYTECODE": "1", **kept}
 
 
 def _kill_group(pid: int, number: int) -> None:

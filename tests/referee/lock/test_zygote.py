@@ -167,6 +167,12 @@ async def test_many_children_start_at_once_and_each_has_its_own_pipes(place: dic
     assert len({ended.pid for ended in outcomes}) == 40
 
 
+async def test_children_that_end_at_once_are_told_all_the_same(place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        children = await asyncio.gather(*[launcher.start(Command("exec", "true")) for _ in range(60)])
+        assert {(await outcome(child)).code for child in children} == {0}
+
+
 async def test_scratch_folders_are_removed(place: dict[str, Any]) -> None:
     def folders() -> set[str]:
         return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("noughts-lock-")}
@@ -257,7 +263,7 @@ async def test_the_zygote_holds_none_of_our_files_and_imports_no_grpc(place: dic
         mapped = [row.path for row in zygote.memory_maps()]
         os.close(ours)
         assert str(tmp_path / "ours") not in held
-        assert [name.partition(":")[0] for name in held].count("socket") == 1
+        assert [name.partition(":")[0] for name in held].count("socket") <= 2  # to us, and to the next child
         assert not [path for path in mapped if "grpc" in path]
         child.kill(signal.SIGKILL)
         await child.wait()

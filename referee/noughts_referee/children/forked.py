@@ -1,0 +1,132 @@
+"""A child from its fork to its end: it waits for its order, locks itself and becomes what it is to be."""
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from noughts_referee.children import kernel
+from noughts_referee.children.command import Resolved, resolve
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.lock import Limits, Lock
+
+LARGEST_PACKET = 128 * 1024
+"""Bytes of a request."""
+PIPES = 3
+
+_CANNOT_RUN = 126
+_CHILDREN_PATH = "/usr/local/bin:/usr/bin:/bin"
+_HIGHEST_FD = os.sysconf("SC_OPEN_MAX")
+
+Entry = Callable[[list[str]], int]
+"""Runs a child that is no program of its own: KIND TARGET key=value ..., gives its exit code."""
+
+
+def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterable[signal.Signals]) -> NoReturn:
+    """The life of a process that was just forked, to its end: nothing of it may come back into the zygote's loop.
+
+    `orders` is the file descriptor of the socket from which it hears what it is to be, `handled` the blocked signals.
+    """
+    code, name = _CANNOT_RUN, ""
+    try:
+        _leave(orders, handled)
+        order, pipes = _receive(orders)
+        name = f"{order['kind']}:{order['target']}: "
+        command = resolve(Command(order["kind"], order["target"], order["options"]))
+        lock = Lock(
+            limits,
+            order["scratch"],
+            command.readable,
+            command.programs,
+            order["user"],
+            order["tasks"],
+            order["port"],
+        )
+        _take_place(pipes, lock.scratch, order["environment"], reaps=command.programs)
+        lock.shut()
+        if os.getppid() == parent:
+            if command.kind == "exec":
+                _execute(command.words)
+            code = _run_entry(entry, command)
+    except (OSError, ValueError) as error:
+        os.write(2, f"{name}{error}\n".encode())
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(code)
+
+
+def _run_entry(entry: Entry, command: Resolved) -> int:
+    """Runs a child of Python to its end, and ends as Python would."""
+    options = [f"{key}={value}" for key, value in command.options.items()]
+    try:
+        return entry([command.kind, command.target, *options])
+    except SystemExit as end:
+        return _exit_code(end)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    finally:
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+
+
+def _leave(orders: int, handled: Iterable[signal.Signals]) -> None:
+    """Leaves the zygote's signals, files and session behind, but for the socket from which the order comes."""
+    kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    signal.set_wakeup_fd(-1)
+    for number in handled:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, handled)
+    os.closerange(PIPES, orders)
+    os.closerange(orders + 1, _HIGHEST_FD)
+    os.setsid()
+    os.umask(0o077)
+
+
+def _receive(orders: int) -> tuple[dict[str, Any], list[int]]:
+    """What this child is to be, and its pipes. Ends it when there is nobody any more who could say."""
+    with socket.socket(fileno=orders) as source:
+        packet, pipes, _, _ = socket.recv_fds(source, LARGEST_PACKET, PIPES)
+        while part := source.recv(LARGEST_PACKET):
+            packet += part
+    if not packet:
+        os._exit(0)
+    order: dict[str, Any] = json.loads(packet)
+    return order, pipes
+
+
+def _take_place(pipes: list[int], scratch: str, environment: dict[str, str], *, reaps: bool) -> None:
+    """Takes the pipes as standard input, output and error, closes all other files, and goes to its own folder."""
+    for fd, pipe in enumerate(pipes):
+        os.dup2(pipe, fd)
+    os.closerange(PIPES, _HIGHEST_FD)
+    os.chdir(scratch)
+    os.environ.clear()
+    os.environ.update(_environment(scratch) | environment)
+    if reaps:
+        kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
+
+
+def _execute(words: list[str]) -> NoReturn:
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and programs would inherit that
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(words[0], words)
+
+
+def _exit_code(end: SystemExit) -> int:
+    """The exit code of a process that ends so, whose text goes where Python puts it."""
+    if end.code is None or isinstance(end.code, int):
+        return end.code or 0
+    os.write(2, f"{end.code}\n".encode())
+    return 1
+
+
+def _environment(scratch: str) -> dict[str, str]:
+    kept = {key: os.environ[key] for key in ("LANG", "PYTHONPATH") if key in os.environ}
+    return {"PATH": _CHILDREN_PATH, "HOME": scratch, "TMPDIR": scratch, "PYTHONDONTWRITEBYTECODE": "1", **kept}
