@@ -123,4 +123,4 @@ asyncio.run(main())
 
 def test_plugins_are_played_by_their_host() -> None:
     line = command_line(Command("py", "my.bots:Corner", {"depth": "3"}))
-    assert line == [sys.executable, "-m", "noughts_bots.hosts", "py", "my.bots:Corner", "depth=3"]
+    assert line == [sys.executable, "-P", "-m", "noughts_bots.hosts", "py", "my.bots:Corner", "depth=3"]
