@@ -172,13 +172,13 @@ class RemoteWire:
 
         The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
         """
-        await frames.write(pb.PlayResponse(welcome=welcome))
-        # From here to the new stream's first frame nothing waits: of two streams the older never gets what is meant
-        # for the newer, however many log in at once.
+        # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
+        # breath, and never gets what is meant for the newer, however many log in at once.
         self.close(_session_replaced(welcome.bot))
         stream = _Stream(frames, last_read=time.monotonic())
         self._attach(stream, max_games)
         try:
+            await frames.write(pb.PlayResponse(welcome=welcome))
             async with asyncio.TaskGroup() as tasks:
                 others = [
                     tasks.create_task(self._write(stream)),
