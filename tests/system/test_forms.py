@@ -1,0 +1,74 @@
+"""One bot in all its forms, at one server and in one tournament: whatever carries it, it makes the same moves."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from .processes import asked, environment, eventually, first_line, said, started
+
+EXAMPLES = Path(__file__).parents[2] / "bots" / "examples" / "c"
+FORMS = ("library", "engine", "plugin", "program", "dialling")
+
+PLUGIN = """
+import sys
+
+from noughts_bots import Bot
+
+
+class Lowest(Bot):
+    def choose(self, position):
+        return position.free[0]
+
+
+if sys.argv[1:] == ["frames"]:
+    from noughts_bots.piped import play_on_pipes
+
+    play_on_pipes(Lowest(), sys.stdin.buffer, open(1, "wb", buffering=0))
+elif sys.argv[1:] == ["dial"]:
+    from noughts_bots import run
+
+    run(Lowest(), name="dialling")
+"""
+
+
+def test_one_bot_in_five_forms_plays_the_same_game_against_each_of_its_forms(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(EXAMPLES, source)
+    header = said(["bot", "header", "--folder"], environment()).stdout.strip()
+    subprocess.run(["make", "-s", "-C", source, f"INCLUDE={header}", "lowest.so", "pbrain-lowest"], check=True)
+    plugin = tmp_path / "lowest" / "lowest.py"
+    plugin.parent.mkdir()
+    plugin.write_text(PLUGIN)
+    env = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    with ExitStack() as stack:
+        server = stack.enter_context(started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], env))
+        env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
+        env["NOUGHTS_TOKEN"] = asked("token create --owner ada", env)["token"]
+        specs = {
+            "library": f"dll:{source / 'lowest.so'}",
+            "engine": f"gomocup:{source / 'pbrain-lowest'}",
+            "plugin": f"py:{plugin}:Lowest",
+            "program": f"exec:{sys.executable} {plugin} frames",
+        }
+        for name, spec in specs.items():
+            stack.enter_context(started(["bot", "run", spec, "--name", name], env))
+        stack.enter_context(started(["dial"], {**env, "PYTHONUNBUFFERED": "1"}, (sys.executable, str(plugin))))
+        eventually(lambda: {bot["name"] for bot in asked("bot list --online", env)["bots"]}, lambda on: on >= {*FORMS})
+        asked("tournament create forms --variant gomoku --games 2", env)
+        for name in FORMS:
+            asked(f"tournament join forms --bot {name}", env)
+        asked("tournament start forms", env)
+        pairs = len(FORMS) * (len(FORMS) - 1) // 2
+        eventually(lambda: asked("tournament show forms", env)["games"], lambda games: games == 2 * pairs, 60)
+        lines = said(["game", "list", "forms", "--format", "json"], env).stdout.splitlines()
+    games = [json.loads(line) for line in lines]
+    assert len(games) == 2 * pairs
+    assert {game["termination"] for game in games} == {"line"}
+    # Each takes the lowest free cell: the first mover has five in a row when nine cells are taken one after the other.
+    assert {tuple(game["moves"]) for game in games} == {tuple(game["moves"]) for game in games[:1]}
+    assert games[0]["moves"] == sorted(games[0]["moves"])
+    assert os.listdir(plugin.parent) == ["lowest.py"]
