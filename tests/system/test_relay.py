@@ -12,6 +12,7 @@ import pytest
 from noughts_bots.session import Login
 from noughts_referee.children.launcher import Command
 from noughts_referee.rules import Termination
+from noughts_server.launching import Locking
 from noughts_server.relay import RelayPlan, relay
 
 from .ground import Ground, ground_at
@@ -30,9 +31,11 @@ async def relayed(ground: Ground, notes: Path, habit: str) -> AsyncIterator[list
     """The player with this habit as the bot `mine`, and what was told of it."""
     events: list[str] = []
     command = Command("exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
+    # The player counts its lives in a file, which the lock would not let it write.
+    plan = RelayPlan(command, locking=Locking.OFF)
     login = Login(ground.address, ground.token, name="mine", version="1")
     async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(relay(RelayPlan(command), login, events.append))
+        playing = tasks.create_task(relay(plan, login, events.append))
         await ground.until_online("mine")
         yield events
         playing.cancel()
