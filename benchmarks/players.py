@@ -1,15 +1,16 @@
 """What a move of a child player costs, and its start, beside a bare pipe and a bare asyncio pipe.
 
-    python benchmarks/players.py [--rounds 5] [--seconds 1] [--flight 1024] [--spec NAME=KIND:TARGET ...]
+    python benchmarks/players.py [--rounds 5] [--seconds 1] [--flight 1024] [--no-lock] [--spec NAME=KIND:TARGET ...]
 
 Each round measures, one after the other: a byte to an echoing process and back on two pipes, blocking and with
-asyncio's streams; then for each kind a pair of such players in a referee without a server: microseconds a ply with
-one game at a time, milliseconds from the start to the hello, and plies a second with many games in flight (`gomoku`).
-Prints medians.
+asyncio's streams; a bare gRPC ping-pong; then for each kind a pair of such players in a referee without a server,
+behind the lock: microseconds a ply with one game at a time, milliseconds from asking the warm launcher for one to its
+hello, and plies a second with many games in flight (`gomoku`). Prints medians.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import shlex
 import statistics
@@ -24,14 +25,14 @@ from noughts_bots.loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child import ChildPlayer, Fault
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.life import ChildSettings, start_child
-from noughts_referee.children.plain import PlainLauncher
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions, Slot, Unit
 from noughts_referee.referee import Referee
 from noughts_referee.remote import RemoteWire, WireCounts
 from noughts_referee.rules import parse_variant
+from noughts_server.launching import Locking, launching
 
 _TIMES = ChildSettings()
 _WARM_SECONDS = 0.3
@@ -92,8 +93,9 @@ play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
 class _Pair:
     """Two players of one kind in a referee, for as long as it is measured."""
 
-    def __init__(self, command: Command, variant: str, flight: int) -> None:
+    def __init__(self, command: Command, variant: str, flight: int, locking: Locking) -> None:
         self._command = command
+        self._locking = locking
         self.referee = Referee(lambda games: None)
         self.referee.on_progress(self._add_games)
         self._conditions = Conditions(
@@ -114,8 +116,7 @@ class _Pair:
 
     async def plies_per_second(self, seconds: float) -> float:
         """How quickly they play."""
-        launcher = PlainLauncher()
-        async with asyncio.TaskGroup() as tasks:
+        async with launching(self._locking, _say) as launcher, asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(self._player(key, launcher).play()) for key in (1, 2)]
             self._add_games()
             await self._playing.wait()
@@ -125,10 +126,9 @@ class _Pair:
             rate = (self.referee.plies - before) / (time.perf_counter() - began)
             for player in playing:
                 player.cancel()
-        await launcher.close()
         return rate
 
-    def _player(self, key: int, launcher: PlainLauncher) -> ChildPlayer:
+    def _player(self, key: int, launcher: Launcher) -> ChildPlayer:
         wire = RemoteWire(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
         return ChildPlayer(
             self._command,
@@ -149,15 +149,29 @@ def _tell(fault: Fault) -> None:
     print(f"a player failed: {fault.death.text}", file=sys.stderr)
 
 
-async def _start_ms(command: Command) -> float:
-    launcher = PlainLauncher()
-    began = time.perf_counter()
-    child = await start_child(launcher, command, _TIMES)
-    await child.hello()
-    took = time.perf_counter() - began
-    await child.stop()
-    await launcher.close()
+def _say(note: str) -> None:
+    print(note, file=sys.stderr)
+
+
+async def _start_ms(command: Command, locking: Locking) -> float:
+    async with launching(locking, _say) as launcher:
+        # What starts children is started with the first of them.
+        for _ in range(2):
+            began = time.perf_counter()
+            child = await start_child(launcher, command, _TIMES)
+            await child.hello()
+            took = time.perf_counter() - began
+            await child.stop()
     return took * 1e3
+
+
+def _ping_pongs() -> float:
+    """A second, of gRPC as it comes."""
+    program = (sys.executable, str(Path(__file__).with_name("bare.py")), "pingpong")
+    done = subprocess.run(
+        program, capture_output=True, text=True, env={**os.environ, "GRPC_EXPERIMENTS": ""}, check=True
+    )
+    return float(json.loads(done.stdout)["per_second"])
 
 
 def _bare_us(seconds: float) -> float:
@@ -211,7 +225,7 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, Command]:
         "exec, our SDK": Command("exec", shlex.join([sys.executable, str(folder / "piped.py")])),
     }
     if find_spec("noughts_bots.hosts"):
-        commands["py"] = Command("py", "next_bot:Next")
+        commands["py"] = Command("py", f"{folder / 'next_bot.py'}:Next")
     for text in specs:
         spec = parse_spec(text)
         commands[spec.label or str(spec)] = Command(spec.kind, spec.target, spec.options)
@@ -224,26 +238,34 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--flight", type=int, default=1_024)
     parser.add_argument("--spec", action="append", default=[], help="another player, e.g. C=dll:./corner.so")
+    parser.add_argument("--no-lock", action="store_true")
     options = parser.parse_args()
-    bare: list[tuple[float, float]] = []
+    locking = Locking.OFF if options.no_lock else Locking.USUAL
+    bare: list[tuple[float, float, float]] = []
     found: dict[str, list[tuple[float, float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         commands = _commands(Path(folder), options.spec)
         for _ in range(options.rounds):
-            bare.append((_bare_us(options.seconds), run_loop(_asyncio_us(options.seconds))))
+            bare.append((_bare_us(options.seconds), run_loop(_asyncio_us(options.seconds)), _ping_pongs()))
             for name, command in commands.items():
-                alone = run_loop(_Pair(command, "gomoku", 1).plies_per_second(options.seconds))
-                many = run_loop(_Pair(command, "gomoku", options.flight).plies_per_second(options.seconds))
-                found.setdefault(name, []).append((1e6 / alone, run_loop(_start_ms(command)), many))
-    pipe, streams = (statistics.median(column) for column in zip(*bare, strict=True))
-    print(f"bare pipe {pipe:.1f} us, bare asyncio pipe {streams:.1f} us, there and back")
+                alone = run_loop(_Pair(command, "gomoku", 1, locking).plies_per_second(options.seconds))
+                many = run_loop(_Pair(command, "gomoku", options.flight, locking).plies_per_second(options.seconds))
+                found.setdefault(name, []).append((1e6 / alone, run_loop(_start_ms(command, locking)), many))
+    pipe, streams, pings = (statistics.median(column) for column in zip(*bare, strict=True))
+    print(
+        f"bare pipe {pipe:.1f} us, bare asyncio pipe {streams:.1f} us, there and back; {pings:,.0f} gRPC ping-pongs/s"
+    )
     many_games = f"{options.flight:,} games, plies/s"
-    print(f"{'player':<20} {'us a move':>10} {'asyncio pipes':>14} {'ms to start':>12} {many_games:>24}")
+    print(
+        f"{'player':<20} {'us a move':>10} {'asyncio pipes':>14} {'ms to start':>12} {many_games:>24} "
+        f"{'per ping-pong':>14}"
+    )
     for name, rows in found.items():
         alone, start, many = (statistics.median(column) for column in zip(*rows, strict=True))
-        # Rounds are compared with the pipe of the same round: the machine's speed changes.
-        ratio = statistics.median(row[0] / yardstick for row, (_, yardstick) in zip(rows, bare, strict=True))
-        print(f"{name:<20} {alone:>10.1f} {ratio:>14.2f} {start:>12.1f} {many:>24,.0f}", flush=True)
+        # Rounds are compared with the yardsticks of the same round: the machine's speed changes.
+        ratio = statistics.median(row[0] / streams for row, (_, streams, _) in zip(rows, bare, strict=True))
+        per_ping = statistics.median(row[2] / pings for row, (_, _, pings) in zip(rows, bare, strict=True))
+        print(f"{name:<20} {alone:>10.1f} {ratio:>14.2f} {start:>12.1f} {many:>24,.0f} {per_ping:>14.1f}", flush=True)
 
 
 if __name__ == "__main__":
