@@ -8,7 +8,6 @@ from enum import StrEnum
 from noughts_bots.hosts import FOLDER_VARIABLE
 from noughts_referee.children.kernel import is_linux
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.lock import LockIncomplete, gaps
 from noughts_referee.children.locked import LockedLauncher
 from noughts_referee.children.plain import PlainLauncher
 
@@ -43,11 +42,8 @@ def _launcher(locking: Locking, tell: Callable[[str], None]) -> Launcher:
     if locking is Locking.OFF:
         tell("child players run without a lock, as was asked: they may do whatever you may")
         return PlainLauncher()
-    missing = gaps()
-    if missing and locking is Locking.REQUIRED:
-        raise LockIncomplete(missing)
-    for gap in missing:
+    environment = {FOLDER_VARIABLE: os.getcwd()}
+    launcher = LockedLauncher(_ENTRY, require_lock=locking is Locking.REQUIRED, environment=environment)
+    for gap in launcher.gaps:
         tell(f"not locked here: {gap}")
-    if not is_linux():
-        return PlainLauncher()
-    return LockedLauncher(_ENTRY, environment={FOLDER_VARIABLE: os.getcwd()})
+    return launcher if is_linux() else PlainLauncher()

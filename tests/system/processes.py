@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 PROGRAM = (sys.executable, "-m", "noughts_server.cli")
@@ -47,6 +49,18 @@ def said(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0) -> 
     )
     assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
+
+
+def installed_package(example: Path, folder: Path) -> Path:
+    """Builds a package and installs it for real, without an index; returns the folder that belongs on PYTHONPATH."""
+    # What the build leaves behind must not lie in the tree.
+    source, target = folder / "source", folder / "installed"
+    shutil.copytree(example, source)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
+    command = (*pip, "--no-build-isolation", "--target", target, source)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return target
 
 
 def asked(line: str, env: Mapping[str, str]) -> Any:

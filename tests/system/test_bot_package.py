@@ -1,14 +1,13 @@
 """Bots of other packages, entry points of the group `noughts.bots`: built and installed for real in a folder."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from .processes import asked, environment, said
+from .processes import asked, environment, installed_package, said
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "bot-patient"
@@ -18,13 +17,7 @@ EXAMPLE = ROOT / "examples" / "bot-patient"
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of somebody who has installed the example, and a package whose module cannot be imported."""
     folder = tmp_path_factory.mktemp("bots")
-    # What the build leaves behind must not lie in the tree.
-    source, target = folder / "source", folder / "installed"
-    shutil.copytree(EXAMPLE, source)
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
-    command = (*pip, "--no-build-isolation", "--target", target, source)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    target = installed_package(EXAMPLE, folder)
     (target / "noughts_faulty.py").write_text("raise RuntimeError('imported')\n")
     for package, points in (("faulty", "broken = noughts_faulty:Bot\ntwice = a:B\n"), ("other", "twice = c:D\n")):
         metadata = target / f"noughts_{package}-1.0.dist-info"

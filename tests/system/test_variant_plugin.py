@@ -1,14 +1,13 @@
 """A variant from another package: built and installed for real, beside faulty ones, in a folder of its own."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from .processes import asked, environment, said
+from .processes import asked, environment, installed_package, said
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "variant-square-four"
@@ -42,20 +41,11 @@ def stuck():
 """
 
 
-def run(*command: str | Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of somebody who has installed the example, and a package full of faults."""
     folder = tmp_path_factory.mktemp("plugins")
-    # What the build leaves behind must not lie in the tree.
-    source, target = folder / "source", folder / "installed"
-    shutil.copytree(EXAMPLE, source)
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
-    run(*pip, "--no-build-isolation", "--target", target, source)
+    target = installed_package(EXAMPLE, folder)
     (target / "noughts_faulty.py").write_text(FAULTY_MODULE)
     metadata = target / "noughts_faulty-1.0.dist-info"
     metadata.mkdir()

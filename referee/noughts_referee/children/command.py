@@ -56,16 +56,21 @@ def resolve(command: Command) -> Resolved:
         target = _each_word(command.target, absolute)
     elif command.kind == "py":
         file, colon, name = command.target.rpartition(":")
-        target = absolute(file) + colon + name if file.endswith(".py") else command.target
-        # A module that lies in this folder; one that is installed may be read anyhow.
-        package = file.partition(".")[0]
-        for place in (package, f"{package}.py"):
-            if package and not file.endswith(".py"):
-                absolute(place)
+        if file.endswith(".py"):
+            target = absolute(file) + colon + name
+        else:
+            target = command.target
+            # A module may lie in this folder; one that is installed may be read anyhow.
+            package = file.partition(".")[0]
+            readable.extend(place for module in (package, f"{package}.py") for place in _readable_if_there(module))
     else:
         target = absolute(command.target)
     options = {key: absolute(value) for key, value in command.options.items()}
     return Resolved(command.kind, target, options, tuple(readable))
+
+
+def _readable_if_there(module: str) -> tuple[str, ...]:
+    return readable_for(os.path.abspath(module)) if module and os.path.exists(module) else ()
 
 
 def _each_word(line: str, absolute: Callable[..., str]) -> str:

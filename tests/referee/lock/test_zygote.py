@@ -304,7 +304,9 @@ def test_paths_in_a_command_become_absolute_and_readable(tmp_path: Path, monkeyp
     assert got.options == {"weights": str(tmp_path / "weights.bin"), "depth": "3"}
     assert {str(tmp_path / "bots"), str(tmp_path)} <= set(got.readable)
     assert resolve(Command("py", "bots/bot.py:Bot")).target == f"{tmp_path}/bots/bot.py:Bot"
-    assert resolve(Command("py", "bots:Bot")).target == "bots:Bot"
+    module = resolve(Command("py", "bots:Bot"))
+    assert (module.target, str(tmp_path / "bots") in module.readable) == ("bots:Bot", True)
+    assert resolve(Command("py", "elsewhere.bots:Bot")).readable == ()
     assert resolve(Command("dll", "./weights.bin")).target == str(tmp_path / "weights.bin")
 
 
