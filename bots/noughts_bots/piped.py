@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # Answers leave after this long at the latest while the bot thinks about the other games of a frame.
 _FLUSH_SECONDS = 0.010
+# Of a larger frame half the answers leave early: with all of them at once, of the bot, the referee and the opponent
+# only one would have something to do at a time.
+_FEW_QUESTIONS = 64
 
 
 def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str = "", version: str = "") -> None:
@@ -56,10 +59,11 @@ def _loop(bot: Bot) -> "AbstractContextManager[asyncio.Runner | None]":
 
 
 def _answer(dialogue: Dialogue, questions: Sequence[Question], flush: Callable[[], None]) -> None:
+    at_once = max(_FEW_QUESTIONS, (len(questions) + 1) // 2)
     flushed = time.perf_counter()
-    for handle, ply, position in questions:
+    for count, (handle, ply, position) in enumerate(questions, 1):
         dialogue.answer(handle, ply, position)
-        if time.perf_counter() - flushed > _FLUSH_SECONDS:
+        if count == at_once or time.perf_counter() - flushed > _FLUSH_SECONDS:
             flush()
             flushed = time.perf_counter()
 

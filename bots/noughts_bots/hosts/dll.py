@@ -41,6 +41,7 @@ _LINE_BUFFERED = 1
 """_IOLBF, of glibc, musl and macOS."""
 # So that no array is NULL: a slice in Rust must not be, also one without elements.
 _EMPTY = (0,)
+_CELL_BYTES = 4
 _ELF, _SHARED_OBJECT = b"\x7fELF", 3
 
 
@@ -157,6 +158,10 @@ def _read_api(address: int | None, subject: str) -> _Api:
     return api
 
 
+_Game = tuple[int | None, _Turn, Any, "array[int]"]
+"""The library's bot, the question and the pointer to it, and the moves so far, the first one at index 1."""
+
+
 class LibraryBot(Bot):
     """A bot whose moves a library chooses."""
 
@@ -170,29 +175,42 @@ class LibraryBot(Bot):
         self._options = ",".join(f"{key}={value}" for key, value in options.items()).encode()
         self._prepared: dict[Variant, tuple[_Rules, int | None, bool]] = {}
         """Of each variant that was played: its rules, the library's bot, and whether it plays."""
-        self._turn = _Turn(size=sizeof(_Turn))
-        self._turn_reference = byref(self._turn)
 
     def choose(self, position: Position) -> int:
+        game = position.memo
+        if game is None:
+            game = position.memo = self._begin(position)
+        bot, turn, reference, moves = game
+        played = position.moves
+        moves.extend(played[len(moves) - 1 :])
+        turn.moves = moves.buffer_info()[0] + _CELL_BYTES
+        turn.ply = len(played)
+        if position.own_clock_us:
+            turn.own_clock_ms = position.own_clock_us // 1000
+            turn.opponent_clock_ms = position.opponent_clock_us // 1000
+        cell: int = self._play(bot, reference)
+        if cell < 0:
+            raise Resign
+        return cell
+
+    def _begin(self, position: Position) -> "_Game":
+        """What a game's questions have in common. Raises Resign for a variant that the library does not play."""
         prepared = self._prepared.get(position.variant)
         if prepared is None:
             prepared = self._prepare(position.variant)
         rules, bot, plays = prepared
         if not plays:
             raise Resign
-        played = position.moves
-        moves = array("I", played or _EMPTY)
-        turn = self._turn
-        turn.side = position.side
-        turn.moves, turn.ply = moves.buffer_info()[0], len(played)
-        turn.seed = position.seed
-        turn.own_clock_ms = position.own_clock_us // 1000 if position.own_clock_us else -1
-        turn.opponent_clock_ms = position.opponent_clock_us // 1000 if position.opponent_clock_us else -1
-        turn.variant = rules.pointer
-        cell: int = self._play(bot, self._turn_reference)
-        if cell < 0:
-            raise Resign
-        return cell
+        turn = _Turn(
+            size=sizeof(_Turn),
+            side=position.side,
+            seed=position.seed,
+            own_clock_ms=-1,
+            opponent_clock_ms=-1,
+            variant=rules.pointer,
+        )
+        # The first element is no move: an array without elements has no address, and the library must not get NULL.
+        return bot, turn, byref(turn), array("I", _EMPTY)
 
     def close(self) -> None:
         """Ends what the library has made."""

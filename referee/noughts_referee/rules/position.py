@@ -1,6 +1,7 @@
 """A position: the stones on the board, whose turn it is, and the chance of whoever is asked."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from noughts_referee.rules.chance import Draws
 from noughts_referee.rules.variants import Variant, members
@@ -24,7 +25,7 @@ class Position:
     `copy()` to keep it longer or to try moves on it.
     """
 
-    __slots__ = ("moves", "opponent", "opponent_clock_us", "own", "own_clock_us", "seed", "side", "variant")
+    __slots__ = ("memo", "moves", "opponent", "opponent_clock_us", "own", "own_clock_us", "seed", "side", "variant")
 
     variant: Variant
     own: int
@@ -40,6 +41,8 @@ class Position:
     own_clock_us: int
     """What the side to move may think, in microseconds: its bank, or the limit of a move; 0 where there is no limit."""
     opponent_clock_us: int
+    memo: Any
+    """What the bot keeps with the game: None until it sets it, and again when a game is taken up anew."""
 
     def __init__(self, variant: Variant, *, own: int = 0, opponent: int = 0, side: int = 0, seed: int = 0) -> None:
         self.variant = variant
@@ -49,6 +52,7 @@ class Position:
         self.moves = []
         self.seed = seed
         self.own_clock_us = self.opponent_clock_us = 0
+        self.memo = None
 
     @classmethod
     def after(cls, variant: Variant, moves: Iterable[int], *, seed: int = 0) -> "Position":
@@ -120,7 +124,7 @@ class Position:
         self.moves.append(cell)
 
     def copy(self) -> "Position":
-        """The same position, independent of this one."""
+        """The same position, independent of this one and without its memo."""
         twin = Position(self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed)
         twin.moves = self.moves.copy()
         twin.own_clock_us, twin.opponent_clock_us = self.own_clock_us, self.opponent_clock_us
