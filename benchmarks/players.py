@@ -5,7 +5,8 @@
 Each round measures, one after the other: a byte to an echoing process and back on two pipes, blocking and with
 asyncio's streams; a bare gRPC ping-pong; then for each kind a pair of such players in a referee without a server,
 behind the lock: microseconds a ply with one game at a time, milliseconds from asking the warm launcher for one to its
-hello, and plies a second with many games in flight (`gomoku`). Prints medians.
+first answer, and plies a second with many games in flight (`gomoku`). Prints medians. The library is
+`bots/examples/c/lowest.c`, compiled with gcc.
 """
 
 import argparse
@@ -18,10 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
+from noughts_bots.hosts.dll import HEADER
 from noughts_bots.loop import run_loop
+from noughts_bots.process import tune_collector
 from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child import ChildPlayer, Fault
@@ -34,6 +36,7 @@ from noughts_referee.remote import RemoteWire, WireCounts
 from noughts_referee.rules import parse_variant
 from noughts_server.launching import Locking, launching
 
+_EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"
 _TIMES = ChildSettings()
 _WARM_SECONDS = 0.3
 _ECHO = "import os\nwhile data := os.read(0, 64): os.write(1, data)"
@@ -159,10 +162,26 @@ async def _start_ms(command: Command, locking: Locking) -> float:
         for _ in range(2):
             began = time.perf_counter()
             child = await start_child(launcher, command, _TIMES)
-            await child.hello()
+            hello = await child.hello()
+            await child.frames.write(pb.PlayResponse(welcome=pb.Welcome(protocol=hello.protocol)))
+            await child.frames.write(_first_question())
+            while (answer := await child.frames.read()) is not None and not answer.moves.game:
+                pass  # an acknowledgement
             took = time.perf_counter() - began
+            assert answer is not None
             await child.stop()
     return took * 1e3
+
+
+def _first_question() -> pb.PlayResponse:
+    frame = pb.PlayResponse(frame=1)
+    frame.starts.add(
+        variant="gomoku", game=[1], number=[1], side=[1], seed=[1], opponent=[0], opponents=["other"], move_count=[0]
+    )
+    frame.turns.game.append(1)
+    frame.turns.ply.append(0)
+    frame.turns.cell.append(0)
+    return frame
 
 
 def _ping_pongs() -> float:
@@ -214,6 +233,13 @@ async def _asyncio_us(seconds: float) -> float:
     return took / count * 1e6
 
 
+def _compiled(folder: Path) -> Path:
+    library = folder / "lowest.so"
+    source = _EXAMPLES / "c" / "lowest.c"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{HEADER.parent}", source, "-o", library], check=True)
+    return library
+
+
 def _commands(folder: Path, specs: list[str]) -> dict[str, Command]:
     """What is measured, by name."""
     (folder / "frames.py").write_text(_FRAMES)
@@ -224,8 +250,8 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, Command]:
         "exec, bare frames": Command("exec", shlex.join([sys.executable, str(folder / "frames.py")])),
         "exec, our SDK": Command("exec", shlex.join([sys.executable, str(folder / "piped.py")])),
     }
-    if find_spec("noughts_bots.hosts"):
-        commands["py"] = Command("py", f"{folder / 'next_bot.py'}:Next")
+    commands["py"] = Command("py", f"{folder / 'next_bot.py'}:Next")
+    commands["dll, C"] = Command("dll", str(_compiled(folder)))
     for text in specs:
         spec = parse_spec(text)
         commands[spec.label or str(spec)] = Command(spec.kind, spec.target, spec.options)
@@ -241,6 +267,7 @@ def main() -> None:
     parser.add_argument("--no-lock", action="store_true")
     options = parser.parse_args()
     locking = Locking.OFF if options.no_lock else Locking.USUAL
+    tune_collector()  # as a server does
     bare: list[tuple[float, float, float]] = []
     found: dict[str, list[tuple[float, float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -257,7 +284,7 @@ def main() -> None:
     )
     many_games = f"{options.flight:,} games, plies/s"
     print(
-        f"{'player':<20} {'us a move':>10} {'asyncio pipes':>14} {'ms to start':>12} {many_games:>24} "
+        f"{'player':<20} {'us a move':>10} {'asyncio pipes':>14} {'ms to answer':>12} {many_games:>24} "
         f"{'per ping-pong':>14}"
     )
     for name, rows in found.items():

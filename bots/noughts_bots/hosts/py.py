@@ -152,12 +152,18 @@ def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: st
 
 
 def _parameters(make: Callable[..., Any]) -> list[inspect.Parameter]:
+    if isinstance(make, type) and not _has_own(make, "__init__") and not _has_own(make, "__new__"):
+        return []  # as `inspect` finds out too, in a millisecond: it reads the documentation of `object`
     try:
         return list(inspect.signature(make, eval_str=True).parameters.values())
     except ValueError:  # a callable of an extension, which does not say: it gets what there is
         return [inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)]
     except Exception:  # annotations that only type checkers can read
         return list(inspect.signature(make).parameters.values())
+
+
+def _has_own(kind: type, name: str) -> bool:
+    return getattr(kind, name) is not getattr(object, name)
 
 
 def _converted(annotation: Any, name: str, value: str, subject: str) -> Any:

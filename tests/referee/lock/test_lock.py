@@ -112,7 +112,7 @@ def _drive(plan: list[tuple[str, str, int | None]], place: dict[str, Any], user:
     paths = os.pathsep.join([*(path for path in sys.path if path), str(_HERE)])
     ran = subprocess.run(
         [sys.executable, str(_HERE / "drive.py"), written],
-        env={**os.environ, "PYTHONPATH": paths, "NOUGHTS_TOKEN": "very-secret"},
+        env={**os.environ, "PYTHONPATH": paths, "LANG": "C.UTF-8", "NOUGHTS_TOKEN": "very-secret"},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -168,6 +168,8 @@ def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(tried: Tried
     variables = json.loads(tried.outcomes[kind, "environment"].out)
     assert variables["HOME"] == variables["TMPDIR"]
     assert "/noughts-lock-" in variables["HOME"]
+    assert str(_HERE) in variables["PYTHONPATH"]
+    assert variables["LANG"] == "C.UTF-8"
     assert set(variables) <= {
         "HOME", "TMPDIR", "PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "LC_CTYPE",
     }  # fmt: skip
