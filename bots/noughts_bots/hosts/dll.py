@@ -12,6 +12,7 @@ from ctypes import (
     CFUNCTYPE,
     POINTER,
     Structure,
+    addressof,
     byref,
     c_char_p,
     c_int32,
@@ -94,7 +95,8 @@ class _Api(Structure):
 
 _NEEDED_BYTES = _Api.create.offset
 """Of the table: up to `play`."""
-_PLAY = CFUNCTYPE(c_int32, c_void_p, POINTER(_Turn))
+# Of a number ctypes makes a pointer sooner than of an object that it has to look at.
+_PLAY = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 _CREATE = CFUNCTYPE(c_void_p, POINTER(_Variant), c_char_p)
 _DESTROY = CFUNCTYPE(None, c_void_p)
 
@@ -158,8 +160,8 @@ def _read_api(address: int | None, subject: str) -> _Api:
     return api
 
 
-_Game = tuple[int | None, _Turn, Any, "array[int]"]
-"""The library's bot, the question and the pointer to it, and the moves so far, the first one at index 1."""
+_Game = tuple[int | None, _Turn, int, "array[int]"]
+"""The library's bot, the question and its address, and the moves so far, the first one at index 1."""
 
 
 class LibraryBot(Bot):
@@ -180,7 +182,7 @@ class LibraryBot(Bot):
         game = position.memo
         if game is None:
             game = position.memo = self._begin(position)
-        bot, turn, reference, moves = game
+        bot, turn, address, moves = game
         played = position.moves
         moves.extend(played[len(moves) - 1 :])
         turn.moves = moves.buffer_info()[0] + _CELL_BYTES
@@ -188,7 +190,7 @@ class LibraryBot(Bot):
         if position.own_clock_us:
             turn.own_clock_ms = position.own_clock_us // 1000
             turn.opponent_clock_ms = position.opponent_clock_us // 1000
-        cell: int = self._play(bot, reference)
+        cell: int = self._play(bot, address)
         if cell < 0:
             raise Resign
         return cell
@@ -210,7 +212,7 @@ class LibraryBot(Bot):
             variant=rules.pointer,
         )
         # The first element is no move: an array without elements has no address, and the library must not get NULL.
-        return bot, turn, byref(turn), array("I", _EMPTY)
+        return bot, turn, addressof(turn), array("I", _EMPTY)
 
     def close(self) -> None:
         """Ends what the library has made."""
