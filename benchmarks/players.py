@@ -233,7 +233,7 @@ async def _asyncio_us(seconds: float) -> float:
     return took / count * 1e6
 
 
-def _compiled(folder: Path) -> Path:
+def compiled(folder: Path) -> Path:
     library = folder / "lowest.so"
     source = _EXAMPLES / "c" / "lowest.c"
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{HEADER.parent}", source, "-o", library], check=True)
@@ -251,7 +251,7 @@ def _commands(folder: Path, specs: list[str]) -> dict[str, Command]:
         "exec, our SDK": Command("exec", shlex.join([sys.executable, str(folder / "piped.py")])),
     }
     commands["py"] = Command("py", f"{folder / 'next_bot.py'}:Next")
-    commands["dll, C"] = Command("dll", str(_compiled(folder)))
+    commands["dll, C"] = Command("dll", str(compiled(folder)))
     for text in specs:
         spec = parse_spec(text)
         commands[spec.label or str(spec)] = Command(spec.kind, spec.target, spec.options)

@@ -30,7 +30,7 @@ _MORE_THAN_ENOUGH = 1_000_000
 _OUR_ENGINE = os.environ.get("GRPC_EXPERIMENTS", "")
 
 
-async def _measure(flight: int, seconds: float, variant: str, specs: str) -> dict[str, float]:
+async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict[str, float]:
     """One run of the server; its own process, so that the peak of memory is its own."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "noughts.sqlite"
@@ -65,7 +65,7 @@ async def _measure(flight: int, seconds: float, variant: str, specs: str) -> dic
         }
 
 
-def _run(*arguments: str, **variables: str) -> dict[str, float]:
+def run(*arguments: str, **variables: str) -> dict[str, float]:
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", **variables}
     done = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=120, check=False
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--one", type=int, help="measure the server once at this flight, print JSON")
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(run_loop(_measure(options.one, options.seconds, options.variant, options.specs))))
+        print(json.dumps(run_loop(measure(options.one, options.seconds, options.variant, options.specs))))
         return
     flights = [int(flight) for flight in options.flights.split(",")]
     print(f"{'in flight':>9} {'plies/s':>10} {'ping-pongs/s':>12} {'plies per':>10} {'time per ply':>13} "
@@ -107,15 +107,15 @@ def main() -> None:
 def _round(flight: int, options: argparse.Namespace) -> tuple[float, ...]:
     # The yardsticks are gRPC as it comes. The server and its bots choose gRPC's engine (see noughts_proto): what a
     # ping-pong makes of that is shown beside it.
-    bare = _run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS="")["per_second"]
-    echo = _run(str(_HERE / "bare.py"), "echo", "--flight", str(flight), GRPC_EXPERIMENTS="")["per_second"]
-    like_us = _run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS=_OUR_ENGINE)["per_second"]
-    run = _run(
+    bare = run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS="")["per_second"]
+    echo = run(str(_HERE / "bare.py"), "echo", "--flight", str(flight), GRPC_EXPERIMENTS="")["per_second"]
+    like_us = run(str(_HERE / "bare.py"), "pingpong", GRPC_EXPERIMENTS=_OUR_ENGINE)["per_second"]
+    served = run(
         __file__, "--one", str(flight), "--seconds", str(options.seconds), "--variant", options.variant,
         "--specs", options.specs,
     )  # fmt: skip
-    plies = run["plies"]
-    return plies, bare, plies / bare, plies / like_us, plies / echo, run["memory"], run["bytes"]
+    plies = served["plies"]
+    return plies, bare, plies / bare, plies / like_us, plies / echo, served["memory"], served["bytes"]
 
 
 if __name__ == "__main__":
