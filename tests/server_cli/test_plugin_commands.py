@@ -50,7 +50,7 @@ def test_check_of_a_faulty_bot_exits_with_1_and_says_what_is_wrong(noughts: Any,
     assert "did you mean Centre?" in shown
     assert "Wrong: py:" in shown
     found = json.loads(noughts("bot check dll:./nothing.so --format json", code=1).stdout)
-    assert found["faults"] == ["got its end with exit code 1, expected a hello"]
+    assert found["faults"] == ["got a process that ended with exit code 1, expected a hello"]
     assert "which is no file" in found["said"]
 
 
@@ -76,7 +76,10 @@ def test_ask_of_a_plugin_names_a_line_that_no_game_leads_to(noughts: Any, centre
 
 
 def test_ask_of_a_plugin_that_cannot_be_loaded_fails(noughts: Any, centre: str) -> None:
-    assert "got its end with exit code 1" in noughts(f"bot ask py:{centre}x", stdin=".........\n", code=1).stderr
+    assert (
+        "got a process that ended with exit code 1"
+        in noughts(f"bot ask py:{centre}x", stdin=".........\n", code=1).stderr
+    )
 
 
 def test_header_is_there_and_compiles(noughts: Any) -> None:

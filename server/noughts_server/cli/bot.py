@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
     from noughts_proto.v1 import bots_pb2 as pb
     from noughts_referee.rules import Position, Variant
+    from noughts_server.launching import Locking
 
 bot = group("Bots: run one at a server, ask one about a position, see which there are.")
 
@@ -125,6 +126,9 @@ def ask(
     spec: SpecArgument,
     variant: options.VariantOption = "tictactoe",
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="The bot's chance.")] = 0,
+    start_timeout: options.StartTimeoutOption = 5.0,
+    require_lock: options.RequireLockOption = False,
+    no_lock: options.NoLockOption = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Asks a bot for its move in each position on stdin, one a line.
@@ -134,12 +138,13 @@ def ask(
     is a picture of the board, coloured by score.
 
     A plugin or program (`py:`, `dll:`, `exec:`, `gomocup:`) answers from a process of its own. It is told moves that
-    lead to the position, and tells neither candidates nor scores. That process is not locked in.
+    lead to the position, and tells neither candidates nor scores. It is locked in as in a tournament.
 
     JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
     Cells are numbered row by row from 0.
     """
-    asked = _asked(spec, variant, options.read_seed(seed))
+    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
     if output_format is Format.JSON:
         from noughts_bots.ask import document
 
@@ -157,27 +162,20 @@ def ask(
     console.print(output.table(("position", ">move", "candidates", "scores"), rows))
 
 
-def _asked(spec: str, variant: str, seed: int) -> "Iterator[tuple[Position, Answer]]":
+def _asked(
+    spec: str, variant: str, seed: int, locking: "Locking", start_timeout: float
+) -> "Iterator[tuple[Position, Answer]]":
     """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
-    read_variant = options.read_variant(variant)
-    with _askable(spec, read_variant) as bot:
-        yield from _answers(bot, read_variant, seed)
-
-
-@contextmanager
-def _askable(spec: str, variant: "Variant") -> "Iterator[Bot]":
-    """The bot; foreign code never runs in this process."""
     from noughts_bots.specs import make_bot, parse_spec
+    from noughts_server.cli.asked import asked_child
+    from noughts_server.cli.children import check_startable
 
-    parsed = parse_spec(spec)
-    if parsed.kind in ("reference", "bot"):
-        yield make_bot(parsed, variant)
-        return
-    from noughts_bots.child import Child, ChildBot
-
-    with Child(parsed) as child:
-        child.require(variant)
-        yield ChildBot(child)
+    read_variant, parsed = options.read_variant(variant), parse_spec(spec)
+    if check_startable(parsed):
+        with asked_child(parsed, read_variant, locking, start_timeout) as bot:
+            yield from _answers(bot, read_variant, seed)
+    else:
+        yield from _answers(make_bot(parsed, read_variant), read_variant, seed)
 
 
 def _answers(bot: "Bot", read_variant: "Variant", seed: int) -> "Iterator[tuple[Position, Answer]]":

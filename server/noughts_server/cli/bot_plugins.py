@@ -10,7 +10,7 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.problems import FAILED
 
 if TYPE_CHECKING:
-    from noughts_bots.checkup import Checkup
+    from noughts_server.checkup import Checkup
 
 _LARGEST_GAMES = 10_000
 
@@ -38,21 +38,37 @@ def check(
         float, typer.Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="The longest wait for a move.")
     ] = 5.0,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
+    start_timeout: options.StartTimeoutOption = 5.0,
+    require_lock: options.RequireLockOption = False,
+    no_lock: options.NoLockOption = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Starts a bot in a process of its own, plays a few games against random moves, and says what is wrong.
+    """Starts a bot as a referee does, plays a few games against random moves, and says what is wrong.
 
-    The process is not locked in: check only what you would run anyway. Exit code 1 if something is wrong. The games are
-    played twice with the same seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
+    It is locked in as in a tournament. Exit code 1 if something is wrong. The games are played twice with the same
+    seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
 
     JSON: {"spec", "name", "variant", "games", "wins", "draws", "losses", "resigned", "start_ms", "move_us": {"mean",
     "most"}, "repeats", "faults": [...], "said": the last 64 KB that it printed}.
     """
-    from noughts_bots.checkup import check as check_bot
+    from noughts_bots.loop import run_loop
     from noughts_bots.specs import parse_spec
+    from noughts_referee.children.life import ChildSettings
+    from noughts_server.checkup import CheckupPlan
+    from noughts_server.checkup import check as check_bot
+    from noughts_server.cli.children import require_startable
+    from noughts_server.launching import launching
 
-    read_variant, read_seed = options.read_variant(variant), options.read_seed(seed)
-    found = check_bot(parse_spec(spec), read_variant, games=games, seed=read_seed, move_seconds=move_seconds)
+    parsed = require_startable(parse_spec(spec))
+    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    times = ChildSettings(start=start_timeout)
+    plan = CheckupPlan(options.read_variant(variant), games, options.read_seed(seed), move_seconds, times)
+
+    async def checked() -> "Checkup":
+        async with launching(locking, output.note) as launcher:
+            return await check_bot(parsed, plan, launcher)
+
+    found = run_loop(checked())
     if output_format is Format.JSON:
         output.print_json(found.document())
     else:

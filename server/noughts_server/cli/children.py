@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
     from noughts_server.local import LocalFault, LocalOutcome, LocalPlan
 
-_STARTED = ("py", "dll", "exec", "gomocup")
+_STARTED = ("py", "dll", "gomocup", "exec")
 _SHOWN_LINES = 15
 
 
@@ -21,6 +21,16 @@ def check_startable(spec: "BotSpec") -> bool:
     if spec.kind == "exec":
         _check_command(spec)
     return True
+
+
+def require_startable(spec: "BotSpec") -> "BotSpec":
+    """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
+    from noughts_bots.errors import BotSpecError
+
+    if not check_startable(spec):
+        advice = "reference bots need none; a registered bot plays where it is logged in"
+        raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(_STARTED)}", advice)
+    return spec
 
 
 def _check_command(spec: "BotSpec") -> None:
@@ -35,7 +45,8 @@ def _check_command(spec: "BotSpec") -> None:
         advice = "the whole spec needs quotes of its own in a shell: 'exec:python my_bot.py'"
         raise BotSpecError(subject, f"a command with {str(error).lower()}", "one whose quotes match", advice) from error
     if shutil.which(program) is None:
-        advice = f"is {program} installed, executable (chmod +x), and written as from this folder (./{program})?"
+        place = "written as from this folder" if "/" in program else f"in PATH, or written ./{program}"
+        advice = f"is {program} installed, executable (chmod +x), and {place}?"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
 
 

@@ -1,14 +1,14 @@
 """What is wrong with a bot that plays in a child: a few games against chance, for `noughts bot check`."""
 
-import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from noughts_bots.bot import Resign
-from noughts_bots.child import Child, command_of
 from noughts_bots.errors import BotError
 from noughts_bots.specs import BotSpec
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.life import ChildSettings
 from noughts_referee.rules import (
     Position,
     Result,
@@ -19,8 +19,7 @@ from noughts_referee.rules import (
     result_for,
     side_seed,
 )
-
-_KEPT_STDERR_BYTES = 64 * 1024
+from noughts_server.interview import Interview, interviewing
 
 
 @dataclass(slots=True)
@@ -32,7 +31,7 @@ class Checkup:
     name: str = ""
     """What the bot calls itself."""
     start_ms: float = 0.0
-    """Until it was there."""
+    """Until it was there: the quicker of two starts, for with the first one what starts children is started too."""
     games: list[list[int]] = field(default_factory=list)
     """The moves of each game; in even ones it moved first."""
     wins: int = 0
@@ -69,36 +68,51 @@ class Checkup:
         }
 
 
-def check(spec: BotSpec, variant: Variant, *, games: int, seed: int, move_seconds: float) -> Checkup:
-    """Plays the games twice, in two processes. Raises BotSpecError for a spec that names nothing to start."""
-    command_of(spec)
-    checkup = Checkup(str(spec), variant.name)
-    with tempfile.TemporaryFile() as stderr:
-        try:
-            began = time.perf_counter()
-            with Child(spec, stderr=stderr, move_seconds=move_seconds) as child:
-                checkup.start_ms = (time.perf_counter() - began) * 1e3
-                checkup.name = child.name
-                child.require(variant)
-                for number in range(games):
-                    _play(child, variant, game_seed(seed, number), number, checkup)
-            again = Checkup(str(spec), variant.name)
-            if not checkup.faults:
-                with Child(spec, stderr=stderr, move_seconds=move_seconds) as child:
-                    for number in range(games):
-                        _play(child, variant, game_seed(seed, number), number, again)
-                checkup.repeats = again.games == checkup.games
-                checkup.faults += again.faults
-        except BotError as fault:
-            checkup.faults.append(f"got {fault.got}, expected {fault.expected}")
-        stderr.seek(max(0, stderr.seek(0, 2) - _KEPT_STDERR_BYTES))
-        checkup.said = stderr.read().decode("utf-8", "replace").strip()
+@dataclass(frozen=True, slots=True)
+class CheckupPlan:
+    """What is to be played."""
+
+    variant: Variant
+    games: int
+    seed: int
+    move_seconds: float
+    """The longest wait for a move."""
+    times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
+
+
+async def check(spec: BotSpec, plan: CheckupPlan, launcher: Launcher) -> Checkup:
+    """Plays the games twice, in two processes. `spec` is of a kind that is started."""
+    checkup = await _games(spec, plan, launcher)
+    if not checkup.faults:
+        again = await _games(spec, plan, launcher)
+        checkup.start_ms = min(checkup.start_ms, again.start_ms)
+        checkup.repeats = again.games == checkup.games
+        checkup.faults += again.faults
+        checkup.said = again.said
     if checkup.games and checkup.resigned == len(checkup.games):
         checkup.faults.append("it resigns every game")
     return checkup
 
 
-def _play(child: Child, variant: Variant, seed: int, number: int, checkup: Checkup) -> None:
+async def _games(spec: BotSpec, plan: CheckupPlan, launcher: Launcher) -> Checkup:
+    """Plays the games once, in one process."""
+    checkup = Checkup(str(spec), plan.variant.name)
+    began = time.perf_counter()
+    async with interviewing(spec, launcher, plan.times, move_seconds=plan.move_seconds) as interview:
+        try:
+            await interview.greet()
+            checkup.start_ms = (time.perf_counter() - began) * 1e3
+            checkup.name = interview.name
+            interview.require(plan.variant)
+            for number in range(plan.games):
+                await _play(interview, plan.variant, game_seed(plan.seed, number), number, checkup)
+        except BotError as fault:
+            checkup.faults.append(f"got {fault.got}, expected {fault.expected}")
+    checkup.said = interview.said.strip()
+    return checkup
+
+
+async def _play(interview: Interview, variant: Variant, seed: int, number: int, checkup: Checkup) -> None:
     """One game against random moves. Raises BotError when it cannot go on."""
     side = number % 2
     position = Position(variant, seed=side_seed(seed, 1 - side))
@@ -111,10 +125,10 @@ def _play(child: Child, variant: Variant, seed: int, number: int, checkup: Check
             cell = position.draws().choice(position.free)
         else:
             if game is None:
-                game = child.begin(variant, side, side_seed(seed, side), moves, number + 1)
+                game = interview.begin(variant, side, side_seed(seed, side), moves, number + 1)
             began = time.perf_counter()
             try:
-                cell = child.ask(game, moves)
+                cell = await interview.ask(game, moves)
             except Resign:
                 checkup.resigned += 1
                 ending = Termination.RESIGNED, result_against(side)
@@ -137,4 +151,4 @@ def _play(child: Child, variant: Variant, seed: int, number: int, checkup: Check
     checkup.wins += result is result_for(side)
     checkup.losses += result is result_against(side)
     if game is not None:
-        child.end(game, result, termination, moves)
+        await interview.end(game, result, termination, moves)
