@@ -69,6 +69,57 @@ def test_a_bot_on_pipes_says_hello_answers_frames_and_ends_with_the_pipe() -> No
     assert not child.thread.is_alive()
 
 
+class Counting(Bot):
+    """Counts its questions of each game in the position's memo, and plays that cell."""
+
+    def choose(self, position: Position) -> int:
+        assert position.copy().memo is None
+        position.memo = (position.memo or 0) + 1
+        return int(position.memo)
+
+
+def asked(frame: int, game: int, ply: int, cell: int) -> pb.PlayResponse:
+    question = pb.PlayResponse(frame=frame)
+    question.turns.game.append(game)
+    question.turns.ply.append(ply)
+    question.turns.cell.append(cell)
+    return question
+
+
+def test_what_a_bot_keeps_with_a_game_is_there_at_its_next_question_and_gone_when_it_is_asked_again() -> None:
+    child = Child(Counting())
+    child.receive()
+    first = asked(1, 7, 0, 0)
+    first.starts.add(tournament="tournaments/t", variant="gomoku", game=[7], number=[1], side=[1], seed=[5],
+                     opponent=[0], opponents=["x"], move_count=[0])  # fmt: skip
+    answers: list[int] = []
+    for question in (first, asked(2, 7, 2, 100), asked(3, 7, 4, 101), asked(4, 7, 2, 100)):
+        child.send(question)
+        answers += child.receive().moves.cell
+    assert answers == [1, 2, 3, 1]
+    child.close()
+
+
+def test_half_the_answers_of_a_large_frame_leave_early() -> None:
+    child = Child(Counting())
+    child.receive()
+    many = list(range(1, 201))
+    frame = pb.PlayResponse(frame=1)
+    frame.starts.add(tournament="tournaments/t", variant="gomoku", game=many, number=many, side=[1] * 200,
+                     seed=[5] * 200, opponent=[0] * 200, opponents=["x"], move_count=[0] * 200)  # fmt: skip
+    frame.turns.game.extend(many)
+    frame.turns.ply.extend([0] * 200)
+    frame.turns.cell.extend([0] * 200)
+    child.send(frame)
+    answered: list[list[int]] = []
+    while sum(map(len, answered)) < 200:
+        answered.append(child.receive().moves.game[:])
+    # On a machine that is busy they may leave sooner.
+    assert len(answered[0]) <= 100
+    assert [game for games in answered for game in games] == many
+    child.close()
+
+
 def test_a_pipe_that_ends_within_a_message_is_told_from_one_that_ends() -> None:
     assert read_message(BytesIO(b""), 10) is None
     with pytest.raises(EOFError, match="1 of 4"):
