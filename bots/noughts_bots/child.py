@@ -18,9 +18,9 @@ from google.protobuf.message import DecodeError
 from noughts_bots.bot import Bot, Resign
 from noughts_bots.errors import BotFault, BotSpecError, VariantRefused
 from noughts_bots.process import PARENT_VARIABLE
-from noughts_bots.specs import BotSpec
+from noughts_bots.specs import BotSpec, dials_in
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, announced, packed
-from noughts_proto.transport import PROTOCOL
+from noughts_proto.transport import PROTOCOL, TICKET_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Result, Termination, Variant, covers, members
 
@@ -28,12 +28,16 @@ START_SECONDS = 5.0
 _MOVE_SECONDS = 5.0
 _END_SECONDS = 1.0
 _PIECE_BYTES = 1 << 16
-_SECRETS = ("NOUGHTS_TOKEN", "NOUGHTS_TICKET")
+_SECRETS = (TOKEN_VARIABLE, TICKET_VARIABLE)
 
 
 def command_of(spec: BotSpec) -> list[str]:
     """What to run for a spec of a kind that plays in a child. Raises BotSpecError for others."""
     if spec.kind == "exec":
+        if dials_in(spec):
+            advice = "try it in a match: noughts match 'exec{dial=true}:...' random; it says what was wrong"
+            expected = "one that plays on its standard input and output: a program that dials in needs a referee"
+            raise BotSpecError(f"bot {str(spec)!r}", "a program that dials in", expected, advice)
         try:
             return shlex.split(spec.target)
         except ValueError as error:

@@ -35,8 +35,13 @@ class Started(Protocol):
 class Launcher(Protocol):
     """Starts children."""
 
-    async def start(self, command: Command) -> Started:
-        """Starts one. A program that cannot be run ends with exit code 127; what is raised is our own failure."""
+    async def start(
+        self, command: Command, *, environment: Mapping[str, str] | None = None, port: int | None = None
+    ) -> Started:
+        """Starts one. A program that cannot be run ends with exit code 127; what is raised is our own failure.
+
+        `environment` is what it finds in its own beside the usual, `port` the TCP port that it must reach.
+        """
 
     async def close(self) -> None:
         """Gives back what it holds; its children have ended."""

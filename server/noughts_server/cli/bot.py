@@ -63,10 +63,11 @@ def run(
     JSON: a line per event: {"event"}.
     """
     from noughts_bots.specs import parse_spec, unique_labels
-    from noughts_server.cli.children import check_startable
+    from noughts_server.cli.children import check_relayed, check_startable
 
     parsed = parse_spec(spec)
     started = check_startable(parsed)
+    check_relayed(parsed)
     locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
     if not started:
         _check_options(parsed)

@@ -23,12 +23,23 @@ def check_startable(spec: "BotSpec") -> bool:
     return True
 
 
+def check_relayed(spec: "BotSpec") -> None:
+    """Raises BotSpecError for a program that dials in: to a server elsewhere it can do so without us."""
+    from noughts_bots.errors import BotSpecError
+    from noughts_bots.specs import dials_in
+
+    if dials_in(spec):
+        expected = "one that plays on its standard input and output"
+        advice = f"run it yourself: NOUGHTS_SERVER=HOST:PORT NOUGHTS_TOKEN=... {spec.target}"
+        raise BotSpecError(f"bot {str(spec)!r}", "a program that dials in", expected, advice)
+
+
 def _check_command(spec: "BotSpec") -> None:
     from noughts_bots.errors import BotSpecError
+    from noughts_bots.specs import dials_in
 
+    dials_in(spec)  # its options are right
     subject = f"bot {str(spec)!r}"
-    if spec.options:
-        raise BotSpecError(subject, f"options {', '.join(spec.options)}", "none", "put them into the command itself")
     try:
         program, *_ = shlex.split(spec.target)
     except ValueError as error:
