@@ -35,8 +35,8 @@ def command_of(spec: BotSpec) -> list[str]:
     """What to run for a spec of a kind that plays in a child. Raises BotSpecError for others."""
     if spec.kind == "exec":
         if dials_in(spec):
-            advice = "try it in a match: noughts match 'exec{dial=true}:...' random; it says what was wrong"
-            expected = "one that plays on its standard input and output: a program that dials in needs a referee"
+            expected = "one that plays on its standard input and output"
+            advice = f"try it in a match: noughts match '{spec}' random; it says what was wrong"
             raise BotSpecError(f"bot {str(spec)!r}", "a program that dials in", expected, advice)
         try:
             return shlex.split(spec.target)

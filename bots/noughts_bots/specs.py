@@ -157,9 +157,7 @@ def dials_in(spec: BotSpec) -> bool:
         advice = "what is for the program belongs into the command itself"
         raise BotSpecError(subject, f"options {', '.join(options)}", "none but dial=true", advice)
     if dial not in ("true", "false"):
-        advice = (
-            "true for a program that dials in by itself, nothing for one that plays on its standard input and output"
-        )
+        advice = "true: it dials in by itself; else it plays on its standard input and output"
         raise BotSpecError(f"{subject}, option dial", dial, "true or false", advice)
     return dial == "true"
 

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
+from noughts_bots.specs import dials_in, parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled import DialledFrames, Invitation
 from noughts_referee.children.life import ChildSettings
 from noughts_referee.remote import StreamClosed
+from noughts_server.cli import main
 from noughts_server.launching import Locking
 
 from .field import Field, losses
@@ -117,6 +119,32 @@ async def test_a_ticket_of_a_life_that_is_over_lets_nobody_in() -> None:
     frames.close_writing()
     with pytest.raises(StreamClosed, match="got one of a process that was told to end"):
         await frames.carry(pb.Hello(protocol=1), frames)
+
+
+@pytest.mark.parametrize("text, dials", [("exec:x", False), ("exec{dial=false}:x", False), ("exec{dial=true}:x", True)])
+def test_a_program_dials_in_when_its_spec_says_so(text: str, dials: bool) -> None:
+    assert dials_in(parse_spec(text)) is dials
+
+
+@pytest.mark.parametrize(
+    "command, complaint",
+    [
+        ("match exec{dial=yes}:python random", "option dial: got yes, expected true or false"),
+        ("match exec{dial=true,depth=3}:python random", "got options depth, expected none but dial=true"),
+        ("match exec{dial=true}:no-such-program random", "got program 'no-such-program'"),
+        ("bot run exec{dial=true}:python", "Run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set"),
+        ("bot check exec{dial=true}:python", "Try it in a match: noughts match 'exec{dial=true}:python' random"),
+        ("bot ask exec{dial=true}:python", "got a program that dials in, expected one that plays on its standard"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do_instead(
+    command: str, complaint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["noughts", *command.split()])
+    with pytest.raises(SystemExit) as exit_code:
+        main()
+    assert exit_code.value.code == 2
+    assert complaint in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_invitation_is_read_by_bots_that_know_tokens_only() -> None:

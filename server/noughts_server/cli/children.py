@@ -30,7 +30,7 @@ def check_relayed(spec: "BotSpec") -> None:
 
     if dials_in(spec):
         expected = "one that plays on its standard input and output"
-        advice = f"run it yourself: NOUGHTS_SERVER=HOST:PORT NOUGHTS_TOKEN=... {spec.target}"
+        advice = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
         raise BotSpecError(f"bot {str(spec)!r}", "a program that dials in", expected, advice)
 
 

@@ -168,6 +168,7 @@ def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(tried: Tried
     variables = json.loads(tried.outcomes[kind, "environment"].out)
     assert variables["HOME"] == variables["TMPDIR"]
     assert "/noughts-lock-" in variables["HOME"]
+    assert variables["PYTHONPATH"]
     assert set(variables) <= {
         "HOME", "TMPDIR", "PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "LC_CTYPE",
     }  # fmt: skip
