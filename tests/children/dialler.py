@@ -94,7 +94,7 @@ async def play_and_leave() -> None:
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(run_async(bot))
         bot.leave = playing.cancel
-    for_ever()
+    await asyncio.Event().wait()
 
 
 def send(message: bytes, times: int) -> None:

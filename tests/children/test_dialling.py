@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
+from noughts_bots import Bot, BotRefused
+from noughts_bots.api import run_async
 from noughts_bots.specs import dials_in, parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled import DialledFrames, Invitation
@@ -20,7 +22,8 @@ from noughts_server.launching import Locking
 from .field import Field, losses
 
 DIALLER = Path(__file__).with_name("dialler.py")
-PATIENT = ChildSettings(start=60.0, silence=60.0, stop=0.5, heartbeat=0.2)
+# No test waits for any of these: they are for slow machines.
+PATIENT = ChildSettings(start=60.0, silence=60.0, stop=10.0, heartbeat=0.2)
 
 
 @pytest.fixture
@@ -33,6 +36,11 @@ def dialler(field: Field, *habit: str, label: str = "bad") -> str:
     return f"{label}=exec{{dial=true}}:{command}"
 
 
+def honest(field: Field) -> str:
+    """An opponent that starts sooner than one with gRPC."""
+    return field.player("honest", "honest")
+
+
 class Fault(NamedTuple):
     """A habit, and what must come of it."""
 
@@ -42,12 +50,14 @@ class Fault(NamedTuple):
     """Part of what its owner reads."""
     lives: int = 1
     """As many games are played, one after the other."""
+    times: ChildSettings = replace(PATIENT, stop=0.2)
+    """The process lives on, mostly, and has to be ended."""
 
 
 FAULTS = (
-    Fault("crash", "ended with exit code 3", "what a pity\n", lives=2),
+    Fault("crash", "ended with exit code 3", "what a pity\n", lives=2, times=PATIENT),
     Fault("leaves", "left its stream (PlayService.Play)"),
-    Fault("stop", "silent for 1 s while it owed an answer"),
+    Fault("stop", "silent for 1 s while it owed an answer", times=replace(PATIENT, stop=0.2, silence=1.0)),
     Fault("no message", "sent a message that is no PlayRequest"),
     Fault("endless frames", "sent 1,001 frames that nobody asked for"),
     Fault("3 MB", "left its stream (PlayService.Play)"),
@@ -56,8 +66,8 @@ FAULTS = (
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.habit)
 async def test_who_dials_in_and_misbehaves_loses_for_a_reason_and_leaves_nothing(field: Field, fault: Fault) -> None:
-    times = replace(PATIENT, silence=1.0) if fault.habit == "stop" else PATIENT
-    outcome = await field.play(dialler(field, fault.habit), "first-free", games=fault.lives, children=times)
+    specs = (dialler(field, fault.habit), honest(field))
+    outcome = await field.play(*specs, games=fault.lives, children=fault.times)
     assert outcome.terminations == {"crashed": fault.lives}
     assert losses(field.games, "bad") == fault.lives
     (found,) = outcome.faults
@@ -88,7 +98,7 @@ async def test_who_does_not_get_in_is_benched_after_three_attempts(
     field: Field, habit: str, reason: str, printed: str, start: float
 ) -> None:
     times = ChildSettings(start=start, stop=0.2)
-    outcome = await field.play(dialler(field, habit), "first-free", games=20, concurrency=4, children=times)
+    outcome = await field.play(dialler(field, habit), honest(field), games=20, concurrency=4, children=times)
     (found,) = outcome.faults
     assert (found.benched, found.times, found.games) == (True, 3, 20)
     assert found.reason.startswith(reason)
@@ -101,17 +111,25 @@ async def test_who_does_not_get_in_is_benched_after_three_attempts(
 async def test_behind_the_lock_it_reaches_the_referees_port_alone_and_its_ticket_is_good_once(field: Field) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        outcome = await field.play(dialler(field, "tries more", port), "first-free", games=1, children=PATIENT)
+        outcome = await field.play(dialler(field, "tries more", port), honest(field), games=1, children=PATIENT)
     (found,) = outcome.faults
     assert found.reason == "ended with exit code 3"
     assert found.stderr.endswith("another port: Permission denied\nits ticket again: UNAUTHENTICATED\n")
 
 
 async def test_whatever_it_prints_is_no_fault(field: Field) -> None:
-    specs = (dialler(field, "much to print", label="good"), "first-free")
+    specs = (dialler(field, "much to print", label="good"), honest(field))
     outcome = await field.play(*specs, games=20, concurrency=8, children=PATIENT)
     assert (outcome.terminations, outcome.faults) == ({"line": 20}, ())
     assert field.survivors() == []
+
+
+async def test_a_bot_with_a_ticket_does_not_dial_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOUGHTS_TICKET", "ticket_used")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        nobody = f"127.0.0.1:{listening.getsockname()[1]}"
+    with pytest.raises(BotRefused):
+        await run_async(Bot(), server=nobody)
 
 
 async def test_a_ticket_of_a_life_that_is_over_lets_nobody_in() -> None:
