@@ -13,6 +13,10 @@ class Command:
     """`py`, `dll`, `exec` or `gomocup`."""
     target: str
     options: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What it finds in its environment beside the usual."""
+    port: int | None = None
+    """The TCP port that it has to reach; where there is a lock, it reaches no other."""
 
 
 class Started(Protocol):
@@ -35,13 +39,8 @@ class Started(Protocol):
 class Launcher(Protocol):
     """Starts children."""
 
-    async def start(
-        self, command: Command, *, environment: Mapping[str, str] | None = None, port: int | None = None
-    ) -> Started:
-        """Starts one. A program that cannot be run ends with exit code 127; what is raised is our own failure.
-
-        `environment` is what it finds in its own beside the usual, `port` the TCP port that it must reach.
-        """
+    async def start(self, command: Command) -> Started:
+        """Starts one. A program that cannot be run ends with exit code 127; what is raised is our own failure."""
 
     async def close(self) -> None:
         """Gives back what it holds; its children have ended."""

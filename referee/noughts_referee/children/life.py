@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled import DialledFrames, Invite
@@ -136,7 +136,7 @@ async def start_child(
         return RunningChild(started, frames, Tail(started.stderr), settings)
     stream = DialledFrames()
     invitation = invite(stream.carry)
-    started = await launcher.start(command, environment=invitation.environment, port=invitation.port)
+    started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)
     # What it prints is for people, wherever it prints it.
     return RunningChild(started, stream, Tail(started.stdout, started.stderr), settings)

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 from asyncio.subprocess import Process
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,13 +61,8 @@ class PlainLauncher:
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="noughts-children-")
 
-    async def start(
-        self, command: Command, *, environment: Mapping[str, str] | None = None, port: int | None = None
-    ) -> PlainChild:
-        """Starts a child, which reaches every `port`.
-
-        Raises OSError when this machine refuses, and ValueError as `command_line` does.
-        """
+    async def start(self, command: Command) -> PlainChild:
+        """Starts a child. Raises OSError when this machine refuses, and ValueError as `command_line` does."""
         line = command_line(command)
         scratch = tempfile.mkdtemp(dir=self._folder)
         ours: list[int] = []
@@ -81,7 +75,7 @@ class PlainLauncher:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", _LEAD, str(os.getpid()), *line,
                 stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
-                env={**_environment(scratch), **(environment or {})}, start_new_session=True,
+                env={**_environment(scratch), **command.environment}, start_new_session=True,
             )  # fmt: skip
         except BaseException:
             _close(ours)

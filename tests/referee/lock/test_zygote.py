@@ -152,9 +152,9 @@ async def test_a_program_dials_in_with_grpc_through_the_lock(place: dict[str, An
     address = f"127.0.0.1:{port}"
     words = f"{sys.executable} -c '{_DIALLING}'"
     async with launching() as launcher:
-        reaches = await launcher.start(Command("exec", words), environment={"ADDRESS": address}, port=port)
+        reaches = await launcher.start(Command("exec", words, environment={"ADDRESS": address}, port=port))
         assert "UNIMPLEMENTED" in (await outcome(reaches)).out
-        refused = await launcher.start(Command("exec", words), environment={"ADDRESS": address})
+        refused = await launcher.start(Command("exec", words, environment={"ADDRESS": address}))
         assert "UNAVAILABLE" in (await outcome(refused)).out
     await server.stop(None)
 
