@@ -60,7 +60,6 @@ FAULTS = (
     Fault("stop", "silent for 1 s while it owed an answer", times=replace(PATIENT, stop=0.2, silence=1.0)),
     Fault("no message", "sent a message that is no PlayRequest"),
     Fault("endless frames", "sent 1,001 frames that nobody asked for"),
-    Fault("3 MB", "left its stream (PlayService.Play)"),
 )
 
 

@@ -66,7 +66,7 @@ class DialledFrames(ChildFrames):
     async def carry(self, hello: pb.Hello, stream: Frames) -> None:
         """The child has opened its stream, as `Carry` says. Raises StreamClosed when it comes too late."""
         if self.reason:
-            message = "the ticket: got one of a process that was told to end, expected none to use it; end"
+            message = "ticket: got one of a process that was told to end, expected one of a process that plays; end now"
             raise StreamClosed(grpc.StatusCode.UNAUTHENTICATED, "TICKET_EXPIRED", message)
         self._hello, self._stream = hello, stream
         self._arrived.set()
