@@ -22,12 +22,12 @@ from random import Random
 from typing import Any, NamedTuple
 
 from noughts_bots import Bot, GameEnd, GameInfo, Move, Position, Variant, parse_variant
-from noughts_bots.host import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_bots.loop import run_loop
 from noughts_bots.process import PARENT_VARIABLE, tune_collector
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
+from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_referee.clock import parse_time_control
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel

@@ -24,8 +24,8 @@ from pathlib import Path
 from players import compiled
 from throughput import run
 
-from noughts_bots.host import TOKEN_VARIABLE
 from noughts_bots.loop import run_loop
+from noughts_proto.transport import TOKEN_VARIABLE
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import parse_variant
 from noughts_server.private import PrivatePlan, PrivateTournament

@@ -8,6 +8,7 @@ from noughts_bots.bot import Bot
 from noughts_bots.loop import run_loop
 from noughts_bots.session import Login, play
 from noughts_proto.security import dialling_from_environment
+from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
 
 _DEFAULT_SERVER = "127.0.0.1:7450"
 
@@ -30,6 +31,9 @@ def run(
     `server` (HOST:PORT) and `token` default to the environment's NOUGHTS_SERVER and NOUGHTS_TOKEN, `name` to the
     class's name in lower case. A lost connection is tried again. Raises BotRefused when the server does not want the
     bot, with the reason. What happens is logged as `noughts.bot`, to stderr unless the program has set logging up.
+
+    A referee that starts the program itself (`exec{dial=true}:`) sets NOUGHTS_SERVER and NOUGHTS_TICKET, which counts
+    instead of NOUGHTS_TOKEN. It is good for one login: a lost connection raises BotRefused then.
 
     With `tls` the connection is encrypted; `ca` is a file of certificates (PEM) to trust instead of the system's, by
     default the environment's NOUGHTS_TLS_CA. A token is sent to another machine in plaintext only if `insecure`;
@@ -55,11 +59,13 @@ async def run_async(
     insecure: bool = False,
 ) -> None:
     """As `run`, inside a running event loop."""
+    ticket = "" if token else os.environ.get(TICKET_VARIABLE, "")
     login = Login(
-        server=server or os.environ.get("NOUGHTS_SERVER", _DEFAULT_SERVER),
-        token=token or os.environ.get("NOUGHTS_TOKEN", ""),
+        server=server or os.environ.get(SERVER_VARIABLE, _DEFAULT_SERVER),
+        token=token or ticket or os.environ.get(TOKEN_VARIABLE, ""),
         name=name or type(bot).__name__.lower(),
         version=version,
         dialling=dialling_from_environment(tls=tls, ca=Path(ca) if ca else None, insecure=insecure),
+        reconnect=not ticket,
     )
     await play(bot, login, logger.info)

@@ -14,10 +14,7 @@ from noughts_bots.process import die_with_parent, tune_collector
 from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.session import BotRefused, Login, play
 from noughts_bots.specs import make_bot, parse_spec
-
-SERVER_VARIABLE = "NOUGHTS_SERVER"
-TICKET_VARIABLE = "NOUGHTS_TICKET"
-TOKEN_VARIABLE = "NOUGHTS_TOKEN"
+from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 
 _LAST_ENDS_SECONDS = 1.0
 _LOOK_SECONDS = 0.01

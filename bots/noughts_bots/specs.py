@@ -2,6 +2,7 @@
 
     [LABEL=]NAME[:key=value,...]             a reference bot            Old=nextstep:depth=3
     [LABEL=]KIND[{key=value,...}]:TARGET     a program or a plugin      Wine=gomocup{restart=on}:./pbrain-wine
+    [LABEL=]exec[{dial=true}]:COMMAND        frames on its pipes, or on a stream that it opens itself: see `dials_in`
     [LABEL=]bot:NAME[@VERSION]               registered at a server     bot:alice-bot@2
 
 A label ends before the first `:` or `{`, so that the `=` of an option is none.
@@ -140,6 +141,25 @@ def _parse_options(text: str, written: str) -> dict[str, str]:
 
 def _unreadable(text: str, expected: str) -> BotSpecError:
     return BotSpecError("bot spec", repr(text), expected, f"a spec is {_SPEC_FORMS}")
+
+
+def dials_in(spec: BotSpec) -> bool:
+    """Whether the bot is a program that is started and then dials in: `exec{dial=true}:COMMAND`.
+
+    Raises BotSpecError for other options of `exec`.
+    """
+    if spec.kind != "exec":
+        return False
+    options = dict(spec.options)
+    dial = options.pop("dial", "false")
+    subject = f"bot {str(spec)!r}"
+    if options:
+        advice = "what is for the program belongs into the command itself"
+        raise BotSpecError(subject, f"options {', '.join(options)}", "none but dial=true", advice)
+    if dial not in ("true", "false"):
+        advice = "true: it dials in by itself; else it plays on its standard input and output"
+        raise BotSpecError(f"{subject}, option dial", dial, "true or false", advice)
+    return dial == "true"
 
 
 def make_bot(spec: BotSpec, variant: Variant | None = None) -> RememberingBot:

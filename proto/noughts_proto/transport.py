@@ -10,6 +10,13 @@ PROTOCOL = 1
 TOKEN_KEY = "authorization"
 """Metadata key of `Bearer TOKEN`."""
 
+SERVER_VARIABLE = "NOUGHTS_SERVER"
+"""In a bot's environment: where it dials in, HOST:PORT."""
+TOKEN_VARIABLE = "NOUGHTS_TOKEN"
+"""In a bot's environment: its owner's token."""
+TICKET_VARIABLE = "NOUGHTS_TICKET"
+"""In the environment of a bot that a referee has started: what it sends instead of a token; good for one login."""
+
 _PING_EVERY_MS = 10_000
 _PING_TIMEOUT_MS = 5_000
 _LARGEST_FRAME = 8 * 1024 * 1024

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from noughts_bots.host import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
 from noughts_bots.process import PARENT_VARIABLE
 from noughts_bots.specs import BotSpec, unique_labels
+from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
 from noughts_referee.children.child import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.life import ChildSettings

@@ -1,11 +1,13 @@
 """The child players of a local tournament: their seats at the server, and what becomes of their faults."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
-from noughts_bots.specs import BotSpec
+from noughts_bots.specs import BotSpec, dials_in
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.bench import Bench
 from noughts_referee.children.child import MOST_STARTS, ChildPlayer, Fault
+from noughts_referee.children.dialled import Carry, Invitation
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.life import ChildSettings, NotStarted
 from noughts_referee.children.lost import LostGame
@@ -75,14 +77,16 @@ class LocalChildren:
             self._bench.add(wire.player, lambda games: self._lost_benched(label, games))
             self._tournament.excuse(label)
 
+        dials = dials_in(spec)
         await ChildPlayer(
-            Command(spec.kind, spec.target, spec.options),
+            Command(spec.kind, spec.target, {} if dials else spec.options),
             self._launcher,
             wire,
             self._times,
             accept=lambda hello: self._accept(label, hello),
             bench=bench,
             on_fault=lambda fault: self._note(label, fault),
+            invite=partial(self._invite, label) if dials else None,
         ).play()
 
     async def keep_notes(self) -> None:
@@ -90,6 +94,9 @@ class LocalChildren:
         notes = [note for notes in self._notes.values() for note in notes]
         if notes:
             await self._server.store.write(lambda connection: add_notes(connection, notes))
+
+    def _invite(self, label: str, carry: Carry) -> Invitation:
+        return Invitation(self._server.address, self._tournament.ticket(label, carry))
 
     def _accept(self, label: str, hello: pb.Hello) -> pb.Welcome:
         try:

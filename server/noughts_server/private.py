@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from noughts_referee.children.dialled import Carry
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.bus import listening
@@ -59,9 +60,9 @@ class PrivateTournament:
         """Makes the tournament and enters the bots."""
         self._owner = await self._server.store.write(self._create)
 
-    def ticket(self, label: str) -> str:
-        """A secret with which the bot of this label logs in once."""
-        return self._server.sessions.issue_ticket(Ticket(self._owner, label, self._plan.bots[label]))
+    def ticket(self, label: str, carry: Carry | None = None) -> str:
+        """A secret by which the bot of this label logs in once; `carry` takes the stream, else the bot's wire does."""
+        return self._server.sessions.issue_ticket(Ticket(self._owner, label, self._plan.bots[label], carry))
 
     def dismiss(self, label: str) -> None:
         """The bot of this label has died: it loses its running games at once."""

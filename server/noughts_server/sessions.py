@@ -9,6 +9,7 @@ import grpc
 
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled import Carry
 from noughts_referee.referee import Referee
 from noughts_referee.remote import MOST_GAMES, UNTIMED_GAMES, RemoteWire, StreamClosed, WireCounts, WireSettings
 from noughts_referee.rules import covers
@@ -41,6 +42,8 @@ class Ticket:
     owner: int
     bot: str
     version: str = "1"
+    carry: Carry | None = None
+    """Who takes the stream that is opened with it; else the bot's wire does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ TICTACTOE = parse_variant("tictactoe")
         ("Alice=bot:alice-bot@2", BotSpec("Alice", "bot", "alice-bot@2")),
         ("py:package.module:Class", BotSpec(None, "py", "package.module:Class")),
         ("exec:./player --depth=3", BotSpec(None, "exec", "./player --depth=3")),
+        ("Mine=exec{dial=true}:python x.py", BotSpec("Mine", "exec", "python x.py", {"dial": "true"})),
         ("dll:./player.so", BotSpec(None, "dll", "./player.so")),
         ("Wine=gomocup{restart=on}:./pbrain-wine", BotSpec("Wine", "gomocup", "./pbrain-wine", {"restart": "on"})),
         ("wasm{fuel=9,memory=2}:a{b}.wasm", BotSpec(None, "wasm", "a{b}.wasm", {"fuel": "9", "memory": "2"})),

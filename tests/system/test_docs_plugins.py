@@ -32,9 +32,10 @@ def test_commands_of_the_guide_find_nothing_wrong_with_its_plugins(tmp_path: Pat
     for file, text in FILES.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text)
-    program = tmp_path / "noughts"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m noughts_server.cli "$@"\n')
-    program.chmod(0o755)
+    for called, is_run in (("noughts", "-m noughts_server.cli"), ("python", "")):
+        program = tmp_path / called
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {is_run} "$@"\n')
+        program.chmod(0o755)
     variables = environment(PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     done = subprocess.run(
         ["bash", "-e", "-c", COMMANDS[name]],
@@ -42,8 +43,9 @@ def test_commands_of_the_guide_find_nothing_wrong_with_its_plugins(tmp_path: Pat
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert done.stdout.count("Nothing is wrong.") == COMMANDS[name].count("bot check")
+    assert "crashed" not in done.stdout
 
 
 def test_the_guide_has_a_plugin_of_each_kind() -> None:
-    assert {"py", "c", "rust"} <= set(COMMANDS)
-    assert {"centre.py", "sides.c", "src/lib.rs"} <= set(FILES)
+    assert {"py", "c", "rust", "dial"} <= set(COMMANDS)
+    assert {"centre.py", "sides.c", "src/lib.rs", "edges.py"} <= set(FILES)

@@ -35,7 +35,7 @@ elif sys.argv[1:] == ["dial"]:
 """
 
 
-def test_one_bot_in_five_forms_plays_the_same_game_against_each_of_its_forms(tmp_path: Path) -> None:
+def test_one_bot_in_six_forms_plays_the_same_game_against_each_of_its_forms(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(EXAMPLES, source)
     header = said(["bot", "header", "--folder"], environment()).stdout.strip()
@@ -65,10 +65,15 @@ def test_one_bot_in_five_forms_plays_the_same_game_against_each_of_its_forms(tmp
         pairs = len(FORMS) * (len(FORMS) - 1) // 2
         eventually(lambda: asked("tournament show forms", env)["games"], lambda games: games == 2 * pairs, 60)
         lines = said(["game", "list", "forms", "--format", "json"], env).stdout.splitlines()
-    games = [json.loads(line) for line in lines]
-    assert len(games) == 2 * pairs
+    assert len(lines) == 2 * pairs
+    # The sixth is for referees that start it: the very program that has dialled in to the server is now told where.
+    called = f"exec{{dial=true}}:{sys.executable} {plugin} dial"
+    there = tmp_path / "called.jsonl"
+    said(["match", called, specs["program"], "--variant", "gomoku", "-o", str(there)], environment())
+    games = [json.loads(line) for line in (*lines, *there.read_text().splitlines())]
+    assert len(games) == 2 * pairs + 2
     assert {game["termination"] for game in games} == {"line"}
-    # Each takes the lowest free cell: the first mover has five in a row when nine cells are taken one after the other.
+    # Each takes the lowest free cell, so that there is only one game.
     assert {tuple(game["moves"]) for game in games} == {tuple(game["moves"]) for game in games[:1]}
     assert games[0]["moves"] == sorted(games[0]["moves"])
     assert os.listdir(plugin.parent) == ["lowest.py"]

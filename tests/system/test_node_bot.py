@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import games_pb2, types_pb2
+from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Draws, parse_variant
+from noughts_server.launching import Locking
+from noughts_server.local import LocalPlan, LocalStop, play_locally
 
 from .ground import Ground, ground_at
-from .node import NODE, NodeBot, installed_bot, node_bot
+from .node import NODE, ROOT, NodeBot, installed_bot, node_bot
 
 BLAMELESS = {types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL}
 
@@ -222,3 +226,20 @@ def test_its_board_and_its_chance_are_those_of_the_server(bot: Path) -> None:
         found = [{sum(1 << cell for cell in line) for line in lines} for lines in through]
         assert found == [set(lines) for lines in variant.lines_through], name
     assert drawn == [Draws(seed, ply).below(bound) for seed, ply, bound in draws]
+
+
+async def test_a_referee_that_starts_it_is_dialled_by_it(bot: Path) -> None:
+    plan = LocalPlan(
+        specs=tuple(
+            map(parse_spec, (f"Node=exec{{dial=true}}:{NODE} {bot}/bot.js --proto {ROOT}/proto", "first-free"))
+        ),
+        variant=parse_variant("tictactoe"),
+        time=parse_time_control("none"),
+        games_per_pair=4,
+        concurrency=4,
+        seed=5,
+        locking=Locking.OFF,  # this Node reserves more addresses than the lock allows
+    )
+    outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
+    assert (outcome.games, outcome.faults) == (4, ())
+    assert {"line", "board_full"} >= set(outcome.terminations)

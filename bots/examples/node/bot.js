@@ -143,7 +143,7 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        server: { type: 'string', default: '127.0.0.1:7450' },
+        server: { type: 'string', default: process.env.NOUGHTS_SERVER || '127.0.0.1:7450' },
         name: { type: 'string', default: 'node' },
         version: { type: 'string', default: '1' },
         proto: { type: 'string', default: folder('../../../proto') },

@@ -1,1 +1,1 @@
-"""Players that the referee starts itself: a process each, frames on its pipes, verdicts as everywhere."""
+"""Players that the referee starts itself: a process each, frames on its pipes or its stream, verdicts as everywhere."""

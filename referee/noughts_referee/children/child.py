@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import grpc
 
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled import Invite
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.life import ChildSettings, Death, NotStarted, RunningChild, start_child
 from noughts_referee.children.lost import LostGame, running_games
@@ -46,8 +47,12 @@ class ChildPlayer:
         accept: Callable[[pb.Hello], pb.Welcome],
         bench: Callable[[], None],
         on_fault: Callable[[Fault], None],
+        invite: Invite | None = None,
     ) -> None:
-        """`accept` answers a Hello or raises NotStarted; `bench` is called when the child cannot be started."""
+        """`accept` answers a Hello or raises NotStarted; `bench` is called when the child cannot be started.
+
+        A child for which there is `invite` dials in, in each of its lives with a ticket of its own.
+        """
         self._command = command
         self._launcher = launcher
         self._wire = wire
@@ -55,6 +60,7 @@ class ChildPlayer:
         self._accept = accept
         self._bench = bench
         self._on_fault = on_fault
+        self._invite = invite
         self._failures = 0
         """Starts that failed, one after the other."""
 
@@ -64,7 +70,7 @@ class ChildPlayer:
         Raises what keeps us from starting any child: that is nobody's fault but ours.
         """
         while self._failures < MOST_STARTS:
-            child = await start_child(self._launcher, self._command, self._settings)
+            child = await start_child(self._launcher, self._command, self._settings, self._invite)
             lost: tuple[LostGame, ...] = ()
             try:
                 reason = await self._serve(child)

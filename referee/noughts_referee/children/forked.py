@@ -107,9 +107,9 @@ def _take_place(pipes: list[int], scratch: str, environment: dict[str, str], *, 
         os.dup2(pipe, fd)
     os.closerange(PIPES, _HIGHEST_FD)
     os.chdir(scratch)
-    whole = _environment(scratch) | environment
+    own = _environment(scratch) | environment
     os.environ.clear()
-    os.environ.update(whole)
+    os.environ.update(own)
     if reaps:
         kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
 

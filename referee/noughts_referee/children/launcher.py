@@ -13,6 +13,10 @@ class Command:
     """`py`, `dll`, `exec` or `gomocup`."""
     target: str
     options: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What it finds in its environment beside the usual."""
+    port: int | None = None
+    """The TCP port that it has to reach; where there is a lock, it reaches no other."""
 
 
 class Started(Protocol):

@@ -4,9 +4,10 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled import DialledFrames, Invite
 from noughts_referee.children.launcher import Command, Launcher, Started
 from noughts_referee.children.pipes import PipeFrames, Tail
 from noughts_referee.remote import WireSettings
@@ -61,11 +62,13 @@ class Death:
 class RunningChild:
     """A started child, its frames, and what it writes to stderr. Made by `start_child`."""
 
-    def __init__(self, started: Started, settings: ChildSettings) -> None:
-        self.frames = PipeFrames(started.stdout, started.stdin)
+    def __init__(
+        self, started: Started, frames: PipeFrames | DialledFrames, stderr: Tail, settings: ChildSettings
+    ) -> None:
+        self.frames = frames
         self._started = started
         self._settings = settings
-        self._stderr = Tail(started.stderr)
+        self._stderr = stderr
 
     async def hello(self) -> pb.Hello:
         """Its first frame. Raises NotStarted."""
@@ -75,12 +78,12 @@ class RunningChild:
                 first = await frames.read()
         except TimeoutError:
             if not frames.has_arrived:
-                late = f"did not say Hello within {self._settings.start:g} s (see --start-timeout)"
+                late = f"did not {frames.first} within {self._settings.start:g} s (see --start-timeout)"
                 raise NotStarted(late) from None
             # It was in time; we were late, with other things to do.
             first = await frames.read()
         if first is None:
-            # One that only closed a pipe has probably ended: `stop` finds out.
+            # One that only closed a pipe, or its stream, has probably ended: `stop` finds out.
             raise NotStarted(frames.reason if frames.at_fault else "")
         if not first.HasField("hello"):
             raise NotStarted("sent another first frame: got no hello, expected hello")
@@ -89,7 +92,7 @@ class RunningChild:
     async def stop(self, reason: str = "") -> Death:
         """Ends the child: closes its standard input, then SIGTERM, then SIGKILL; nothing of its session is left.
 
-        `reason` is what it did; else what its pipes or its exit code say.
+        `reason` is what it did; else what its frames or its exit code say.
         """
         frames, settings = self.frames, self._settings
         said = reason or frames.reason
@@ -120,9 +123,23 @@ class RunningChild:
         return None
 
 
-async def start_child(launcher: Launcher, command: Command, settings: ChildSettings) -> RunningChild:
-    """Starts a child. Raises what the launcher raises: our own failure."""
-    return RunningChild(await launcher.start(command), settings)
+async def start_child(
+    launcher: Launcher, command: Command, settings: ChildSettings, invite: Invite | None = None
+) -> RunningChild:
+    """Starts a child, which dials in if it is invited, and else speaks on its pipes.
+
+    Raises what the launcher raises: our own failure.
+    """
+    if invite is None:
+        started = await launcher.start(command)
+        frames = PipeFrames(started.stdout, started.stdin)
+        return RunningChild(started, frames, Tail(started.stderr), settings)
+    stream = DialledFrames()
+    invitation = invite(stream.carry)
+    started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
+    stream.belong_to(started)
+    # What it prints is for people, wherever it prints it.
+    return RunningChild(started, stream, Tail(started.stdout, started.stderr), settings)
 
 
 def ended_with(code: int) -> str:

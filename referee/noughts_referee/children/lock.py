@@ -27,7 +27,7 @@ _RESERVED_BYTES = 4096 * _MIB
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin", "/usr/libexec", "/usr/share")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-_SINGLE_FILES = ("/etc/ld.so.cache", "/etc/localtime")
+_SINGLE_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf")
 _OF_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
 
 _USERS = range(61184, 65520)

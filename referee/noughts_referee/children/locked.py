@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from noughts_referee.children.forked import LARGEST_PACKET, PIPES
@@ -83,19 +83,16 @@ class LockedLauncher:
         if self._zygote is None or self._zygote.lost:
             self._zygote = _Zygote(self._entry, self._limits)
 
-    async def start(
-        self, command: Command, *, environment: Mapping[str, str] | None = None, port: int | None = None
-    ) -> LockedChild:
+    async def start(self, command: Command) -> LockedChild:
         """Starts a child; why a program cannot run is the last that it writes to its stderr.
 
-        Its environment is a short one of its own and what is given here. `port` is the TCP port that it may connect to.
         Raises OSError when there can be no more processes or files, ChildProcessError when the zygote ends.
         """
         async with self._starts:
             self.warm()
             assert self._zygote is not None
-            whole = {**self._environment, **(environment or {})}
-            return await self._zygote.start(next(self._numbers), command, whole, port)
+            environment = {**self._environment, **command.environment}
+            return await self._zygote.start(next(self._numbers), replace(command, environment=environment))
 
     async def close(self) -> None:
         """Kills all children and what they have started, and removes their folders."""
@@ -139,16 +136,14 @@ class _Zygote:
         self._socket.setblocking(False)
         self._loop.add_reader(self._socket, self._read)
 
-    async def start(
-        self, number: int, command: Command, environment: Mapping[str, str], port: int | None
-    ) -> LockedChild:
+    async def start(self, number: int, command: Command) -> LockedChild:
         request = {
             "number": number,
             "kind": command.kind,
             "target": command.target,
             "options": dict(command.options),
-            "environment": dict(environment),
-            "port": port,
+            "environment": dict(command.environment),
+            "port": command.port,
         }
         pipes: list[_Pipe] = []
         started = self._starting[number] = self._loop.create_future()

@@ -11,39 +11,26 @@ from google.protobuf.message import DecodeError
 
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.frames import ChildFrames
 
 KEPT_BYTES = 64 * 1024
 """Of what a child writes to stderr, the last."""
-MOST_UNASKED = 100_000
-MOST_EMPTY = 1_000
-"""Frames that a child may send between two of ours: more than one for each answer that it can owe; without answers."""
 
 _READ_BYTES = 64 * 1024
 _AT_ONCE = 128
-_SHOWN_BYTES = 200
 
 
-class PipeFrames:
+class PipeFrames(ChildFrames):
     """The two pipes that carry a child's frames. The file descriptors are non-blocking, and closed by `close`."""
 
     def __init__(self, reading: int, writing: int) -> None:
-        self.reason = ""
-        """Why nothing more comes, once that is so; a phrase that follows "it"."""
-        self.at_fault = False
-        """Whether it sent what no player may send."""
-        self.offending = b""
-        """The beginning of what it should not have sent."""
-        self.last_read = time.monotonic()
-        """When the child was last heard of, in seconds of the monotonic clock."""
-        self.written = 0
-        """Frames to the child."""
+        super().__init__()
         self._loop = asyncio.get_running_loop()
         self._reading = reading
         self._writing = writing
         self._buffer = bytearray()
         self._waiting: asyncio.Future[None] | None = None
         self._paused = False
-        self._unasked = self._empty = 0
         self._loop.add_reader(reading, self._readable)
 
     async def read(self) -> pb.PlayRequest | None:
@@ -59,16 +46,10 @@ class PipeFrames:
         except DecodeError:
             self._refuse(f"sent {len(message):,} bytes that are no PlayRequest", message)
             return None
-        self._unasked += 1
-        if not request.HasField("moves"):
-            self._empty += 1
-        if not self._unasked % _AT_ONCE:
+        if not (self._unasked + 1) % _AT_ONCE:
             # Whoever floods us must not keep the loop from others.
             await asyncio.sleep(0)
-        if self._empty > MOST_EMPTY or self._unasked > MOST_UNASKED:
-            self._refuse(f"sent {self._unasked:,} frames that nobody asked for")
-            return None
-        return request
+        return self._counted(request)
 
     @property
     def has_arrived(self) -> bool:
@@ -79,8 +60,7 @@ class PipeFrames:
     async def write(self, message: pb.PlayResponse) -> None:
         """Sends a frame. To a child that has closed its end it does nothing: `read` tells of it."""
         data = packed(message.SerializeToString())
-        self._unasked = self._empty = 0
-        self.written += 1
+        self._count_written()
         sent = self._send(data)
         if sent < len(data):
             await self._send_rest(memoryview(data)[sent:])
@@ -144,14 +124,11 @@ class PipeFrames:
         self._wake()
 
     def _refuse(self, reason: str, message: bytes = b"") -> None:
-        self.at_fault = True
-        self.offending = message[:_SHOWN_BYTES]
         self._buffer.clear()
-        self._end(reason)
+        super()._refuse(reason, message)
 
     def _end(self, reason: str) -> None:
-        if not self.reason:
-            self.reason = reason
+        super()._end(reason)
         self._wake()
 
     def _wake(self) -> None:
@@ -190,13 +167,14 @@ class PipeFrames:
 
 
 class Tail:
-    """The last that a child wrote to stderr, which is read for ever: a full pipe would stop it."""
+    """The last that a child wrote to stderr, or to several pipes, read for ever: a full pipe would stop it."""
 
-    def __init__(self, reading: int) -> None:
+    def __init__(self, *pipes: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._reading = reading
+        self._pipes = pipes
         self._kept = bytearray()
-        self._loop.add_reader(reading, self._readable)
+        for pipe in pipes:
+            self._loop.add_reader(pipe, self._readable, pipe)
 
     @property
     def text(self) -> str:
@@ -204,19 +182,19 @@ class Tail:
         return bytes(self._kept[-KEPT_BYTES:]).decode(errors="replace")
 
     def close(self) -> None:
-        """Takes what is left and closes the pipe."""
-        if self._reading >= 0:
-            self._loop.remove_reader(self._reading)
+        """Takes what is left and closes the pipes."""
+        for pipe in self._pipes:
+            self._loop.remove_reader(pipe)
             # A stranger may have inherited the other end and go on writing.
             for _ in range(2):
-                if not _read_into(self._kept, self._reading):
+                if not _read_into(self._kept, pipe):
                     break
-            os.close(self._reading)
-            self._reading = -1
+            os.close(pipe)
+        self._pipes = ()
 
-    def _readable(self) -> None:
-        if _read_into(self._kept, self._reading) == 0:
-            self._loop.remove_reader(self._reading)
+    def _readable(self, pipe: int) -> None:
+        if _read_into(self._kept, pipe) == 0:
+            self._loop.remove_reader(pipe)
         if len(self._kept) > 2 * KEPT_BYTES:
             del self._kept[:-KEPT_BYTES]
 

@@ -75,7 +75,7 @@ class PlainLauncher:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", _LEAD, str(os.getpid()), *line,
                 stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
-                env=_environment(scratch), start_new_session=True,
+                env={**_environment(scratch), **command.environment}, start_new_session=True,
             )  # fmt: skip
         except BaseException:
             _close(ours)

@@ -64,10 +64,11 @@ def run(
     JSON: a line per event: {"event"}.
     """
     from noughts_bots.specs import parse_spec, unique_labels
-    from noughts_server.cli.children import check_startable
+    from noughts_server.cli.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 
     parsed = parse_spec(spec)
     started = check_startable(parsed)
+    require_frames_on_pipes(parsed, DIAL_YOURSELF)
     locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
     if not started:
         _check_options(parsed)
@@ -168,9 +169,10 @@ def _asked(
     """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
     from noughts_bots.specs import make_bot, parse_spec
     from noughts_server.cli.asked import asked_child
-    from noughts_server.cli.children import check_startable
+    from noughts_server.cli.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
 
     read_variant, parsed = options.read_variant(variant), parse_spec(spec)
+    require_frames_on_pipes(parsed, TRY_A_MATCH)
     if check_startable(parsed):
         with asked_child(parsed, read_variant, locking, start_timeout) as bot:
             yield from _answers(bot, read_variant, seed)

@@ -56,10 +56,11 @@ def check(
     from noughts_referee.children.life import ChildSettings
     from noughts_server.checkup import CheckupPlan
     from noughts_server.checkup import check as check_bot
-    from noughts_server.cli.children import require_startable
+    from noughts_server.cli.children import TRY_A_MATCH, require_frames_on_pipes, require_startable
     from noughts_server.launching import launching
 
     parsed = require_startable(parse_spec(spec))
+    require_frames_on_pipes(parsed, TRY_A_MATCH)
     locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
     times = ChildSettings(start=start_timeout)
     plan = CheckupPlan(options.read_variant(variant), games, options.read_seed(seed), move_seconds, times)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 _STARTED = ("py", "dll", "gomocup", "exec")
 _SHOWN_LINES = 15
 
+DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
+TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
+"""What to do with a program that dials in where none can."""
+
 
 def check_startable(spec: "BotSpec") -> bool:
     """Whether the bot is started as a child player. Raises BotSpecError for a command that cannot be run."""
@@ -33,12 +37,22 @@ def require_startable(spec: "BotSpec") -> "BotSpec":
     return spec
 
 
+def require_frames_on_pipes(spec: "BotSpec", advice: str) -> None:
+    """Raises BotSpecError for a program that dials in, where nobody is there to be dialled."""
+    from noughts_bots.errors import BotSpecError
+    from noughts_bots.specs import dials_in
+
+    if dials_in(spec):
+        expected = "one that plays on its standard input and output"
+        raise BotSpecError(f"bot {str(spec)!r}", "a program that dials in", expected, advice)
+
+
 def _check_command(spec: "BotSpec") -> None:
     from noughts_bots.errors import BotSpecError
+    from noughts_bots.specs import dials_in
 
+    dials_in(spec)  # its options are right
     subject = f"bot {str(spec)!r}"
-    if spec.options:
-        raise BotSpecError(subject, f"options {', '.join(spec.options)}", "none", "put them into the command itself")
     try:
         program, *_ = shlex.split(spec.target)
     except ValueError as error:

@@ -31,6 +31,7 @@ _DEMO_SPECS = (
 )
 _DEMO_GAMES_IN_FLIGHT = 256
 _LARGEST_GAMES = 1_000_000
+_LONGEST_TITLE = 200
 
 SpecArgument = Annotated[
     list[str], typer.Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
@@ -131,7 +132,7 @@ def match(
         start_timeout=start_timeout,
         locking=options.read_locking(require_lock=require_lock, no_lock=no_lock),
         database=database,
-        title=f"{a} - {b}",
+        title=f"{a} - {b}"[:_LONGEST_TITLE],
     )
     outcome = play(plan, output=games_file, times=times)
     first, second = unique_labels(plan.specs)

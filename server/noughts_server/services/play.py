@@ -9,7 +9,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_server.errors import InvalidArgument
 from noughts_server.services.access import bearer_token, known, require
-from noughts_server.sessions import Login, Sessions, check_hello
+from noughts_server.sessions import Login, Sessions, Ticket, check_hello
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import pinned_elsewhere
@@ -33,13 +33,18 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
     ) -> None:
         hello = await self._hello(context)
-        bot, token = await self._log_in(hello, context)
+        secret = bearer_token(context)
+        ticket = self._sessions.redeem_ticket(secret)
+        if ticket is not None and ticket.carry is not None:
+            return await ticket.carry(hello, context)
+        bot, token = await self._log_in(hello, secret, ticket)
         waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.bot_version_id))
         welcome = self._sessions.welcome(hello, bot.bot, bot.version)
         welcome.waits_for.extend(waits_for)
         login = Login(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
         wire = self._sessions.logged_in(bot.bot_version_id, login)
         await wire.serve(context, welcome, hello.max_games)
+        return None
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
         try:
@@ -53,10 +58,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         check_hello(hello)
         return hello
 
-    async def _log_in(self, hello: pb.Hello, context: PlayContext) -> tuple[LoggedIn, int | None]:
+    async def _log_in(self, hello: pb.Hello, secret: str, ticket: Ticket | None) -> tuple[LoggedIn, int | None]:
         """The bot behind a ticket, or behind an owner's token and the name in the hello; and the token, if any."""
-        secret = bearer_token(context)
-        ticket = self._sessions.redeem_ticket(secret)
         token: int | None = None
         if ticket is not None:
             owner, name, version = ticket.owner, ticket.bot, ticket.version

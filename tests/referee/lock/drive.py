@@ -7,7 +7,7 @@ import asyncio
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from noughts_referee.children import kernel
@@ -68,7 +68,7 @@ async def _drive(plan: dict[str, Any]) -> list[dict[str, Any]]:
     try:
         outcomes = []
         for kind, probe, port in plan["probes"]:
-            child = await launcher.start(command(kind, probe, plan["ground"]), port=port)
+            child = await launcher.start(replace(command(kind, probe, plan["ground"]), port=port))
             outcomes.append(vars(await outcome(child)))
         return outcomes
     finally:

@@ -152,9 +152,9 @@ async def test_a_program_dials_in_with_grpc_through_the_lock(place: dict[str, An
     address = f"127.0.0.1:{port}"
     words = f"{sys.executable} -c '{_DIALLING}'"
     async with launching() as launcher:
-        reaches = await launcher.start(Command("exec", words), environment={"ADDRESS": address}, port=port)
+        reaches = await launcher.start(Command("exec", words, environment={"ADDRESS": address}, port=port))
         assert "UNIMPLEMENTED" in (await outcome(reaches)).out
-        refused = await launcher.start(Command("exec", words), environment={"ADDRESS": address})
+        refused = await launcher.start(Command("exec", words, environment={"ADDRESS": address}))
         assert "UNAVAILABLE" in (await outcome(refused)).out
     await server.stop(None)
 
@@ -173,17 +173,16 @@ async def test_children_that_end_at_once_are_told_all_the_same(place: dict[str, 
         assert {(await outcome(child)).code for child in children} == {0}
 
 
-async def test_scratch_folders_are_removed(place: dict[str, Any]) -> None:
-    def folders() -> set[str]:
-        return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("noughts-lock-")}
-
-    before = folders()
-    async with launching() as launcher:
-        ended = await outcome(await launcher.start(command("exec", "write_in_scratch", place)))
-        assert ended.out.startswith("allowed"), ended
-        (base,) = folders() - before
-        await becomes(lambda: os.listdir(os.path.join(tempfile.gettempdir(), base)) == [])
-    assert base not in folders()
+async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # the child is another user
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        async with launching() as launcher:
+            ended = await outcome(await launcher.start(command("exec", "write_in_scratch", place)))
+            assert ended.out.startswith("allowed"), ended
+            (base,) = os.listdir(folder)
+            await becomes(lambda: os.listdir(os.path.join(folder, base)) == [])
+        assert os.listdir(folder) == []
 
 
 async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts(place: dict[str, Any]) -> None:
