@@ -3,7 +3,7 @@
 import os
 import sys
 
-import habits
+import habits  # type: ignore[import-not-found]  # it lies beside this program
 
 HABIT, GROUND = sys.argv[1:]
 

@@ -117,9 +117,7 @@ def misbehave(habit: str, ground: str) -> None:
         case "leaves a process":
             script = "import signal; print('there', flush=True); signal.pause()"
             with contextlib.suppress(PermissionError):
-                left = subprocess.Popen(
-                    [sys.executable, "-c", script, ground], process_group=0, stdout=subprocess.PIPE
-                )
+                left = subprocess.Popen([sys.executable, "-c", script, ground], process_group=0, stdout=subprocess.PIPE)
                 assert left.stdout is not None
                 left.stdout.readline()
                 os._exit(4)

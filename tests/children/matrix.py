@@ -88,6 +88,11 @@ def cut_off(reason: str) -> Verdict:
     return Verdict("disconnected", reason)
 
 
+def refused(reason: str) -> Verdict:
+    """Of a remote bot that is not let in."""
+    return Verdict("waits", reason)
+
+
 ENGINE_ENDED = "ended with exit code 70"
 
 FAULTS = (
@@ -284,16 +289,22 @@ FAULTS = (
     Fault(
         "sends another first frame than hello",
         "no hello",
-        (crash("sent another first frame"), HOST_WRITES, HOST_WRITES, HOST_WRITES, Verdict("waits", "INVALID_ARGUMENT")),
+        (
+            crash("sent another first frame"),
+            HOST_WRITES,
+            HOST_WRITES,
+            HOST_WRITES,
+            Verdict("waits", "INVALID_ARGUMENT"),
+        ),
     ),
     Fault(
         "speaks another version of the protocol",
         "old protocol",
-        (crash("said a wrong hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, Verdict("waits", "PROTOCOL_UNSUPPORTED")),
+        (crash("said a wrong hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, refused("PROTOCOL_UNSUPPORTED")),
     ),
     Fault(
         "comes with a wrong ticket",
         "wrong ticket",
-        (NO_TICKET, NO_TICKET, NO_TICKET, NO_TICKET, Verdict("waits", "UNAUTHENTICATED")),
+        (NO_TICKET, NO_TICKET, NO_TICKET, NO_TICKET, refused("UNAUTHENTICATED")),
     ),
 )

@@ -11,7 +11,7 @@ import struct
 import sys
 from typing import Any
 
-import habits
+import habits  # type: ignore[import-not-found]  # it lies beside this program
 
 from noughts_proto.pipes import LARGEST_UP
 from noughts_proto.v1 import play_pb2 as pb

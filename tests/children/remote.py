@@ -15,14 +15,13 @@ from noughts_proto.pipes import LARGEST_UP
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.clock import parse_time_control
-from noughts_referee.rules import parse_variant
+from noughts_referee.rules import Position, parse_variant
 from noughts_server.local import ExportedGame
 from noughts_server.private import PrivatePlan, PrivateTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import export
 from noughts_server.store.tournaments import get_tournament
-
-from ..referee.loopback import Link, reason, until
+from tests.referee.loopback import Link, reason, until
 
 LABEL = "remote"
 BAD_PLIES = (2, 3)
@@ -56,7 +55,9 @@ class RemoteField:
         """What has been stored."""
         await self.server.recorder.flush()
         slug = self.tournament.slug
-        return await self.server.store.read(lambda connection: list(export(connection, get_tournament(connection, slug).id)))
+        return await self.server.store.read(
+            lambda connection: list(export(connection, get_tournament(connection, slug).id))
+        )
 
     async def misbehave(self, habit: str) -> None:
         """The bad bot, life after life. Whoever left its games comes back when they are lost."""
@@ -123,14 +124,15 @@ class _Life:
         while isinstance(frame := await self._call.read(), pb.PlayResponse):
             dialogue.acknowledge(frame)
             for handle, ply, position in dialogue.take(frame):
-                if ply in BAD_PLIES and await self._is_over(dialogue, handle, ply):
+                if ply in BAD_PLIES and await self._is_over(dialogue, handle, position):
                     return
                 dialogue.answer(handle, ply, position)
             dialogue.end_games(frame)
             await self._send(dialogue.reply())
 
-    async def _is_over(self, dialogue: Dialogue, handle: int, ply: int) -> bool:
+    async def _is_over(self, dialogue: Dialogue, handle: int, position: Position) -> bool:
         """Misbehaves. Whether it says nothing more."""
+        ply = position.ply
         match self._habit:
             case "crash":
                 return True
@@ -138,7 +140,7 @@ class _Life:
                 await self._call.done_writing()
                 await self._rest()
             case "leave after a move":
-                await self._send(pb.PlayRequest(moves=pb.Moves(game=[handle], ply=[ply], cell=[24])))
+                await self._send(pb.PlayRequest(moves=pb.Moves(game=[handle], ply=[ply], cell=[position.free[-1]])))
                 await self._call.done_writing()
                 await self._rest()
             case "hang":
@@ -157,7 +159,9 @@ class _Life:
                 await asyncio.sleep(0.4)
                 return False
             case "off the board" | "occupied":
-                moves = pb.Moves(game=[handle], ply=[ply], cell=[1_000_000 if self._habit == "off the board" else ply - 1])
+                moves = pb.Moves(
+                    game=[handle], ply=[ply], cell=[1_000_000 if self._habit == "off the board" else ply - 1]
+                )
                 await self._send(pb.PlayRequest(moves=moves))
                 return False
             case "50 MB":
@@ -195,7 +199,7 @@ async def remote_field(database: str, honest: tuple[str, ...], habit: str, time:
     settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=PERIOD, heartbeat=PERIOD)
     # In games with a clock it is one after the other: a bot that is not heard of has one game to lose.
     plan = PrivatePlan(
-        {label: "1" for label in (LABEL, *honest)},
+        dict.fromkeys((LABEL, *honest), "1"),
         parse_variant("mnk:5,5,5"),
         parse_time_control(time),
         games_per_pair=1,

@@ -14,9 +14,9 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, parse_variant, side_seed
 from noughts_server.launching import Locking
 from noughts_server.local import ExportedGame
+from tests.bots.hosting import compiled
+from tests.referee.loopback import until
 
-from ..bots.hosting import compiled
-from ..referee.loopback import until
 from .field import PLAYER, Field
 from .matrix import CHILDREN, FAULTS, KINDS, Fault, NotApplicable, Verdict
 from .remote import LABEL, PERIOD, remote_field
