@@ -308,3 +308,29 @@ FAULTS = (
         (NO_TICKET, NO_TICKET, NO_TICKET, NO_TICKET, refused("UNAUTHENTICATED")),
     ),
 )
+
+_WORDS = {
+    "illegal_move": "illegal move",
+    "timeout": "time",
+    "crashed": "crash",
+    "resigned": "resignation",
+    "waits": "its games wait",
+}
+
+
+def table() -> str:
+    """The table for people, in Markdown: what does not apply is numbered, and said below."""
+    whys: list[str] = []
+
+    def shown(cell: Cell) -> str:
+        if isinstance(cell, NotApplicable):
+            if cell.why not in whys:
+                whys.append(cell.why)
+            return f"n/a {whys.index(cell.why) + 1}"
+        word = _WORDS.get(cell.termination, cell.termination)
+        return f"{word}: *{cell.reason.strip(' :')}*" if cell.reason else word
+
+    lines = ["| a bot that | " + " | ".join(f"`{kind}:`" for kind in CHILDREN) + " | remote |", "|---" * 6 + "|"]
+    lines += [f"| {fault.what} | " + " | ".join(map(shown, fault.cells)) + " |" for fault in FAULTS]
+    lines += ["", "Not applicable:", "", *(f"{number}. {why}" for number, why in enumerate(whys, 1))]
+    return "\n".join(lines) + "\n"

@@ -18,11 +18,13 @@ from tests.bots.hosting import compiled
 from tests.referee.loopback import until
 
 from .field import PLAYER, Field
-from .matrix import CHILDREN, FAULTS, KINDS, Fault, NotApplicable, Verdict
+from .matrix import CHILDREN, FAULTS, KINDS, Fault, NotApplicable, Verdict, table
 from .remote import LABEL, PERIOD, remote_field
 
 HERE = Path(__file__).parent
 HONEST = ("first-free", "random")
+PAGE = HERE.parents[1] / "docs" / "faults.md"
+MARK = "<!-- the table: tests/children/matrix.py -->"
 
 
 @pytest.fixture
@@ -64,6 +66,10 @@ def test_the_table_has_a_cell_for_every_fault_and_kind() -> None:
             cell = fault.cell(kind)
             assert cell.why if isinstance(cell, NotApplicable) else cell.termination
         assert any(isinstance(cell, Verdict) for cell in fault.cells)
+
+
+def test_the_page_for_people_has_this_table() -> None:
+    assert PAGE.read_text().partition(MARK)[2].strip() == table().strip()
 
 
 @pytest.mark.parametrize("fault, locking", list(rows()))
