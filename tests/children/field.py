@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,8 +34,8 @@ class Attentive:
         self._launcher = launcher
         self._sessions = sessions
 
-    async def start(self, command: Command) -> Started:
-        child = await self._launcher.start(command)
+    async def start(self, command: Command, **more: Any) -> Started:
+        child = await self._launcher.start(command, **more)
         self._sessions.append(child.pid)
         return child
 

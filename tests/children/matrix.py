@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
     reason: str = ""
     """A part of why its process, or its stream, ended; empty: it lives on."""
     told: str = ""
-    """A part of what is kept with its first game."""
+    """A part of what is kept with the game, or with another that it lost in the same way."""
 
 
 class NotApplicable(NamedTuple):
@@ -146,7 +146,7 @@ FAULTS = (
         "raise",
         (
             NOT_PYTHON,
-            RESIGNS,
+            RESIGNS._replace(told="RuntimeError: lost my way"),
             NOT_PYTHON,
             NOT_PYTHON,
             NotApplicable("its exceptions stay with it; our SDK resigns"),
@@ -164,7 +164,11 @@ FAULTS = (
     Fault("loops", "loop", (HUNG, HUNG, HUNG, HUNG, LIKE_SILENCE), time="0.2/move", times=QUICK),
     Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, HUNG, LATE), time="0.2/move", times=QUICK),
     Fault("is late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.2/move"),
-    Fault("places a stone off the board", "off the board", (ILLEGAL,) * 5),
+    Fault(
+        "places a stone off the board",
+        "off the board",
+        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="the engine says '30,30'"), ILLEGAL),
+    ),
     Fault("places a stone on another", "occupied", (ILLEGAL,) * 5, unlocked=True),
     Fault(
         "writes without end",
@@ -200,9 +204,9 @@ FAULTS = (
         "no answer",
         (
             crash("sent 5 bytes that are no PlayRequest", "what it sent began with b'hello'"),
-            RESIGNS,
+            RESIGNS._replace(told="the centre"),
             NotApplicable("all that it can return is a number; a negative one resigns"),
-            ILLEGAL,
+            ILLEGAL._replace(told="the engine says 'my move is h8'"),
             cut_off("INTERNAL"),
         ),
     ),

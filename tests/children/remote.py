@@ -25,10 +25,11 @@ from tests.referee.loopback import Link, reason, until
 
 LABEL = "remote"
 BAD_PLIES = (2, 3)
-PERIOD = 0.2
-"""Seconds of the grace, and between heartbeats."""
-_STAYS = ("stops reading", "half-open", "endless output")
+GRACE = 0.2
+"""Seconds."""
+_STAYS = ("hang", "stops reading", "half-open", "endless output")
 """Habits of which one is not heard, but which do not end the stream."""
+_REFUSED = ("wrong ticket", "no hello", "old protocol")
 _METHOD = "/noughts.v1.PlayService/Play"
 _UNLIMITED = [("grpc.max_send_message_length", -1)]
 
@@ -65,6 +66,8 @@ class RemoteField:
             async with self._port(habit) as (port, link):
                 self.statuses.append(await _Life(self, habit, link).play(port))
             self.tried.set()
+            if habit in _REFUSED:
+                return
             if habit not in _STAYS:
                 await until(lambda: not self.running)
 
@@ -146,7 +149,7 @@ class _Life:
             case "hang":
                 await self._send(dialogue.reply())
                 self._field.tried.set()
-                await self._rest()
+                await until(lambda: handle not in self._field.running)
             case "stops reading":
                 await until(lambda: handle not in self._field.running)
             case "half-open":
@@ -196,7 +199,7 @@ class _Life:
 @asynccontextmanager
 async def remote_field(database: str, honest: tuple[str, ...], habit: str, time: str) -> AsyncIterator[RemoteField]:
     """The tournament is played until the block is left."""
-    settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=PERIOD, heartbeat=PERIOD)
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=GRACE)
     # In games with a clock it is one after the other: a bot that is not heard of has one game to lose.
     plan = PrivatePlan(
         dict.fromkeys((LABEL, *honest), "1"),

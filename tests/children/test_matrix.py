@@ -19,7 +19,7 @@ from tests.referee.loopback import until
 
 from .field import PLAYER, Field
 from .matrix import CHILDREN, FAULTS, KINDS, Fault, NotApplicable, Verdict, table
-from .remote import LABEL, PERIOD, remote_field
+from .remote import GRACE, LABEL, remote_field
 
 HERE = Path(__file__).parent
 HONEST = ("first-free", "random")
@@ -104,10 +104,11 @@ async def test_a_remote_bot_that_misbehaves_loses_and_nobody_else_is_touched(tmp
     assert isinstance(verdict, Verdict)
     everybodys = len(HONEST) + 1
     waits = verdict.termination == "waits"
+    tells = waits or verdict.reason
     async with remote_field(f"sqlite:///{tmp_path / 'games.db'}", HONEST, fault.habit, fault.time) as field:
-        await until(lambda: field.done == (1 if waits else everybodys) and (field.tried.is_set() or not waits))
+        await until(lambda: field.done == (1 if waits else everybodys) and (field.tried.is_set() or not tells))
         if waits:
-            await asyncio.sleep(4 * PERIOD)  # nothing comes of it, however long this is
+            await asyncio.sleep(4 * GRACE)  # nothing comes of it, however long this is
         games = await field.games()
     if waits:
         assert len(games) == 1
