@@ -1,7 +1,6 @@
 """The child players of a local tournament: their seats at the server, and what becomes of their faults."""
 
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from noughts_bots.specs import BotSpec
 from noughts_proto.v1 import play_pb2 as pb
@@ -26,7 +25,6 @@ _OWN_FAULTS = {
     Termination.TIMEOUT: "was too slow",
     Termination.RESIGNED: "resigned",
 }
-_TERMINATION = attrgetter("termination")
 
 
 class LocalError(Exception):
@@ -134,12 +132,11 @@ class LocalChildren:
 
     def _committed(self, report: CommitReport) -> None:
         """Games that a child lost and lives on: what it wrote may say why."""
-        # Nearly all commits end here.
-        if _OWN_FAULTS.keys().isdisjoint(map(_TERMINATION, report.games)):
-            return
         for game in report.games:
+            if game.termination not in _OWN_FAULTS:
+                continue
             conditions = self._server.director.conditions(game.tournament)
-            if conditions is None or game.termination not in _OWN_FAULTS:
+            if conditions is None:
                 continue
             side = 0 if game.result == Result.SECOND_WINS else 1
             label = conditions.labels[(game.first, game.second)[side]]
