@@ -185,7 +185,7 @@ FAULTS = (
             PLAYS_ON,
             PLAYS_ON,
             PLAYS_ON,
-            cut_off("RESOURCE_EXHAUSTED"),
+            NotApplicable("it is refused for the length that it announces: see the frame of 2 MiB"),
         ),
     ),
     Fault(

@@ -167,9 +167,6 @@ class _Life:
                 )
                 await self._send(pb.PlayRequest(moves=moves))
                 return False
-            case "50 MB":
-                await self._send(pb.PlayRequest(hello=pb.Hello(agent="x" * 50_000_000)))
-                await self._rest()
             case "large frame":
                 await self._send(pb.PlayRequest(hello=pb.Hello(agent="x" * LARGEST_UP)))
                 await self._rest()
