@@ -9,17 +9,25 @@ from noughts_referee.children.bench import Bench
 from noughts_referee.children.child import MOST_STARTS, ChildPlayer, Fault
 from noughts_referee.children.dialled import Carry, Invitation
 from noughts_referee.children.launcher import Command, Launcher
-from noughts_referee.children.life import ChildSettings, NotStarted
+from noughts_referee.children.life import ChildSettings, NotStarted, RunningChild
 from noughts_referee.children.lost import LostGame
-from noughts_referee.rules import Variant, covers
+from noughts_referee.rules import Result, Termination, Variant, covers
+from noughts_server.bus import Subscription
 from noughts_server.errors import NoughtsError
 from noughts_server.private import PrivateTournament
+from noughts_server.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.sessions import Login, check_hello
 from noughts_server.store.notes import GameNote, add_notes
+from noughts_server.store.results import CommitReport
 
 # Of each bot: a bot that dies in every game of a million says the same in most of them.
 _MOST_NOTES = 100
+_OWN_FAULTS = {
+    Termination.ILLEGAL_MOVE: "made an illegal move",
+    Termination.TIMEOUT: "was too slow",
+    Termination.RESIGNED: "resigned",
+}
 
 
 class LocalError(Exception):
@@ -62,6 +70,9 @@ class LocalChildren:
         self._bench = Bench(server.referee)
         self._faults: dict[tuple[str, str], LocalFault] = {}
         self._notes: dict[str, list[GameNote]] = {}
+        self._lives: dict[str, RunningChild] = {}
+        """The life that began last, by label."""
+        self._commits: Subscription | None = None
 
     @property
     def faults(self) -> tuple[LocalFault, ...]:
@@ -70,6 +81,8 @@ class LocalChildren:
 
     async def play(self, label: str, spec: BotSpec) -> None:
         """Plays the bot of this label until cancelled. Raises LocalError when it does not play the variant."""
+        if self._commits is None:
+            self._commits = self._server.bus.subscribe(COMMITTED, self._committed)
         bot = self._tournament.bot(label)
         wire = self._server.sessions.wire(bot.bot_version_id, self._times.wire)
 
@@ -84,13 +97,16 @@ class LocalChildren:
             wire,
             self._times,
             accept=lambda hello: self._accept(label, hello),
+            on_life=lambda child: self._lives.update({label: child}),
             bench=bench,
             on_fault=lambda fault: self._note(label, fault),
             invite=partial(self._invite, label) if dials else None,
         ).play()
 
     async def keep_notes(self) -> None:
-        """Stores what is kept with games."""
+        """Stores what is kept with games, after the last of them."""
+        if self._commits is not None:
+            self._commits.close()
         notes = [note for notes in self._notes.values() for note in notes]
         if notes:
             await self._server.store.write(lambda connection: add_notes(connection, notes))
@@ -124,6 +140,23 @@ class LocalChildren:
             stderr=death.stderr,
         )
         self._keep(label, fault.games, death.reason, death.text)
+
+    def _committed(self, report: CommitReport) -> None:
+        """Games that a child lost and lives on: what it wrote may say why."""
+        for game in report.games:
+            if game.termination not in _OWN_FAULTS:
+                continue
+            conditions = self._server.director.conditions(game.tournament)
+            if conditions is None:
+                continue
+            side = 0 if game.result == Result.SECOND_WINS else 1
+            label = conditions.labels[(game.first, game.second)[side]]
+            if label in self._lives and len(self._notes.get(label, ())) < _MOST_NOTES:
+                said = self._lives[label].stderr
+                reason = _OWN_FAULTS[Termination(game.termination)]
+                if said:
+                    lost = LostGame(game.tournament, game.ordinal, side)
+                    self._keep(label, (lost,), reason, f"it {reason}\n{said}")
 
     def _lost_benched(self, label: str, games: tuple[LostGame, ...]) -> None:
         """A bot that cannot be started loses games: the first of them keeps what it wrote."""

@@ -1,7 +1,6 @@
 """Gomocup engines as children of a referee: every engine here is a process, and behaves as engines do."""
 
 import select
-import signal
 import sys
 import time
 from pathlib import Path
@@ -239,27 +238,6 @@ def test_an_engine_that_says_it_cannot_move_resigns(answer: str) -> None:
     with child("gomocup", engine(f"at=1 instead={answer}")) as player:
         assert player.ask(player.begin("gomoku")) is RESIGNS
         assert f"to BEGIN the engine says {answer.replace('_', ' ')!r}, and resigns so" in player.stderr
-
-
-def test_an_engine_that_ends_in_a_game_ends_the_child(tmp_path: Path) -> None:
-    with child("gomocup", engine("at=2 crash")) as player:
-        game = player.begin("gomoku")
-        player.ask(game)
-        player.answer_with_lowest(game)
-        with pytest.raises(EOFError):
-            player.ask(game)
-        assert player.close() == CRASHED
-        assert f"the engine was ended by signal {signal.SIGABRT.value}" in player.stderr
-
-
-def test_an_engine_that_ends_after_its_move_has_made_it() -> None:
-    with child("gomocup", engine("at=2 leave")) as player:
-        game = player.begin("gomoku")
-        assert play(player, game, 2) == [0, 2]
-        with pytest.raises(EOFError):
-            player.ask(game)
-        assert player.close() == CRASHED
-        assert "the engine has ended with exit code 0" in player.stderr
 
 
 @pytest.mark.parametrize("habit", ["silent", "endless"])

@@ -1,9 +1,6 @@
 """Bots in shared libraries, `dll:`: the header, the examples, and what a library can do wrong."""
 
-import os
-import select
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
@@ -219,45 +216,6 @@ def test_a_library_that_prints_and_reads_spoils_no_frame(tmp_path: Path) -> None
         assert child.first_move() == 3
         assert child.close() == 0
         assert child.said() == "thinking\nof 3\n"
-
-
-def test_a_library_that_crashes_ends_its_child_and_nothing_else(tmp_path: Path) -> None:
-    body = 'printf("so far\\n"); *(volatile int *)8 = 1; return 0;'
-    with Hosted("dll", compiled(HEAD % body + PLAIN, tmp_path)) as child:
-        child.hello()
-        with pytest.raises(AssertionError):
-            child.first_move()
-        assert child.ended() == -signal.SIGSEGV
-        assert child.said().startswith("so far\n")
-
-
-def test_a_library_that_calls_exit_ends_its_child_with_that_code(tmp_path: Path) -> None:
-    with Hosted("dll", compiled(HEAD % 'puts("bye"); exit(7);' + PLAIN, tmp_path)) as child:
-        child.hello()
-        with pytest.raises(AssertionError):
-            child.first_move()
-        assert child.ended() == 7
-        assert child.said() == "bye\n"
-
-
-def test_a_library_that_loops_says_nothing_and_can_be_killed(tmp_path: Path) -> None:
-    ready = tmp_path / "ready"
-    os.mkfifo(ready)
-    body = f'fclose(fopen("{ready}", "w")); for (;;) {{ if (turn->ply == 99) return 0; }}'
-    with Hosted("dll", compiled(HEAD % body + PLAIN, tmp_path)) as child:
-        child.hello()
-        frame = pb.PlayResponse()
-        frame.starts.add(variant="tictactoe", game=[1], number=[1], side=[1], seed=[1], opponent=[0],
-                         opponents=["x"], move_count=[0])  # fmt: skip
-        frame.turns.game.append(1)
-        frame.turns.ply.append(0)
-        frame.turns.cell.append(0)
-        child.send(frame)
-        ready.read_bytes()  # until it has been called
-        assert child.process.stdout is not None
-        assert select.select([child.process.stdout], [], [], 0)[0] == []
-        child.process.kill()
-        assert child.ended() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("cell, answered", [(-1, None), (-99, None), (9, 0xFFFFFFFF), (8, 8)])

@@ -182,14 +182,6 @@ def test_a_bot_that_raises_resigns_that_game_and_its_author_sees_why(tmp_path: P
     assert "bot.py" in said
 
 
-def test_a_bot_that_exits_ends_its_child(tmp_path: Path) -> None:
-    with Hosted("py", written(tmp_path, "raise SystemExit(9)")) as child:
-        child.hello()
-        with pytest.raises(AssertionError):
-            child.first_move()
-        assert child.ended() == 9
-
-
 def test_a_bot_with_a_coroutine_thinks_about_all_questions_of_a_frame_at_once(tmp_path: Path) -> None:
     (tmp_path / "together.py").write_text(
         """

@@ -1,23 +1,23 @@
 """A player without our SDK: protobuf and two pipes. It takes the lowest free cell, and misbehaves as it is told.
 
-    python player.py NOTES HABIT
+    python player.py NOTES HABIT [GROUND]
 
 Each process writes its process ID as a line into the file NOTES.
 """
 
 import contextlib
 import os
-import signal
 import struct
-import subprocess
 import sys
-import time
 from typing import Any
 
+import habits  # type: ignore[import-not-found]  # it lies beside this program
+
+from noughts_proto.pipes import LARGEST_UP
 from noughts_proto.v1 import play_pb2 as pb
 
-BAD_GAME_PLIES = 2
-"""It misbehaves when it is asked for this ply or the next: each game once, whichever side it has."""
+BAD_PLIES = {2, 3}
+"""It misbehaves when it is asked for one of these: each game once, whichever side it has."""
 
 
 def read(size: int) -> bytes:
@@ -30,14 +30,9 @@ def read(size: int) -> bytes:
     return data
 
 
-def write(data: bytes) -> None:
-    while data:
-        data = data[os.write(1, data) :]
-
-
 def send(message: pb.PlayRequest) -> None:
     body = message.SerializeToString()
-    write(struct.pack("<I", len(body)) + body)
+    habits.write(struct.pack("<I", len(body)) + body)
 
 
 def receive() -> pb.PlayResponse:
@@ -51,66 +46,42 @@ def lives() -> int:
         return len(file.readlines())
 
 
-def for_ever() -> None:
-    while True:
-        signal.pause()
-
-
-def misbehave(habit: str) -> int | None:
-    """What it does instead of an answer; a cell if that is one."""
+def misbehave(habit: str, ground: str) -> int | None:
+    """What it does instead of an answer; a cell if that is one. Raises Allowed."""
     match habit:
-        case "crash":
-            os.write(2, b"what a pity\n")
-            os._exit(3)
         case "crash once" if lives() == 1:
             os._exit(3)
-        case "segfault":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        case "hang":
-            for_ever()
-        case "hang, ignoring SIGTERM":
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            for_ever()
-        case "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
-        case "endless frames":
+        case "endless output":
             while True:
-                write(struct.pack("<I", 0) * 10_000)
+                habits.write(struct.pack("<I", 0) * 10_000)
         case "50 MB":
-            write(struct.pack("<I", 50_000_000))
-            write(bytes(50_000_000))
-        case "no frame":
-            write(struct.pack("<I", 5) + b"hello")
-            for_ever()
-        case "text":
-            write(b"My move is the centre\n")
-            for_ever()
-        case "half a frame":
-            write(struct.pack("<I", 100) + b"half")
-            os._exit(0)
+            habits.write(struct.pack("<I", habits.LINE_BYTES))
+            habits.write(bytes(habits.LINE_BYTES))
+        case "large frame":
+            habits.write(struct.pack("<I", LARGEST_UP + 1))
+            habits.wait_for_the_end()
+        case "no answer":
+            habits.write(struct.pack("<I", 5) + b"hello")
+            habits.wait_for_the_end()
+        case "uneven columns":
+            send(pb.PlayRequest(moves=pb.Moves(game=[1], ply=[2])))
+        case "unknown games":
+            send(pb.PlayRequest(moves=pb.Moves(game=range(900, 1000), ply=[0] * 100, cell=[0] * 100)))
         case "off the board":
             return 1_000_000
         case "occupied":
             return 0
-        case "late":
-            time.sleep(0.6)
         case "closes its input":
             os.close(0)
-            for_ever()
+            habits.wait_for_ever()
         case "much to say":
             os.write(2, b"first words\n" + b"blah " * 40_000 + b"\nlast words\n")
             os._exit(1)
-        case "leaves a process":
-            subprocess.Popen(
-                [sys.executable, "-c", "import signal; print('there', flush=True); signal.pause()"],
-                process_group=0,
-                stdout=2,
-            )
-            os._exit(4)
+    habits.misbehave(habit, ground)
     return None
 
 
-def answers(frame: pb.PlayResponse, games: dict[int, Any], habit: str) -> pb.PlayRequest:
+def answers(frame: pb.PlayResponse, games: dict[int, Any], habit: str, ground: str) -> pb.PlayRequest:
     """The reply to a frame."""
     reply = pb.PlayRequest(done_through=frame.frame)
     if frame.heartbeat.id:
@@ -120,12 +91,17 @@ def answers(frame: pb.PlayResponse, games: dict[int, Any], habit: str) -> pb.Pla
         for game, count in zip(starts.game, starts.move_count, strict=True):
             games[game] = list(starts.moves[taken : taken + count])
             taken += count
-    for game, ply, cell in zip(frame.turns.game, frame.turns.ply, frame.turns.cell, strict=True):
+    for row, (game, ply, cell) in enumerate(zip(frame.turns.game, frame.turns.ply, frame.turns.cell, strict=True)):
         moves = games[game]
         del moves[ply:]
         if len(moves) < ply:
             moves.append(cell)
-        wrong = misbehave(habit) if ply in (BAD_GAME_PLIES, BAD_GAME_PLIES + 1) else None
+        wrong = None
+        if ply in BAD_PLIES:
+            try:
+                wrong = misbehave(habit, ground)
+            except habits.Allowed:
+                reply.moves.resigned.append(row)
         moves.append(next(cell for cell in range(10_000) if cell not in moves) if wrong is None else wrong)
         reply.moves.game.append(game)
         reply.moves.ply.append(ply)
@@ -134,37 +110,29 @@ def answers(frame: pb.PlayResponse, games: dict[int, Any], habit: str) -> pb.Pla
 
 
 def main() -> None:
-    notes, habit = sys.argv[1:]
+    notes, habit, *ground = sys.argv[1:]
     # Behind the lock nobody writes there.
     with contextlib.suppress(PermissionError), open(notes, "a") as file:
         file.write(f"{os.getpid()}\n")
+    habits.begin(habit)
     match habit:
-        case "never starts":
-            for_ever()
-        case "dies at once":
-            os.write(2, b"no licence found\n")
-            sys.exit(9)
-        case "slow start":
-            time.sleep(1.0)
         case "no hello":
             send(pb.PlayRequest(done_through=1))
-            for_ever()
+            habits.wait_for_the_end()
         case "old protocol":
             send(pb.PlayRequest(hello=pb.Hello(protocol=77)))
-            for_ever()
-        case "ignores the end":
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            habits.wait_for_the_end()
     send(pb.PlayRequest(hello=pb.Hello(protocol=1, max_games=4)))
     games: dict[int, Any] = {}
     try:
         while True:
-            reply = answers(receive(), games, habit)
+            reply = answers(receive(), games, habit, "".join(ground))
             send(reply)
-            if habit == "leaves after a move" and reply.moves.game:
+            if habit == "leave after a move" and BAD_PLIES & set(reply.moves.ply):
                 os._exit(0)
     except EOFError:
         if habit == "ignores the end":
-            for_ever()
+            habits.wait_for_ever()
 
 
 if __name__ == "__main__":

@@ -224,6 +224,7 @@ class Link:
         self.port = 0
         self._target = port
         self._ends: set[asyncio.StreamWriter] = set()
+        self._swallows = False
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -242,12 +243,18 @@ class Link:
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while data := await reader.read(65_536):
+                if self._swallows:
+                    continue
                 writer.write(data)
                 await writer.drain()
         except OSError:
             pass
         finally:
             writer.transport.abort()
+
+    def swallow(self) -> None:
+        """Nothing arrives any more, and neither end is told."""
+        self._swallows = True
 
     def cut(self) -> None:
         """Every connection breaks; new ones can be made."""

@@ -45,6 +45,7 @@ class ChildPlayer:
         settings: ChildSettings,
         *,
         accept: Callable[[pb.Hello], pb.Welcome],
+        on_life: Callable[[RunningChild], None] = lambda child: None,
         bench: Callable[[], None],
         on_fault: Callable[[Fault], None],
         invite: Invite | None = None,
@@ -58,6 +59,8 @@ class ChildPlayer:
         self._wire = wire
         self._settings = settings
         self._accept = accept
+        self._on_life = on_life
+        """Hears of each life that begins."""
         self._bench = bench
         self._on_fault = on_fault
         self._invite = invite
@@ -72,6 +75,7 @@ class ChildPlayer:
         while self._failures < MOST_STARTS:
             child = await start_child(self._launcher, self._command, self._settings, self._invite)
             lost: tuple[LostGame, ...] = ()
+            self._on_life(child)
             try:
                 reason = await self._serve(child)
                 lost = self._verdict(reason == _HANG)

@@ -89,6 +89,11 @@ class RunningChild:
             raise NotStarted("sent another first frame: got no hello, expected hello")
         return first.hello
 
+    @property
+    def stderr(self) -> str:
+        """The last 64 KB that it has written there so far."""
+        return self._stderr.text
+
     async def stop(self, reason: str = "") -> Death:
         """Ends the child: closes its standard input, then SIGTERM, then SIGKILL; nothing of its session is left.
 

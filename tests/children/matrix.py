@@ -1,0 +1,340 @@
+"""What becomes of a bot that misbehaves: every fault by every kind of bot, in one table.
+
+`test_matrix.py` plays each cell, and holds `docs/faults.md` to this table.
+"""
+
+from typing import NamedTuple
+
+from noughts_referee.children.life import ChildSettings
+
+KINDS = ("exec", "py", "dll", "gomocup", "remote")
+CHILDREN = KINDS[:-1]
+"""Those that the referee starts."""
+
+
+class Verdict(NamedTuple):
+    """How the games of such a bot end, and what its owner reads."""
+
+    termination: str
+    """Of each of its games, which it loses. `plays on`: it loses none so; `waits`: its games do not end."""
+    reason: str = ""
+    """A part of why its process, or its stream, ended; empty: it lives on."""
+    told: str = ""
+    """A part of what is kept with the game, or with another that it lost in the same way."""
+
+
+class NotApplicable(NamedTuple):
+    """There is no such fault of this kind of bot."""
+
+    why: str
+
+
+Cell = Verdict | NotApplicable
+
+PATIENT = ChildSettings(start=60.0, silence=60.0, stop=3.0, heartbeat=2.0)
+"""For those who end, or play on, by themselves."""
+QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, heartbeat=0.2)
+"""For those who hang."""
+QUICK_TO_END = ChildSettings(start=60.0, silence=60.0, stop=0.2, heartbeat=1.0)
+"""For those who do not end when they should."""
+NEVER = ChildSettings(start=0.4, silence=60.0, stop=0.2)
+"""For those who never start."""
+
+
+class Fault(NamedTuple):
+    """A row of the table."""
+
+    what: str
+    """A phrase that follows "a bot that"."""
+    habit: str
+    cells: tuple[Cell, Cell, Cell, Cell, Cell]
+    """In the order of KINDS."""
+    time: str = "none"
+    times: ChildSettings = PATIENT
+    unlocked: bool = False
+    """It is played without the lock, too: the verdicts are the same code, and some rows show it."""
+
+    def cell(self, kind: str) -> Cell:
+        return self.cells[KINDS.index(kind)]
+
+
+PLAYS_ON = Verdict("plays on")
+ILLEGAL = Verdict("illegal_move")
+LATE = Verdict("timeout")
+RESIGNS = Verdict("resigned")
+WAITS = Verdict("waits")
+LOST = Verdict("disconnected")
+SILENT = Verdict("crashed", "silent for 0.5 s while it owed an answer")
+HUNG = Verdict("timeout", "hung: while it owed no answer")
+NOT_STARTED = Verdict("crashed", "did not say Hello within 0.4 s")
+
+ELSEWHERE = NotApplicable("its machine is its author's")
+LIKE_SILENCE = NotApplicable("from here it looks like silence")
+NOT_ENDED = NotApplicable("the referee ends no processes elsewhere")
+NOT_STARTED_HERE = NotApplicable("the referee does not start it")
+HOST_WRITES = NotApplicable("its host writes the frames")
+HOST_READS = NotApplicable("its host reads the frames")
+NO_TCP = NotApplicable("it has pipes, which are open or closed")
+NO_TICKET = NotApplicable("on its pipes it needs no ticket")
+NOT_PYTHON = NotApplicable("only Python's exceptions reach a host")
+
+
+def crash(reason: str, told: str = "") -> Verdict:
+    return Verdict("crashed", reason, told or reason)
+
+
+def cut_off(reason: str) -> Verdict:
+    """Of a remote bot whose stream the server ends."""
+    return Verdict("disconnected", reason)
+
+
+def refused(reason: str) -> Verdict:
+    """Of a remote bot that is not let in."""
+    return Verdict("waits", reason)
+
+
+ENGINE_ENDED = "ended with exit code 70"
+
+FAULTS = (
+    Fault(
+        "crashes",
+        "crash",
+        (
+            crash("ended with exit code 3", "what a pity"),
+            crash("ended with exit code 3", "what a pity"),
+            crash("was ended by signal 6 (SIGABRT)"),
+            crash(ENGINE_ENDED, "what a pity\nthe engine has ended with exit code 3"),
+            LOST,
+        ),
+        unlocked=True,
+    ),
+    Fault(
+        "reaches for memory that is not its own (SIGSEGV)",
+        "segfault",
+        (
+            crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
+            crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
+            crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
+            crash(ENGINE_ENDED, "the engine was ended by signal 11"),
+            NotApplicable("from here it looks like any crash"),
+        ),
+    ),
+    Fault(
+        "calls `exit()`",
+        "exit",
+        (
+            crash("ended with exit code 7", "good bye"),
+            crash("ended with exit code 7", "good bye"),
+            crash("ended with exit code 7", "good bye"),
+            crash(ENGINE_ENDED, "good bye\nthe engine has ended with exit code 7"),
+            LOST,
+        ),
+    ),
+    Fault(
+        "ends just after a move",
+        "leave after a move",
+        (
+            crash("ended with exit code 0"),
+            crash("ended with exit code 0"),
+            crash("ended with exit code 0"),
+            crash(ENGINE_ENDED, "the engine has ended with exit code 0"),
+            LOST,
+        ),
+    ),
+    Fault(
+        "raises an exception",
+        "raise",
+        (
+            NOT_PYTHON,
+            RESIGNS._replace(told="RuntimeError: lost my way"),
+            NOT_PYTHON,
+            NOT_PYTHON,
+            NotApplicable("its exceptions stay with it; our SDK resigns"),
+        ),
+    ),
+    Fault("hangs, without a clock", "hang", (SILENT, SILENT, SILENT, SILENT, WAITS), times=QUICK),
+    Fault(
+        "hangs and ignores SIGTERM",
+        "hang ignoring SIGTERM",
+        (SILENT, SILENT, SILENT, SILENT, NOT_ENDED),
+        times=QUICK,
+        unlocked=True,
+    ),
+    Fault("is stopped (SIGSTOP)", "stop", (SILENT, SILENT, SILENT, SILENT, LIKE_SILENCE), times=QUICK),
+    Fault("loops", "loop", (HUNG, HUNG, HUNG, HUNG, LIKE_SILENCE), time="0.2/move", times=QUICK),
+    Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, HUNG, LATE), time="0.2/move", times=QUICK),
+    Fault("is late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.2/move"),
+    Fault(
+        "places a stone off the board",
+        "off the board",
+        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="the engine says '30,30'"), ILLEGAL),
+    ),
+    Fault("places a stone on another", "occupied", (ILLEGAL,) * 5, unlocked=True),
+    Fault(
+        "writes without end",
+        "endless output",
+        (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, HUNG, LATE),
+        time="0.2/move",
+        times=QUICK,
+    ),
+    Fault(
+        "writes a line, or a frame, of 50 MB",
+        "50 MB",
+        (
+            crash("announced too large a message: got 50000000 bytes", "what it sent began with"),
+            PLAYS_ON,
+            PLAYS_ON,
+            PLAYS_ON,
+            NotApplicable("it is refused for the length that it announces: see the frame of 2 MiB"),
+        ),
+    ),
+    Fault(
+        "sends a frame of a byte more than 2 MiB",
+        "large frame",
+        (
+            crash("announced too large a message: got 2097153 bytes", "what it sent began with"),
+            HOST_WRITES,
+            HOST_WRITES,
+            HOST_WRITES,
+            cut_off("RESOURCE_EXHAUSTED"),
+        ),
+    ),
+    Fault(
+        "sends what is no answer",
+        "no answer",
+        (
+            crash("sent 5 bytes that are no PlayRequest", "what it sent began with b'hello'"),
+            RESIGNS._replace(told="the centre"),
+            NotApplicable("all that it can return is a number; a negative one resigns"),
+            ILLEGAL._replace(told="the engine says 'my move is h8'"),
+            cut_off("INTERNAL"),
+        ),
+    ),
+    Fault(
+        "sends columns that do not match",
+        "uneven columns",
+        (crash("was cut off: "), HOST_WRITES, HOST_WRITES, HOST_WRITES, cut_off("COLUMNS_UNEVEN")),
+    ),
+    Fault(
+        "answers what nobody asked, a hundred times",
+        "unknown games",
+        (crash("was cut off: "), HOST_WRITES, HOST_WRITES, HOST_WRITES, cut_off("TOO_MANY_COMPLAINTS")),
+    ),
+    Fault(
+        "prints to its standard output",
+        "print",
+        (
+            crash("announced too large a message: ", "what it sent began with b'MESSAGE My move is the centre"),
+            PLAYS_ON,
+            PLAYS_ON,
+            PLAYS_ON,
+            NotApplicable("the referee does not see it"),
+        ),
+    ),
+    Fault(
+        "closes its standard input",
+        "closes its input",
+        (
+            crash("closed its standard input"),
+            HOST_READS,
+            HOST_READS,
+            NotApplicable("it looks like one that hangs"),
+            NotApplicable("it has a stream, which it leaves or does not read"),
+        ),
+        times=QUICK_TO_END,
+    ),
+    Fault(
+        "stops reading",
+        "stops reading",
+        (
+            NotApplicable("it looks like one that hangs"),
+            HOST_READS,
+            HOST_READS,
+            NotApplicable("it looks like one that hangs"),
+            LATE,
+        ),
+        time="0.3/move",
+    ),
+    Fault("is behind half-open TCP", "half-open", (NO_TCP, NO_TCP, NO_TCP, NO_TCP, LATE), time="0.3/move"),
+    Fault("takes 600 MB of memory", "memory", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault("forks without end", "fork bomb", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault(
+        "leaves a process behind",
+        "leaves a process",
+        (
+            crash("ended with exit code 4"),
+            PLAYS_ON,
+            PLAYS_ON,
+            crash(ENGINE_ENDED, "the engine has ended with exit code 4"),
+            ELSEWHERE,
+        ),
+    ),
+    Fault("reads and writes files of others", "files", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault("connects to the network", "network", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault(
+        "ignores the end",
+        "ignores the end",
+        (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, NOT_ENDED),
+        times=QUICK_TO_END,
+    ),
+    Fault("is slow to start", "slow start", (PLAYS_ON,) * 5),
+    Fault("never starts", "never starts", (NOT_STARTED, NOT_STARTED, NOT_STARTED, NOT_STARTED, WAITS), times=NEVER),
+    Fault(
+        "dies at once, three times",
+        "dies at once",
+        (
+            crash("ended with exit code 9", "no licence found"),
+            crash("ended with exit code 9", "no licence found"),
+            crash("ended with exit code 9", "no licence found"),
+            crash("ended with exit code 1", "the engine has ended with exit code 9"),
+            NOT_STARTED_HERE,
+        ),
+    ),
+    Fault(
+        "sends another first frame than hello",
+        "no hello",
+        (
+            crash("sent another first frame"),
+            HOST_WRITES,
+            HOST_WRITES,
+            HOST_WRITES,
+            Verdict("waits", "INVALID_ARGUMENT"),
+        ),
+    ),
+    Fault(
+        "speaks another version of the protocol",
+        "old protocol",
+        (crash("said a wrong hello"), HOST_WRITES, HOST_WRITES, HOST_WRITES, refused("PROTOCOL_UNSUPPORTED")),
+    ),
+    Fault(
+        "comes with a wrong ticket",
+        "wrong ticket",
+        (NO_TICKET, NO_TICKET, NO_TICKET, NO_TICKET, refused("UNAUTHENTICATED")),
+    ),
+)
+
+_WORDS = {
+    "illegal_move": "illegal move",
+    "timeout": "time",
+    "crashed": "crash",
+    "resigned": "resignation",
+    "waits": "its games wait",
+}
+
+
+def table() -> str:
+    """The table for people, in Markdown: what does not apply is numbered, and said below."""
+    whys: list[str] = []
+
+    def shown(cell: Cell) -> str:
+        if isinstance(cell, NotApplicable):
+            if cell.why not in whys:
+                whys.append(cell.why)
+            return f"n/a {whys.index(cell.why) + 1}"
+        word = _WORDS.get(cell.termination, cell.termination)
+        return f"{word}: *{cell.reason.strip(' :')}*" if cell.reason else word
+
+    lines = ["| a bot that | " + " | ".join(f"`{kind}:`" for kind in CHILDREN) + " | remote |", "|---" * 6 + "|"]
+    lines += [f"| {fault.what} | " + " | ".join(map(shown, fault.cells)) + " |" for fault in FAULTS]
+    lines += ["", "Not applicable:", "", *(f"{number}. {why}" for number, why in enumerate(whys, 1))]
+    return "\n".join(lines) + "\n"
