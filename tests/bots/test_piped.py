@@ -154,3 +154,15 @@ import {module}
 def test_what_a_child_needs_does_not_load_grpc() -> None:
     script = "import sys, noughts_bots.piped; sys.exit('grpc' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_the_rehearsal_of_forked_children_plays_and_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    script = """
+import sys
+from noughts_bots.hosts import warm
+before = sys.path[:], len(sys.modules)
+warm.rehearse()
+sys.exit((sys.path[:], len(sys.modules)) != before)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    assert capfd.readouterr() == ("", "")

@@ -1,11 +1,48 @@
 """`main`, for a process that forks children which must be there at once: what they would load is loaded before."""
 
+import io
+import sys
+
+from noughts_bots.bot import Bot
 from noughts_bots.dialogue import software
+from noughts_bots.hosts import bot_for
 from noughts_bots.hosts import dll as dll
 from noughts_bots.hosts import main as main
 from noughts_bots.hosts import py as py
-from noughts_referee.rules import OWN_NAMES, parse_variant
+from noughts_bots.piped import play_on_pipes
+from noughts_proto.pipes import packed
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.rules import OWN_NAMES, Position, parse_variant
 
+
+class Rehearsal(Bot):
+    """Plays in rehearsals only."""
+
+    def choose(self, position: Position) -> int:
+        return position.free[0]
+
+
+def rehearse() -> None:
+    """Loads a bot and asks it one question, on pipes that lead nowhere."""
+    path = sys.path[:]
+    bot = bot_for("py", f"{__name__}:Rehearsal", {})
+    sys.path[:] = path
+    play_on_pipes(bot, io.BufferedReader(io.BytesIO(packed(_QUESTION))), io.BytesIO(), name="rehearsal")
+
+
+def _question() -> bytes:
+    frame = pb.PlayResponse(frame=1)
+    frame.starts.add(
+        variant="tictactoe", game=[1], number=[1], side=[1], seed=[1], opponent=[0], opponents=["o"], move_count=[0]
+    )
+    frame.turns.game.append(1)
+    frame.turns.ply.append(0)
+    frame.turns.cell.append(0)
+    frame.ends.game.append(1)
+    return frame.SerializeToString()
+
+
+_QUESTION = _question()
 software()
 for _name in OWN_NAMES:
     parse_variant(_name)

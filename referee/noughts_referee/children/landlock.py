@@ -46,6 +46,20 @@ def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int] = ()) -> Non
 
     Paths that do not exist are passed over. Needs `no_new_privs`. Raises OSError.
     """
+    ruleset = _ruleset(rules, ports)
+    try:
+        call(_RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+def rehearse(rules: Iterable[tuple[str, int]]) -> None:
+    """Does as much of `restrict` as has no effect."""
+    os.close(_ruleset(rules, ()))
+
+
+def _ruleset(rules: Iterable[tuple[str, int]], ports: Iterable[int]) -> int:
+    """A file descriptor of these rules."""
     known = version()
     handled = _handled(known)
     net = _CONNECT | _BIND if known >= LOCKS_TCP else 0
@@ -58,9 +72,10 @@ def restrict(rules: Iterable[tuple[str, int]], ports: Iterable[int] = ()) -> Non
             _allow(ruleset, path, allowed & handled)
         for port in ports if net else ():
             call(_ADD_RULE, ruleset, _NET_PORT, struct.pack("=QQ", _CONNECT, port), 0)
-        call(_RESTRICT_SELF, ruleset, 0)
-    finally:
+    except BaseException:
         os.close(ruleset)
+        raise
+    return ruleset
 
 
 def _handled(known: int) -> int:

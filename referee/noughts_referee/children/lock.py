@@ -93,6 +93,15 @@ class Lock:
         if seccomp.available():
             seccomp.restrict(own_pid=None if self.programs else os.getpid(), tcp=self.port is not None)
 
+    def rehearse(self) -> None:
+        """Does as much of `shut` as has no effect. Raises OSError."""
+        rules = self._rules()
+        self._needs_reading()
+        if landlock.version() > 0:
+            landlock.rehearse(rules)
+        if seccomp.available():
+            seccomp.rehearse()
+
     def _rules(self) -> list[tuple[str, int]]:
         """What may be done where."""
         reading = RUN if self.programs else READ

@@ -53,7 +53,8 @@ class LockedLauncher:
     """Starts children through a zygote, which is started with the first of them and again when it has died.
 
     `entry` ("module:function") is imported there once and runs the children that are no program of their own: it gets
-    [KIND, TARGET, "key=value", ...] and gives an exit code. What it imports is in every child.
+    [KIND, TARGET, "key=value", ...] and gives an exit code. What it imports is in every child. A function `rehearse`
+    beside it is called in a child that waits for its order.
     """
 
     def __init__(

@@ -100,11 +100,21 @@ def restrict(*, own_pid: int | None, tcp: bool) -> None:
     _install(_for_child(own_pid, tcp=tcp))
 
 
+def rehearse() -> None:
+    """Makes the filter of a child that starts no programs, to no effect."""
+    _program(_for_child(0, tcp=False))
+
+
 def _install(blocks: Iterable[_Instruction]) -> None:
+    program = _program(blocks)
+    code = create_string_buffer(b"".join(program))
+    call(_SECCOMP[machine()], _SET_FILTER, 0, struct.pack("=HxxxxxxQ", len(program), addressof(code)))
+
+
+def _program(blocks: Iterable[_Instruction]) -> list[bytes]:
     start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_unless(_IF_EQUAL, _AUDIT[machine()], _KILL)]
     program = [*start, (_LOAD, 0, 0, _NUMBER), *blocks, (_RETURN, 0, 0, _ALLOW)]
-    code = create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in program))
-    call(_SECCOMP[machine()], _SET_FILTER, 0, struct.pack("=HxxxxxxQ", len(program), addressof(code)))
+    return [struct.pack("=HBBI", *instruction) for instruction in program]
 
 
 def _for_family() -> Iterator[_Instruction]:

@@ -242,9 +242,13 @@ def remove_tree(folder: str) -> None:
 
 
 def _load(entry: str) -> Entry:
-    module, _, function = entry.partition(":")
-    found: Entry = getattr(importlib.import_module(module), function)
-    return found
+    name, _, function = entry.partition(":")
+    module = importlib.import_module(name)
+    return Entry(getattr(module, function), getattr(module, "rehearse", _nothing))
+
+
+def _nothing() -> None:
+    """The rehearsal of an entry that has none."""
 
 
 def main(arguments: list[str]) -> int:
