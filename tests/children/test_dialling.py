@@ -97,7 +97,7 @@ async def test_who_does_not_get_in_is_benched_after_three_attempts(
     field: Field, habit: str, reason: str, printed: str, start: float
 ) -> None:
     times = ChildSettings(start=start, stop=0.2)
-    outcome = await field.play(dialler(field, habit), honest(field), games=20, concurrency=4, children=times)
+    outcome = await field.play(dialler(field, habit), "first-free", games=20, concurrency=4, children=times)
     (found,) = outcome.faults
     assert (found.benched, found.times, found.games) == (True, 3, 20)
     assert found.reason.startswith(reason)
@@ -147,17 +147,17 @@ def test_a_program_dials_in_when_its_spec_says_so(text: str, dials: bool) -> Non
     "command, complaint",
     [
         ("match exec{dial=yes}:python random", "option dial: got yes, expected true or false"),
-        ("match exec{dial=true,depth=3}:python random", "got options depth, expected none but dial=true"),
+        ("match exec{dial=true,depth=3}:PYTHON random", "got options depth, expected none but dial=true"),
         ("match exec{dial=true}:no-such-program random", "got program 'no-such-program'"),
-        ("bot run exec{dial=true}:python", "Run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set"),
-        ("bot check exec{dial=true}:python", "Try it in a match against `random`, which says what was wrong"),
-        ("bot ask exec{dial=true}:python", "got a program that dials in, expected one that plays on its standard"),
+        ("bot run exec{dial=true}:PYTHON", "Run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set"),
+        ("bot check exec{dial=true}:PYTHON", "Try it in a match against `random`, which says what was wrong"),
+        ("bot ask exec{dial=true}:PYTHON", "got a program that dials in, expected one that plays on its standard"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_do_instead(
     command: str, complaint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["noughts", *command.split()])
+    monkeypatch.setattr(sys, "argv", ["noughts", *command.replace("PYTHON", sys.executable).split()])
     with pytest.raises(SystemExit) as exit_code:
         main()
     assert exit_code.value.code == 2

@@ -4,6 +4,7 @@ ctypes calls the library in this process, which is a child that plays this bot a
 """
 
 import contextlib
+import os
 import sys
 from array import array
 from collections.abc import Collection, Iterable, Mapping
@@ -130,7 +131,7 @@ def _print_line_by_line() -> None:
 
 
 def _check_file(path: Path, subject: str) -> None:
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise BotSpecError(subject, f"{path}, which is no file", "a shared library", "build it, or mend the path")
     if not sys.platform.startswith("linux"):
         return  # what loads libraries there says what is wrong

@@ -72,7 +72,7 @@ def _command(words: Sequence[str]) -> list[str]:
     program, *arguments = words
     if "/" in program:
         program = os.path.abspath(here / program)
-    return [program, *(os.path.abspath(here / word) if (here / word).is_file() else word for word in arguments)]
+    return [program, *(os.path.abspath(here / word) if os.path.isfile(here / word) else word for word in arguments)]
 
 
 class GomocupBot(Bot):

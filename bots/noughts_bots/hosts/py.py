@@ -8,6 +8,7 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -70,7 +71,7 @@ def _module(where: str, subject: str) -> ModuleType:
     _search(here)
     if where.endswith(".py") or "/" in where:
         file = here / Path(where).expanduser()
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise BotSpecError(subject, f"{file}, which is no file", "a Python file", f"write {_FORMS}")
         return _guarded(lambda: _from_file(file), subject, f"mend {where}")
     if not all(part.isidentifier() for part in where.split(".")):
