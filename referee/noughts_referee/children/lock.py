@@ -91,7 +91,8 @@ class Lock:
         if locks_files:
             landlock.restrict(rules, () if self.port is None else (self.port,))
         if seccomp.available():
-            seccomp.restrict(own_pid=None if self.programs else os.getpid(), tcp=self.port is not None)
+            own_pid = None if self.programs else os.getpid()
+            seccomp.restrict(own_pid=own_pid, tcp=self.port is not None, own_user=self.user is not None)
 
     def _rules(self) -> list[tuple[str, int]]:
         """What may be done where."""

@@ -185,6 +185,24 @@ async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: p
         assert os.listdir(folder) == []
 
 
+async def test_a_scratch_folder_of_folders_a_thousand_deep_is_removed_and_no_other_child_hears_of_it(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        async with launching() as launcher:
+            other = await launcher.start(command("py", "stay", place))
+            assert await first_line(other) == b"staying\n"
+            digger = await outcome(await launcher.start(command("py", "dig", place)))
+            assert digger.out == "allowed\n"
+            (base,) = os.listdir(folder)
+            await becomes(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
+            other.kill(signal.SIGTERM)
+            assert (await outcome(other)).code == -signal.SIGTERM
+        assert os.listdir(folder) == []
+
+
 async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts(place: dict[str, Any]) -> None:
     async with launching() as launcher:
         children = [await launcher.start(command(kind, "stay", place)) for kind in ("py", "exec")]
