@@ -233,6 +233,12 @@ def _children_of(parent: int) -> set[int]:
     return found
 
 
+def _go_first() -> None:
+    """When memory runs out, the kernel is to end the largest of our children, and not the server."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
+        score.write(b"1000")
+
+
 def _load(entry: str) -> Entry:
     module, _, function = entry.partition(":")
     found: Entry = getattr(importlib.import_module(module), function)
@@ -246,6 +252,7 @@ def main(arguments: list[str]) -> int:
     kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     entry = _load(settings["entry"])
+    _go_first()
     forbid()
     gc.collect()
     gc.freeze()

@@ -90,6 +90,10 @@ def zygotes() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "noughts_referee.children.zygote" in child.cmdline()]
 
 
+def out_of_memory_score(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+
 def close_pipes(child: LockedChild) -> None:
     for fd in (child.stdin, child.stdout, child.stderr):
         os.close(fd)
@@ -201,6 +205,16 @@ async def test_a_scratch_folder_of_folders_a_thousand_deep_is_removed_and_no_oth
             other.kill(signal.SIGTERM)
             assert (await outcome(other)).code == -signal.SIGTERM
         assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+async def test_when_memory_runs_out_children_end_first(kind: str, place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        child = await launcher.start(command(kind, "stay", place))
+        await first_line(child)
+        assert out_of_memory_score(child.pid) == 1000
+        child.kill(signal.SIGKILL)
+        await outcome(child)
 
 
 async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts(place: dict[str, Any]) -> None:
