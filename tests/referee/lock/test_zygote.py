@@ -347,3 +347,11 @@ def test_a_file_in_a_home_does_not_open_the_home(tmp_path: Path, monkeypatch: py
     assert resolve(command_in_home).readable == ("/etc/hosts",)
     monkeypatch.setattr(os.path, "exists", lambda path: True)
     assert resolve(Command("dll", str(file))).readable == (str(file),)
+
+
+@pytest.mark.parametrize("word", ["/", "/tmp", "~", "/dev", "/dev/null", "/dev/shm", "/proc/self/status"])
+def test_a_word_of_a_command_opens_no_folder_of_everybody_no_home_and_nothing_of_the_kernel(word: str) -> None:
+    path = os.path.expanduser(word)
+    assert os.path.exists(path)
+    assert resolve(Command("exec", f"true {path}")).readable == resolve(Command("exec", "true")).readable
+    assert resolve(Command("dll", "player.so", {"book": path})).readable == ()
