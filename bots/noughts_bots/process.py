@@ -1,15 +1,18 @@
-"""What a process that plays one bot sets up first. Nothing here imports grpc."""
+"""What a process that plays bots, or lets them in, sets up first. Nothing here imports grpc."""
 
 import ctypes
 import gc
 import os
+import resource
 import signal
 import sys
+from contextlib import suppress
 
 PARENT_VARIABLE = "NOUGHTS_PARENT"
 """Process ID of whoever started this process."""
 
 _SET_PARENT_DEATH_SIGNAL = 1
+_MOST_FILES = 65_536
 
 
 def tune_collector() -> None:
@@ -17,6 +20,19 @@ def tune_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
+
+
+def allow_many_files() -> None:
+    """Raises the limit of open files as far as this user may, at most to 65,536; it is 1,024 in most places.
+
+    A connection is one and a child player three of them, and whoever dials in a thousand times must not keep others
+    from being started.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):  # macOS has another limit, which this one does not tell
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def die_with_parent() -> None:

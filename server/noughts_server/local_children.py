@@ -23,6 +23,9 @@ from noughts_server.store.results import CommitReport
 
 # Of each bot: a bot that dies in every game of a million says the same in most of them.
 _MOST_NOTES = 100
+# Of each bot, too: one may end in another way each time.
+_MOST_REASONS = 20
+_OTHER_REASONS = "ended in yet other ways"
 _OWN_FAULTS = {
     Termination.ILLEGAL_MOVE: "made an illegal move",
     Termination.TIMEOUT: "was too slow",
@@ -131,8 +134,9 @@ class LocalChildren:
 
     def _note(self, label: str, fault: Fault) -> None:
         death = fault.death
-        known = self._faults.get((label, death.reason), LocalFault(label, death.reason, 0, 0, False, ""))
-        self._faults[label, death.reason] = replace(
+        reason = self._counted_reason(label, fault)
+        known = self._faults.get((label, reason), LocalFault(label, reason, 0, 0, False, ""))
+        self._faults[label, reason] = replace(
             known,
             times=known.times + 1,
             games=known.games + len(fault.games),
@@ -140,6 +144,12 @@ class LocalChildren:
             stderr=death.stderr,
         )
         self._keep(label, fault.games, death.reason, death.text)
+
+    def _counted_reason(self, label: str, fault: Fault) -> str:
+        """The reason under which a fault is counted: its own, unless this bot has had too many others."""
+        reason = fault.death.reason
+        reasons = sum(bot == label for bot, _ in self._faults)
+        return reason if fault.benched or (label, reason) in self._faults or reasons < _MOST_REASONS else _OTHER_REASONS
 
     def _committed(self, report: CommitReport) -> None:
         """Games that a child lost and lives on: what it wrote may say why."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from grpc_health.v1 import health, health_pb2
 
-from noughts_bots.process import tune_collector
+from noughts_bots.process import allow_many_files, tune_collector
 from noughts_proto.security import Identity
 from noughts_referee.referee import Referee
 from noughts_referee.remote import WireSettings
@@ -124,6 +124,7 @@ def _first(group: BaseExceptionGroup) -> BaseException:
 @asynccontextmanager
 async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
     tune_collector()
+    allow_many_files()
     bus = MemoryBus()
     async with AsyncExitStack() as stack:
         store = await Store.open(settings.database or default_database_url(), alone=True)

@@ -51,6 +51,8 @@ def misbehave(habit: str, ground: str) -> int | None:
     match habit:
         case "crash once" if lives() == 1:
             os._exit(3)
+        case "another code each time":
+            os._exit(lives())
         case "endless output":
             while True:
                 habits.write(struct.pack("<I", 0) * 10_000)

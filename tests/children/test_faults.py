@@ -44,6 +44,14 @@ async def test_a_crash_loses_all_running_games_and_the_next_life_plays_the_other
     assert len(field.lives()) - fault.times in (0, 1)
 
 
+async def test_one_that_ends_in_another_way_each_time_is_told_of_in_a_bounded_number_of_lines(field: Field) -> None:
+    outcome = await field.play(field.player("another code each time"), "first-free", games=22)
+    *own, others = outcome.faults
+    assert [fault.reason for fault in own] == [f"ended with exit code {life}" for life in range(1, 21)]
+    assert (others.reason, others.times, others.games) == ("ended in yet other ways", 2, 2)
+    assert (await field.notes_of_games())[-1]["bad"] == "it ended with exit code 22"
+
+
 async def test_the_end_of_what_it_wrote_to_stderr_is_kept_with_the_game(field: Field) -> None:
     outcome = await field.play(field.player("much to say"), "first-free", games=2)
     (fault,) = outcome.faults

@@ -1,6 +1,7 @@
 """The gRPC services, called over the network at a real server."""
 
 import asyncio
+import resource
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -851,3 +852,14 @@ async def test_a_server_that_goes_down_takes_no_work_and_leaves_none(tmp_path: P
             tasks.create_task(refused_work())
             await asyncio.sleep(0)
         await refused_work()
+
+
+async def test_a_server_has_as_many_files_as_it_may(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 65_536 if before[1] == resource.RLIM_INFINITY else min(65_536, before[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
+    try:
+        async with running_server(ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'noughts.db'}")):
+            assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

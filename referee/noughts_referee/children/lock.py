@@ -28,6 +28,9 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin", "/usr/libexec", "/usr/share")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _SINGLE_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf")
+_OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
+"""Devices and processes, none of which is opened because it, or its neighbour, is named."""
+_MEMORY_DISK = "/dev/shm/"  # who keeps bots there has a folder for them
 _OF_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
 
 _USERS = range(61184, 65520)
@@ -91,7 +94,8 @@ class Lock:
         if locks_files:
             landlock.restrict(rules, () if self.port is None else (self.port,))
         if seccomp.available():
-            seccomp.restrict(own_pid=None if self.programs else os.getpid(), tcp=self.port is not None)
+            own_pid = None if self.programs else os.getpid()
+            seccomp.restrict(own_pid=own_pid, tcp=self.port is not None, own_user=self.user is not None)
 
     def rehearse(self) -> None:
         """Does as much of `shut` as has no effect. Raises OSError."""
@@ -184,18 +188,22 @@ def _closed(path: str) -> bool:
 def readable_for(path: str, *, program: bool = False) -> tuple[str, ...]:
     """What a child may read because this path is in its command: the folder, or the file alone where that is too much.
 
+    Nothing if the path itself is such a folder: a `.` or a `/` among the arguments opens no home and no disk.
+
     Of a program in a folder `bin` also the libraries beside it.
     """
     real = os.path.realpath(path)
     folder = real if os.path.isdir(real) else os.path.dirname(real)
-    readable = (real,) if too_much(folder) else (folder,)
+    readable = () if too_much(real) else (real,) if too_much(folder) else (folder,)
     homes = {os.path.dirname(os.path.dirname(place)) for place in (path, real) if program and "/bin/" in place}
     return (*readable, *(os.path.join(home, part) for home in sorted(homes) for part in _OF_PREFIX))
 
 
 def too_much(folder: str) -> bool:
-    """Whether this is a folder that is not handed over for the sake of one file in it: everybody's, or a whole home."""
-    return not os.path.isabs(folder) or os.path.realpath(folder) in _shared_folders()
+    """Whether this is not handed over for the sake of a file in it: everybody's folder, a whole home, the kernel's."""
+    real = os.path.realpath(folder)
+    of_the_kernel = f"{real}/".startswith(_OF_THE_KERNEL) and not real.startswith(_MEMORY_DISK)
+    return not os.path.isabs(folder) or of_the_kernel or real in _shared_folders()
 
 
 @cache

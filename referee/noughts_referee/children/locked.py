@@ -17,7 +17,7 @@ from typing import Any
 from noughts_referee.children.forked import LARGEST_PACKET, PIPES
 from noughts_referee.children.launcher import Command
 from noughts_referee.children.lock import Limits, LockIncomplete, gaps
-from noughts_referee.children.zygote import remove_tree
+from noughts_referee.children.scratch import remove_tree
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
 _STARTS_AT_ONCE = 16

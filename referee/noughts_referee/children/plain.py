@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shlex
-import shutil
 import sys
 import tempfile
 from asyncio.subprocess import Process
@@ -11,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from noughts_referee.children.launcher import Command
+from noughts_referee.children.scratch import remove_tree
 
 _LEAD = str(Path(__file__).with_name("lead.py"))
 _HOSTS = "noughts_bots.hosts"
@@ -43,7 +43,7 @@ class PlainChild:
         code = await self._process.wait()
         # asyncio closes the transport of a process without pipes only when asked.
         self._process._transport.close()  # type: ignore[attr-defined]
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_tree(self._scratch)
         return code
 
     def kill(self, signal: int) -> None:
@@ -79,7 +79,7 @@ class PlainLauncher:
             )  # fmt: skip
         except BaseException:
             _close(ours)
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_tree(scratch)
             raise
         finally:
             _close(theirs)
@@ -89,7 +89,7 @@ class PlainLauncher:
 
     async def close(self) -> None:
         """Removes the scratch folders."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
 
 
 def _environment(scratch: str) -> dict[str, str]:

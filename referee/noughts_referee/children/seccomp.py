@@ -48,7 +48,11 @@ _NEVER: dict[str, _Numbers] = {
     # Ways around the rules of files, and what stays when a process has ended.
     "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "fanotify_init": (300, 262),
     "fanotify_mark": (301, 263), "mknod": (133, None), "mknodat": (259, 33), "memfd_create": (319, 279),
-    "memfd_secret": (447, 447), "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+    "memfd_secret": (447, 447), "inotify_add_watch": (254, 27),
+    # Memory, semaphores and queues that outlive a process; those of others have numbers that can be guessed.
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193),
+    "semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188),
+    "msgctl": (71, 187), "mq_open": (240, 180), "mq_unlink": (241, 181),
     # The kernel itself.
     "bpf": (321, 280), "perf_event_open": (298, 241), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427), "userfaultfd": (323, 282), "keyctl": (250, 219), "add_key": (248, 217),
@@ -66,8 +70,16 @@ _SIGNALLING: dict[str, _Numbers] = {
     "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
     "rt_tgsigqueueinfo": (297, 240),
 }  # fmt: skip
+_DESCRIBING: dict[str, _Numbers] = {
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, None),
+    "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None),
+    "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7), "setxattrat": (463, 463), "removexattr": (197, 14), "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16), "removexattrat": (466, 466), "file_setattr": (469, 469),
+}  # fmt: skip
+"""What changes the mode, owner, times and attributes of files, none of which Landlock knows."""
 _SOCKET, _SOCKET_PAIR, _CLONE, _CLONE3 = (41, 198), (53, 199), (56, 220), (435, 435)
-_PRCTL, _PRLIMIT = (157, 167), (302, 261)
+_PRCTL, _PRLIMIT, _AFFINITY = (157, 167), (302, 261), (203, 122)
 # The argument that holds the flags: one of them opens a connection, past Landlock.
 _SENDING = (((44, 206), 3), ((46, 211), 2), ((307, 269), 3))
 
@@ -91,18 +103,19 @@ def restrict_family() -> None:
     _install(_for_family())
 
 
-def restrict(*, own_pid: int | None, tcp: bool) -> None:
+def restrict(*, own_pid: int | None, tcp: bool, own_user: bool) -> None:
     """Refuses what this one child must not, for ever. Raises OSError.
 
     With `own_pid` it can start threads, but no process and no program, and signal only itself. `tcp` allows TCP
-    sockets; where they lead is Landlock's matter.
+    sockets; where they lead is Landlock's matter. Without `own_user` there are files and processes of its user that
+    are not its own: it changes no file's mode, owner, times and attributes, and no other process's processors.
     """
-    _install(_for_child(own_pid, tcp=tcp))
+    _install(_for_child(own_pid, tcp=tcp, own_user=own_user))
 
 
 def rehearse() -> None:
     """Makes the filter of a child that starts no programs, to no effect."""
-    _program(_for_child(0, tcp=False))
+    _program(_for_child(0, tcp=False, own_user=True))
 
 
 def _install(blocks: Iterable[_Instruction]) -> None:
@@ -131,11 +144,15 @@ def _for_family() -> Iterator[_Instruction]:
         yield from _when(numbers, [*_argument(flags), *_if(_IF_ANY_BIT, _FAST_OPEN, _REFUSE)])
 
 
-def _for_child(own_pid: int | None, *, tcp: bool) -> Iterator[_Instruction]:
+def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_Instruction]:
     kept = [_if(_IF_EQUAL, option, _REFUSE) for option in (SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER)]
     yield from _when(_PRCTL, [*_argument(0), *kept[0], *kept[1]])
     if not tcp:
         yield from _when(_SOCKET, _RETURN_REFUSE)
+    if not own_user:
+        for numbers in _DESCRIBING.values():
+            yield from _when(numbers, _RETURN_REFUSE)
+        yield from _when(_AFFINITY, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     if own_pid is not None:
         for numbers in _STARTING.values():
             yield from _when(numbers, _RETURN_REFUSE)

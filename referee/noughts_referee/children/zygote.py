@@ -14,7 +14,6 @@ import importlib
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -27,6 +26,7 @@ from noughts_referee.children import kernel
 from noughts_referee.children.command import is_program
 from noughts_referee.children.forked import LARGEST_PACKET, PIPES, Entry, live
 from noughts_referee.children.lock import Limits, forbid, free_user, look_around, tasks_of
+from noughts_referee.children.scratch import remove_tree
 
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
@@ -178,11 +178,14 @@ class Zygote:
         """Removes a scratch folder: a full one in a process of its own, for it may hold anything."""
         with suppress(OSError):
             return os.rmdir(scratch)
-        pid = os.fork()
-        if pid == 0:
-            remove_tree(scratch)
-            os._exit(0)
-        self._removers.add(pid)
+        with suppress(OSError):  # no process for it: whoever closes the zygote removes the folder
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    remove_tree(scratch)
+                finally:
+                    os._exit(0)  # whatever happened: a second zygote would bury the children of the first
+            self._removers.add(pid)
         return None
 
     def close(self) -> None:
@@ -230,15 +233,10 @@ def _children_of(parent: int) -> set[int]:
     return found
 
 
-def remove_tree(folder: str) -> None:
-    """Removes a folder, also when folders in it were closed."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if os.path.lexists(folder):
-        for place, folders, _ in os.walk(folder):
-            for name in folders:
-                with suppress(OSError):
-                    os.chmod(os.path.join(place, name), 0o700, follow_symlinks=False)
-        shutil.rmtree(folder, ignore_errors=True)
+def _go_first() -> None:
+    """When memory runs out, the kernel is to end the largest of our children, and not the server."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
+        score.write(b"1000")
 
 
 def _load(entry: str) -> Entry:
@@ -258,6 +256,7 @@ def main(arguments: list[str]) -> int:
     kernel.control_process(kernel.SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     entry = _load(settings["entry"])
+    _go_first()
     forbid()
     gc.collect()
     gc.freeze()

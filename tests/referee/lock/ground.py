@@ -1,5 +1,6 @@
 """What lies outside the lock: somebody's home, an open folder, listening sockets, another process."""
 
+import ctypes
 import os
 import shutil
 import socket
@@ -26,8 +27,20 @@ def marked(marker: str) -> list[int]:
 
 
 @contextmanager
+def _system_v() -> Iterator[tuple[int, int]]:
+    """Shared memory and a message queue for everybody, by their numbers."""
+    libc = ctypes.CDLL(None)
+    memory, queue = libc.shmget(0, 4096, 0o1666), libc.msgget(0, 0o1666)
+    try:
+        yield memory, queue
+    finally:
+        libc.shmctl(memory, 0, None)
+        libc.msgctl(queue, 0, None)
+
+
+@contextmanager
 def ground(user: int | None) -> Iterator[dict[str, Any]]:
-    """Things that nothing but the lock keeps a child from. `user`: whose process the victim is."""
+    """Things that nothing but the lock keeps a child from. `user`: whose the files and the victim are."""
     with ExitStack() as stack:
         base = Path(tempfile.mkdtemp(prefix="noughts-ground-"))
         stack.callback(shutil.rmtree, base)
@@ -38,11 +51,14 @@ def ground(user: int | None) -> Iterator[dict[str, Any]]:
         for name, text in {"home/diary.txt": "dear diary", "open/full.txt": "full", "bot/weights.txt": "1 2 3"}.items():
             (base / name).write_text(text)
             (base / name).chmod(0o666)
+            if user is not None:
+                os.chown(base / name, user, user)
         near, far = (stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2))
         unix = stack.enter_context(socket.socket(socket.AF_UNIX))
         unix.bind(str(base / "open" / "socket"))
         (base / "open" / "socket").chmod(0o777)
         unix.listen()
+        memory, queue = stack.enter_context(_system_v())
         victim = stack.enter_context(subprocess.Popen(["/usr/bin/sleep", "600"], user=user))
         stack.callback(victim.kill)
         yield {
@@ -53,6 +69,8 @@ def ground(user: int | None) -> Iterator[dict[str, Any]]:
             "port": near.getsockname()[1],
             "other_port": far.getsockname()[1],
             "victim": victim.pid,
+            "memory": memory,
+            "queue": queue,
             "uid": os.getuid() if user is None else user,
         }
         assert victim.poll() is None, "a child has ended another process"

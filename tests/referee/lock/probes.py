@@ -63,6 +63,33 @@ def write_beside_the_bot(ground: Ground) -> str:
     return f"allowed: {Path(ground['bot'], 'mine.txt').write_text('here')}"
 
 
+def open_a_file_to_all(ground: Ground) -> str:
+    os.chmod(Path(ground["open"], "full.txt"), 0o4777)
+    return "allowed"
+
+
+def change_times(ground: Ground) -> str:
+    os.utime(Path(ground["open"], "full.txt"), (1, 1))
+    return "allowed"
+
+
+def watch_files(ground: Ground) -> str:
+    return _called(_libc.inotify_add_watch(_libc.inotify_init(), os.fsencode(ground["open"]), 0xFFF))
+
+
+def send_to_a_queue(ground: Ground) -> str:
+    return _called(_libc.msgsnd(ground["queue"], ctypes.create_string_buffer(b"\1" + bytes(15), 16), 4, 0o4000))
+
+
+def look_at_memory(ground: Ground) -> str:
+    return _called(_libc.shmctl(ground["memory"], 2, ctypes.create_string_buffer(256)))
+
+
+def choose_processors(ground: Ground) -> str:
+    os.sched_setaffinity(ground["victim"], {min(os.sched_getaffinity(0))})
+    return "allowed"
+
+
 def connect_tcp(ground: Ground) -> str:
     return f"allowed: {socket.create_connection(('127.0.0.1', ground['port']), timeout=5)}"
 
@@ -230,6 +257,11 @@ def write_in_scratch(ground: Ground) -> str:
     return f"allowed: {Path('note.txt').read_text()} {sorted(os.listdir('.'))}"
 
 
+def choose_own_processors(ground: Ground) -> str:
+    os.sched_setaffinity(0, os.sched_getaffinity(0))
+    return "allowed"
+
+
 def use_threads(ground: Ground) -> str:
     got: list[int] = []
     threads = [threading.Thread(target=got.append, args=[number]) for number in range(4)]
@@ -258,6 +290,14 @@ def start_a_program(ground: Ground) -> str:
     import subprocess
 
     return f"allowed: {subprocess.run(['sh', '-c', 'echo hello'], stdout=subprocess.PIPE, check=True).stdout!r}"
+
+
+def dig(ground: Ground) -> str:
+    """Folders one in another, more than Python may recurse into."""
+    for _ in range(1500):
+        os.mkdir("deeper")
+        os.chdir("deeper")
+    return "allowed"
 
 
 def hog_memory(ground: Ground) -> str:

@@ -90,6 +90,10 @@ def zygotes() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "noughts_referee.children.zygote" in child.cmdline()]
 
 
+def out_of_memory_score(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+
 def close_pipes(child: LockedChild) -> None:
     for fd in (child.stdin, child.stdout, child.stderr):
         os.close(fd)
@@ -183,6 +187,34 @@ async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: p
             (base,) = os.listdir(folder)
             await becomes(lambda: os.listdir(os.path.join(folder, base)) == [])
         assert os.listdir(folder) == []
+
+
+async def test_a_scratch_folder_of_folders_a_thousand_deep_is_removed_and_no_other_child_hears_of_it(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        async with launching() as launcher:
+            other = await launcher.start(command("py", "stay", place))
+            assert await first_line(other) == b"staying\n"
+            digger = await outcome(await launcher.start(command("py", "dig", place)))
+            assert digger.out == "allowed\n"
+            (base,) = os.listdir(folder)
+            await becomes(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
+            other.kill(signal.SIGTERM)
+            assert (await outcome(other)).code == -signal.SIGTERM
+        assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+async def test_when_memory_runs_out_children_end_first(kind: str, place: dict[str, Any]) -> None:
+    async with launching() as launcher:
+        child = await launcher.start(command(kind, "stay", place))
+        await first_line(child)
+        assert out_of_memory_score(child.pid) == 1000
+        child.kill(signal.SIGKILL)
+        await outcome(child)
 
 
 async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts(place: dict[str, Any]) -> None:
@@ -315,3 +347,11 @@ def test_a_file_in_a_home_does_not_open_the_home(tmp_path: Path, monkeypatch: py
     assert resolve(command_in_home).readable == ("/etc/hosts",)
     monkeypatch.setattr(os.path, "exists", lambda path: True)
     assert resolve(Command("dll", str(file))).readable == (str(file),)
+
+
+@pytest.mark.parametrize("word", ["/", "/tmp", "~", "/dev", "/dev/null", "/dev/shm", "/proc/self/status"])
+def test_a_word_of_a_command_opens_no_folder_of_everybody_no_home_and_nothing_of_the_kernel(word: str) -> None:
+    path = os.path.expanduser(word)
+    assert os.path.exists(path)
+    assert resolve(Command("exec", f"true {path}")).readable == resolve(Command("exec", "true")).readable
+    assert resolve(Command("dll", "player.so", {"book": path})).readable == ()

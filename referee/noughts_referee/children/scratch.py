@@ -1,0 +1,54 @@
+"""Scratch folders of children: they may hold anything when they are removed."""
+
+import os
+import secrets
+from contextlib import suppress
+from itertools import count
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove_tree(folder: str) -> None:
+    """Removes a folder as far as it can be: with closed folders in it, and folders thousands deep.
+
+    Folders within are lifted to the outermost one before they are looked into: no path gets long, nothing recurses.
+    """
+    with suppress(OSError):
+        top = os.open(folder, _FOLDER)
+        try:
+            names = map(f"{secrets.token_hex(8)}-{{}}".format, count())
+            lifted = _clear(top, top, names)
+            while lifted:
+                lifted += _clear_and_remove(lifted.pop(), top, names)
+        finally:
+            os.close(top)
+        os.rmdir(folder)
+
+
+def _clear_and_remove(name: str, top: int, names: "map[str]") -> list[str]:
+    lifted: list[str] = []
+    with suppress(OSError):
+        place = os.open(name, _FOLDER, dir_fd=top)
+        try:
+            lifted = _clear(place, top, names)
+        finally:
+            os.close(place)
+        os.rmdir(name, dir_fd=top)
+    return lifted
+
+
+def _clear(place: int, top: int, names: "map[str]") -> list[str]:
+    """Removes the files of a folder and lifts its folders to the top; returns their names there."""
+    lifted = []
+    with os.scandir(place) as entries:
+        listed = list(entries)
+    for entry in listed:
+        with suppress(OSError, NotImplementedError):  # not every C library can change the mode of no link
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.name, dir_fd=place)
+                continue
+            os.chmod(entry.name, 0o700, dir_fd=place, follow_symlinks=False)
+            name = next(names)
+            os.rename(entry.name, name, src_dir_fd=place, dst_dir_fd=top)
+            lifted.append(name)
+    return lifted
