@@ -93,7 +93,7 @@ ALLOWED = [
 ]
 LOOKED_AT = ["open_fds", "environment", "who"]
 ENDS = {"hog_memory": 1, "spin": -signal.SIGXCPU, "crash": -signal.SIGSEGV, "call_as_x32": -signal.SIGSYS}
-LIMITS = {"cpu_seconds": 1, "file_bytes": 1024 * 1024}
+LIMITS = {"cpu_seconds": 2, "file_bytes": 1024 * 1024}
 
 
 class Tried(NamedTuple):
