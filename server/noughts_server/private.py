@@ -96,7 +96,10 @@ class PrivateTournament:
                 changed.clear()
 
     async def play(self, on_progress: Callable[[Tournament, tuple[Standing, ...]], None]) -> None:
-        """Starts the tournament and returns when it is finished; `on_progress` is called several times a second."""
+        """Starts the tournament and returns when it is finished.
+
+        `on_progress` is called several times a second, and at last with all games.
+        """
         await self._server.director.start(self.slug)
         over = asyncio.Event()
 
@@ -105,10 +108,12 @@ class PrivateTournament:
                 over.set()
 
         with listening(self._server.bus, COMMITTED, heard):
-            while not over.is_set():
+            last = False
+            while not last:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_TICK_SECONDS):
                         await over.wait()
+                last = over.is_set()  # while it reads, the last game may be committed
                 tournament, table = await self._server.store.read(self._standings)
                 on_progress(tournament, table)
                 if tournament.state is TournamentState.FINISHED:

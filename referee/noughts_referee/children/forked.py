@@ -21,7 +21,6 @@ PIPES = 3
 
 _CANNOT_RUN = 126
 _CHILDREN_PATH = "/usr/local/bin:/usr/bin:/bin"
-_HIGHEST_FD = os.sysconf("SC_OPEN_MAX")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +104,8 @@ def _leave(orders: int, handled: Iterable[signal.Signals]) -> None:
     for number in handled:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, handled)
-    os.closerange(PIPES, orders)
-    os.closerange(orders + 1, _HIGHEST_FD)
+    kernel.close_files(PIPES, orders - 1)
+    kernel.close_files(orders + 1)
     os.setsid()
     os.umask(0o077)
 
@@ -127,7 +126,7 @@ def _take_place(pipes: list[int], scratch: str, environment: dict[str, str], *, 
     """Takes the pipes as standard input, output and error, closes all other files, and goes to its own folder."""
     for fd, pipe in enumerate(pipes):
         os.dup2(pipe, fd)
-    os.closerange(PIPES, _HIGHEST_FD)
+    kernel.close_files(PIPES)
     os.chdir(scratch)
     own = _environment(scratch) | environment
     os.environ.clear()

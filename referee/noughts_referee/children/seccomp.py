@@ -20,7 +20,7 @@ _FIRST_OF_X32 = 0x40000000
 _SET_FILTER, _IS_ACTION_KNOWN = 1, 2
 
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_REFUSE, _UNKNOWN = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS
+_REFUSE, _UNKNOWN, _PRETEND = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS, _FAIL | 0
 # Instructions of classic BPF. Where the arguments of a call stand in what it looks at: the lower halves, little endian.
 _LOAD, _IF_EQUAL, _IF_GREATER, _IF_ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
@@ -108,7 +108,8 @@ def restrict(*, own_pid: int | None, tcp: bool, own_user: bool) -> None:
 
     With `own_pid` it can start threads, but no process and no program, and signal only itself. `tcp` allows TCP
     sockets; where they lead is Landlock's matter. Without `own_user` there are files and processes of its user that
-    are not its own: it changes no file's mode, owner, times and attributes, and no other process's processors.
+    are not its own: the mode, owner, times and attributes of files stay as they are, though the calls succeed, and it
+    chooses no other process's processors.
     """
     _install(_for_child(own_pid, tcp=tcp, own_user=own_user))
 
@@ -151,7 +152,7 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
         yield from _when(_SOCKET, _RETURN_REFUSE)
     if not own_user:
         for numbers in _DESCRIBING.values():
-            yield from _when(numbers, _RETURN_REFUSE)
+            yield from _when(numbers, [(_RETURN, 0, 0, _PRETEND)])  # copying a file must not fail for its mode
         yield from _when(_AFFINITY, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     if own_pid is not None:
         for numbers in _STARTING.values():

@@ -182,6 +182,7 @@ class Zygote:
             pid = os.fork()
             if pid == 0:
                 try:
+                    kernel.close_files(PIPES)  # the next child waits until its order ends
                     remove_tree(scratch)
                 finally:
                     os._exit(0)  # whatever happened: a second zygote would bury the children of the first

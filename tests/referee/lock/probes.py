@@ -34,6 +34,12 @@ def _called(result: int) -> str:
     return f"allowed: {result}"
 
 
+def _changed(is_so: bool) -> str:
+    if not is_so:
+        raise OSError("nothing has changed")
+    return "allowed"
+
+
 def read_passwd(ground: Ground) -> str:
     return f"allowed: {len(Path('/etc/passwd').read_text())} characters"
 
@@ -64,13 +70,15 @@ def write_beside_the_bot(ground: Ground) -> str:
 
 
 def open_a_file_to_all(ground: Ground) -> str:
-    os.chmod(Path(ground["open"], "full.txt"), 0o4777)
-    return "allowed"
+    file = Path(ground["open"], "full.txt")
+    file.chmod(0o4777)
+    return _changed(file.stat().st_mode & 0o7777 == 0o4777)
 
 
 def change_times(ground: Ground) -> str:
-    os.utime(Path(ground["open"], "full.txt"), (1, 1))
-    return "allowed"
+    file = Path(ground["open"], "full.txt")
+    os.utime(file, (1, 1))
+    return _changed(file.stat().st_mtime == 1)
 
 
 def watch_files(ground: Ground) -> str:
@@ -255,6 +263,12 @@ def write_in_scratch(ground: Ground) -> str:
     os.rename("folder/note.txt", "note.txt")
     Path("closed").mkdir(mode=0)
     return f"allowed: {Path('note.txt').read_text()} {sorted(os.listdir('.'))}"
+
+
+def copy_a_file(ground: Ground) -> str:
+    import shutil
+
+    return f"allowed: {shutil.copy2(Path(ground['bot'], 'weights.txt'), 'weights.txt')}"
 
 
 def choose_own_processors(ground: Ground) -> str:

@@ -86,6 +86,7 @@ ALLOWED = [
     "import_modules",
     "read_beside_the_bot",
     "write_in_scratch",
+    "copy_a_file",
     "choose_own_processors",
     "use_threads",
     "run_an_event_loop",

@@ -189,6 +189,20 @@ async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: p
         assert os.listdir(folder) == []
 
 
+async def test_nobody_waits_for_the_removal_of_a_large_scratch_folder(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        async with launching() as launcher:
+            fills = await outcome(await launcher.start(Command("exec", "sh -c 'seq 40000 | xargs touch'")))
+            assert fills.code == 0
+            await outcome(await launcher.start(command("py", "who", place)))
+            (base,) = os.listdir(folder)
+            assert "1" in os.listdir(os.path.join(folder, base))
+
+
 async def test_a_scratch_folder_of_folders_a_thousand_deep_is_removed_and_no_other_child_hears_of_it(
     place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
