@@ -19,7 +19,7 @@ from noughts_referee.rules import (
     result_for,
     side_seed,
 )
-from noughts_server.interview import Interview, interviewing
+from noughts_server.interview import Interview, interviewing, named
 
 
 @dataclass(slots=True)
@@ -137,7 +137,8 @@ async def _play(interview: Interview, variant: Variant, seed: int, number: int, 
             if cell not in position.free:
                 free = " ".join(map(str, position.free))
                 checkup.faults.append(
-                    f"game {number + 1}, ply {len(moves)}: got cell {cell} after {moves}, expected a free one: {free}"
+                    f"game {number + 1}, ply {len(moves)}: got {named(variant, cell)} after {moves}, "
+                    f"expected a free one: {free}"
                 )
                 ending = Termination.ILLEGAL_MOVE, result_against(side)
                 continue

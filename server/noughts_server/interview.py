@@ -113,7 +113,7 @@ class Interview:
         cell = await self.ask(game, moves)
         await self.end(game, Result.VOID, Termination.VOID, moves)
         if cell not in position.free:
-            raise self.fault(f"cell {cell} on {position}", "a free cell")
+            raise self.fault(f"{named(position.variant, cell)} on {position}", "a free cell")
         return cell
 
     def fault(self, got: str, expected: str) -> BotFault:
@@ -187,3 +187,8 @@ def moves_to(position: Position) -> list[int]:
         occupied |= 1 << cell
         moves.append(cell)
     return moves
+
+
+def named(variant: Variant, cell: int) -> str:
+    """A cell that a bot has chosen, for people: hosts send the same number for whatever lies off the board."""
+    return f"cell {cell}" if cell < variant.cells else "a cell off the board"

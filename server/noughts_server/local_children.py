@@ -73,6 +73,8 @@ class LocalChildren:
         self._bench = Bench(server.referee)
         self._faults: dict[tuple[str, str], LocalFault] = {}
         self._notes: dict[str, list[GameNote]] = {}
+        self._welcome: set[str] = set()
+        """The labels of those that have said a good hello."""
         self._lives: dict[str, RunningChild] = {}
         """The life that began last, by label."""
         self._commits: Subscription | None = None
@@ -123,8 +125,12 @@ class LocalChildren:
         except NoughtsError as error:
             raise NotStarted(f"said a wrong hello: {error}") from error
         if not covers(tuple(hello.variants), self._variant.name):
-            played = ", ".join(hello.variants)
-            raise LocalError(f"{label}: got a bot that plays {played}, expected one that plays {self._variant.name}")
+            wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant.name}"
+            # To be mended before anything is played; a later life that says so loses its own games only.
+            if label in self._welcome:
+                raise NotStarted(f"said a wrong hello: {wrong}")
+            raise LocalError(f"{label}: {wrong}")
+        self._welcome.add(label)
         bot = self._tournament.bot(label)
         login = Login(bot.bot_id, bot.version, None, hello.declines_challenges, tuple(hello.variants))
         self._server.sessions.logged_in(bot.bot_version_id, login)

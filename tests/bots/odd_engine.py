@@ -94,7 +94,7 @@ class Engine:
         elif word == "RESTART":
             if "no-restart" in HABITS:
                 say("UNKNOWN command")
-            else:
+            elif "silent-restart" not in HABITS:
                 self.start(self.columns, self.rows)
         elif word == "BEGIN":
             self.move()

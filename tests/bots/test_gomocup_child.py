@@ -153,7 +153,7 @@ def test_a_game_that_is_sent_again_goes_on_as_a_board(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "option, habits, processes, restarts",
-    [("auto", "", 1, 2), ("auto", "no-restart", 3, 2), ("on", "", 3, 0), ("off", "", 1, 2)],
+    [("auto", "", 1, 2), ("auto", "no-restart", 3, 1), ("on", "", 3, 0), ("off", "", 1, 2)],
 )
 def test_between_games_it_restarts_or_is_started_anew(
     tmp_path: Path, option: str, habits: str, processes: int, restarts: int
@@ -168,6 +168,19 @@ def test_between_games_it_restarts_or_is_started_anew(
     assert len(pids.read_text().split()) == processes
     assert logged(log).count("RESTART") == restarts
     assert not any(psutil.pid_exists(int(pid)) for pid in pids.read_text().split())
+
+
+def test_an_engine_that_is_silent_on_restart_loses_no_game_on_time_and_is_not_asked_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with child("gomocup", engine(f"log={log} silent-restart")) as player:
+        for _ in range(3):
+            began = time.monotonic()
+            game = player.begin("gomoku", bank_us=3_000_000)
+            assert play(player, game, 1) == [0]
+            assert time.monotonic() - began < 3
+            player.finish(game)
+        assert player.close() == 0
+    assert logged(log).count("RESTART") == 1
 
 
 def test_an_engine_that_ends_itself_after_a_game_is_started_anew() -> None:

@@ -49,7 +49,7 @@ def lives() -> int:
 def misbehave(habit: str, ground: str) -> int | None:
     """What it does instead of an answer; a cell if that is one. Raises Allowed."""
     match habit:
-        case "crash once" if lives() == 1:
+        case "crash once" | "other variants later" if lives() == 1:
             os._exit(3)
         case "another code each time":
             os._exit(lives())
@@ -124,7 +124,8 @@ def main() -> None:
         case "old protocol":
             send(pb.PlayRequest(hello=pb.Hello(protocol=77)))
             habits.wait_for_the_end()
-    send(pb.PlayRequest(hello=pb.Hello(protocol=1, max_games=4)))
+    variants = ["gomoku"] if habit == "other variants later" and lives() > 1 else []
+    send(pb.PlayRequest(hello=pb.Hello(protocol=1, max_games=4, variants=variants)))
     games: dict[int, Any] = {}
     try:
         while True:

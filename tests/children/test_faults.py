@@ -52,6 +52,14 @@ async def test_one_that_ends_in_another_way_each_time_is_told_of_in_a_bounded_nu
     assert (await field.notes_of_games())[-1]["bad"] == "it ended with exit code 22"
 
 
+async def test_one_that_comes_back_for_another_variant_loses_its_games_and_no_one_elses(field: Field) -> None:
+    outcome = await field.play(field.player("other variants later"), "first-free", "random", games=4)
+    assert outcome.games == outcome.games_total == 12
+    assert endings(outcome)["crashed"] == losses(field.games, "bad") == 8
+    reason = "said a wrong hello: got a bot that plays gomoku, expected one that plays tictactoe"
+    assert [(fault.reason, fault.times, fault.benched) for fault in outcome.faults[1:]] == [(reason, 3, True)]
+
+
 async def test_the_end_of_what_it_wrote_to_stderr_is_kept_with_the_game(field: Field) -> None:
     outcome = await field.play(field.player("much to say"), "first-free", games=2)
     (fault,) = outcome.faults

@@ -242,6 +242,20 @@ def test_interrupted_match_prints_what_was_played(start: Any, tmp_path: Path, si
     assert games.read_text().count("\n") == document["games"]
 
 
+def test_match_whose_terminal_is_closed_stops_at_once_and_leaves_no_file(
+    start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with start("match random random --games 1000000 --concurrency 64 --format json") as process:
+        while not any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGHUP)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert not list(tmp_path.iterdir())
+
+
 def test_match_interrupted_at_its_start_ends_cleanly(start: Any, tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     with start(f"match random random --games 1000000 --format json -o {games}") as process:

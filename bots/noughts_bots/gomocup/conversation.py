@@ -10,8 +10,8 @@ from noughts_bots.gomocup.protocol import UNLIMITED_MS, word_and_rest
 
 SET_UP_SECONDS = 30.0
 """How long START and RECTSTART may take once the engine has shown that it runs."""
-# After that a new process is quicker.
-_RESTART_SECONDS = 5.0
+RESTART_SECONDS = 5.0
+"""How long RESTART may take. After that a new process is quicker."""
 # Of an engine that complains about infos: after a complaint that may be about one, how long the answer to what was
 # asked may take: to START, and to a move without a clock.
 _VERDICT_SECONDS, _MOVE_SECONDS = 2.0, 60.0
@@ -90,9 +90,9 @@ class Conversation:
         self.terms = terms
         return refusal
 
-    def restart(self) -> bool:
-        """Makes the engine ready for another game on the same terms; whether it can do that."""
-        return self._refusal("RESTART", (), _RESTART_SECONDS) is None
+    def restart(self, seconds: float) -> bool:
+        """Makes the engine ready for another game on the same terms; whether it can. Silence for so long is an end."""
+        return self._refusal("RESTART", (), seconds) is None
 
     def move(self, info: str, commands: Sequence[str], deadline: float | None) -> str | None:
         """The line that answers the commands, which ask for a move; None when the deadline has passed."""
@@ -131,7 +131,7 @@ class Conversation:
                     break
                 deadline = time.monotonic() + _VERDICT_SECONDS
         if not complaints:
-            raise EngineEnded(f"the engine does not answer {command} within {seconds:.0f} s")
+            raise EngineEnded(f"the engine does not answer {command} within {seconds:g} s")
         return f"to {command} the engine says {complaints[-1]!r}"
 
     def _send(self, *commands: str) -> None:

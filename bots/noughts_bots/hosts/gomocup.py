@@ -1,6 +1,5 @@
 """`gomocup:COMMAND`: a bot whose moves come from an engine that speaks the Gomocup protocol, started here."""
 
-import contextlib
 import os
 import resource
 import shlex
@@ -14,7 +13,7 @@ from typing import NoReturn
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign, TimeLimits
 from noughts_bots.errors import BotSpecError
-from noughts_bots.gomocup.conversation import Conversation, Terms
+from noughts_bots.gomocup.conversation import RESTART_SECONDS, Conversation, Terms
 from noughts_bots.gomocup.process import EngineEnded, EngineProcess
 from noughts_bots.gomocup.protocol import FREESTYLE, read_point, rule_of, word_and_rest, written_point
 from noughts_bots.hosts import folder
@@ -220,13 +219,22 @@ class GomocupBot(Bot):
         return refusal
 
     def _restarts(self, engine: Conversation) -> bool:
-        """Whether the engine is ready for another game. One that has ended since the last is not."""
-        with contextlib.suppress(EngineEnded):
-            if engine.restart():
+        """Whether the engine is ready for another game. One that is not, even once, is not asked again."""
+        try:
+            if engine.restart(self._patience()):
                 return True
+        except EngineEnded:
+            # It has ended, or says nothing: to wait for it after END would take another second of its clock.
+            self._stop_process(at_once=True)
         if self._restart == "off":
             raise EngineEnded("the engine does not answer RESTART with OK, and restart=off forbids a new process")
+        self._restart = "on"
         return False
+
+    def _patience(self) -> float:
+        """How long RESTART may take, in seconds. What is on the clock must last for a new process, too."""
+        limit = self._time.move or self._time.bank
+        return min(RESTART_SECONDS, limit / 2) if limit and self._restart == "auto" else RESTART_SECONDS
 
     def _start_anew(self, terms: Terms) -> str | None:
         engine = self._engine or self._start_process()
@@ -240,10 +248,11 @@ class GomocupBot(Bot):
         self._engine = Conversation(process, self._note, complains=self._complains)
         return self._engine
 
-    def _stop_process(self) -> None:
+    def _stop_process(self, *, at_once: bool = False) -> None:
         if self._engine is not None:
             self._complains = self._engine.complains
-            self._engine.process.close()
+            process = self._engine.process
+            process.kill() if at_once else process.close()
             self._engine = None
 
     def _environment(self) -> dict[str, str]:

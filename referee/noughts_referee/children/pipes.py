@@ -90,7 +90,9 @@ class PipeFrames(ChildFrames):
             return None
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
         if size > LARGEST_UP:
-            self._refuse(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}", bytes(buffer))
+            length = bytes(buffer[:LENGTH_BYTES])
+            printed = f"; as text that is {length.decode()!r}, and only frames belong there" if _is_text(length) else ""
+            self._refuse(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
             return None
         end = LENGTH_BYTES + size
         if len(buffer) < end:
@@ -214,3 +216,8 @@ def _read_into(buffer: bytearray, reading: int) -> int | None:
 def _settle(future: "asyncio.Future[None]") -> None:
     if not future.done():
         future.set_result(None)
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether somebody may have printed it."""
+    return data.isascii() and all(chr(byte).isprintable() or chr(byte).isspace() for byte in data)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterator[None]":
-    """The first Ctrl-C (or SIGTERM) calls `finish`, each further one `abort`. Inside a running event loop."""
+    """The first Ctrl-C (or SIGTERM) calls `finish`, each further one `abort`. Inside a running event loop.
+
+    A terminal that is closed calls `abort`: nobody is there to ask twice. Under `nohup` it does nothing.
+    """
     loop = asyncio.get_running_loop()
     calls = iter([finish])
 
@@ -29,10 +32,12 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterat
     signals = (signal.SIGINT, signal.SIGTERM)
     for number in signals:
         loop.add_signal_handler(number, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        loop.add_signal_handler(signal.SIGHUP, abort)
     try:
         yield
     finally:
-        for number in signals:
+        for number in (*signals, signal.SIGHUP):
             loop.remove_signal_handler(number)
 
 

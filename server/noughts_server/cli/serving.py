@@ -15,8 +15,13 @@ from noughts_server.version import software_version
 async def serve_until_stopped(settings: ServerSettings, output_format: Format) -> bool:
     """Serves until a signal; False when running games were abandoned."""
     stopping, aborting = asyncio.Event(), asyncio.Event()
+
+    def abort() -> None:
+        stopping.set()
+        aborting.set()
+
     async with running_server(settings) as server:
-        with two_stages(stopping.set, aborting.set):
+        with two_stages(stopping.set, abort):
             _announce(server.address, settings, output_format)
             await stopping.wait()
             if output_format is Format.TEXT:
