@@ -80,7 +80,7 @@ async def test_every_list_of_a_bots_games_is_that_of_all_games_filtered(mixed: A
     games = stored(mixed)
     for bot in BOTS:
         of_bot = [row for row in games if bot in row[3:5]]
-        for size in (1, 4, 1000):
+        for size in (1, 4, 1000) if bot == BOTS[0] else (4, 1000):
             found = await listed(mixed, bot, size)
             assert [(game.tournament_id, game.ordinal) for game in found] == [row[:2] for row in of_bot]
         for slug in ("cup0", "cup3"):
