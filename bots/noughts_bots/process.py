@@ -35,9 +35,14 @@ def allow_many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def die_with_parent() -> None:
-    """Asks Linux to end this process when its parent ends, however that happens."""
+def ask_to_die_with_parent() -> None:
+    """Asks Linux to end this process when its parent ends, however that happens; one that has gone goes unnoticed."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def die_with_parent() -> None:
+    """Ends this process when its parent ends, or has ended already."""
+    ask_to_die_with_parent()
     if os.environ.get(PARENT_VARIABLE, str(os.getppid())) != str(os.getppid()):
         sys.exit("the parent has gone already")

@@ -24,6 +24,9 @@ Started = Literal["py", "dll", "wasm", "exec", "gomocup"]
 """Kinds that the referee starts itself."""
 Kind = Literal["reference", "bot"] | Started
 
+STARTED_HERE: tuple[Started, ...] = ("py", "dll", "gomocup", "exec")
+"""Those of them that this version starts."""
+
 _STARTED: dict[str, Started] = {kind: kind for kind in get_args(Started)}
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
 # Room is left for the number that a second one gets.
@@ -48,6 +51,11 @@ class BotSpec:
         if self.kind == "reference":
             return f"{self.target}:{options}" if options else self.target
         return f"{self.kind}{{{options}}}:{self.target}" if options else f"{self.kind}:{self.target}"
+
+    @property
+    def is_child(self) -> bool:
+        """Whether the referee starts such a bot itself."""
+        return self.kind in STARTED_HERE
 
     @property
     def short(self) -> str:

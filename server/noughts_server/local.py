@@ -22,7 +22,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.errors import WrongState
 from noughts_server.launching import Locking, launching
-from noughts_server.local_children import LocalChildren, LocalError, LocalFault, is_child
+from noughts_server.local_children import LocalChildren, LocalError, LocalFault
 from noughts_server.private import PrivatePlan, PrivateTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.entries import CrosstableCell as PairScore
@@ -74,7 +74,7 @@ class LocalPlan:
     @property
     def has_children(self) -> bool:
         """Whether any of the bots is started by the referee."""
-        return any(map(is_child, self.specs))
+        return any(spec.is_child for spec in self.specs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ async def play_locally(
         settings = ServerSettings(listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0)
         server = await stack.enter_async_context(running_server(settings))
         # Of the lock nothing is said where nobody is locked in.
-        tell = on_note if any(map(is_child, plan.specs)) else _nothing
+        tell = on_note if plan.has_children else _nothing
         launcher = await stack.enter_async_context(launching(plan.locking, tell))
         run = _Run(plan, server, launcher, on_progress, stop)
         await run.play()
@@ -228,7 +228,7 @@ class _Run:
     # The bots' processes.
 
     async def _play_bot(self, label: str, spec: BotSpec) -> None:
-        if is_child(spec):
+        if spec.is_child:
             await self._children.play(label, spec)
         else:
             await self._keep_alive(label, spec)

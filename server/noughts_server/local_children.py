@@ -54,11 +54,6 @@ class LocalFault:
     """The last that it wrote there, the last time."""
 
 
-def is_child(spec: BotSpec) -> bool:
-    """Whether the referee starts such a bot itself."""
-    return spec.kind not in ("reference", "bot")
-
-
 class LocalChildren:
     """Plays the child players of one private tournament."""
 

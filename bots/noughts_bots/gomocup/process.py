@@ -1,18 +1,17 @@
 """An engine's process: lines to it and from it, with a deadline, and its end. Nothing here knows what lines mean."""
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from noughts_bots.gomocup.protocol import Lines
+from noughts_bots.process import ask_to_die_with_parent
 
 END_SECONDS = 1.0
 """How long an engine may take to end after END, before it is killed."""
@@ -20,7 +19,6 @@ END_SECONDS = 1.0
 _PIECE = 1 << 16
 # What an engine may have written unasked and is thrown away before a command; one that writes more never stops.
 _MOST_UNASKED = 1 << 20
-_SET_PARENT_DEATH_SIGNAL = 1
 
 
 class EngineEnded(Exception):
@@ -44,7 +42,7 @@ class EngineProcess:
             stdout=subprocess.PIPE,
             bufsize=0,
             process_group=0,
-            preexec_fn=_dying_with_parent(),
+            preexec_fn=ask_to_die_with_parent,  # it is in a group of its own
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -129,15 +127,3 @@ class EngineProcess:
         if code < 0:
             return f"the engine was ended by signal {-code} ({signal.strsignal(-code)})"
         return f"the engine has ended with exit code {code}"
-
-
-def _dying_with_parent() -> Callable[[], None] | None:
-    """What makes Linux end the engine with this process, however that ends: it is in a group of its own."""
-    if sys.platform != "linux":
-        return None
-    control = ctypes.CDLL(None).prctl
-
-    def ask() -> None:
-        control(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-
-    return ask

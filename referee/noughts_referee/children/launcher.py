@@ -30,7 +30,10 @@ class Started(Protocol):
     stderr: int
 
     async def wait(self) -> int:
-        """Its exit code; negative: the signal that ended it. May be called again, and cancelled."""
+        """Its exit code, once nothing of its session is left; negative: the signal that ended it.
+
+        May be called again, and cancelled.
+        """
 
     def kill(self, signal: int) -> None:
         """Sends a signal to the whole process group; no error if it is gone."""

@@ -1,7 +1,6 @@
 """One life of a child player: it is started, says Hello, plays, and is gone at the end, whatever it does."""
 
 import asyncio
-import os
 import signal
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -109,7 +108,6 @@ class RunningChild:
                 await self._within(settings.stop)
         finally:
             self._started.kill(signal.SIGKILL)
-            kill_session(self._started.pid)
             frames.close()
             try:
                 await self._started.wait()
@@ -155,13 +153,3 @@ def ended_with(code: int) -> str:
         return f"was ended by signal {-code} ({signal.Signals(-code).name})"
     except ValueError:
         return f"was ended by signal {-code}"
-
-
-def kill_session(session: int) -> None:
-    """Ends what is left of a session, also what has left its process group; on Linux only."""
-    with suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                with suppress(OSError):
-                    if os.getsid(int(name)) == session:
-                        os.kill(int(name), signal.SIGKILL)

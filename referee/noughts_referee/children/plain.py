@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import signal
 import sys
 import tempfile
 from asyncio.subprocess import Process
@@ -37,13 +38,17 @@ class PlainChild:
         self.stdin, self.stdout, self.stderr = pipes
         self._process = process
         self._scratch = scratch
+        self._is_buried = False
 
     async def wait(self) -> int:
-        """Its exit code; negative: the signal that ended it."""
+        """Its exit code; negative: the signal that ended it. What it leaves in its session is killed."""
         code = await self._process.wait()
-        # asyncio closes the transport of a process without pipes only when asked.
-        self._process._transport.close()  # type: ignore[attr-defined]
-        remove_tree(self._scratch)
+        if not self._is_buried:
+            self._is_buried = True
+            # asyncio closes the transport of a process without pipes only when asked.
+            self._process._transport.close()  # type: ignore[attr-defined]
+            _kill_session(self.pid)
+            remove_tree(self._scratch)
         return code
 
     def kill(self, signal: int) -> None:
@@ -90,6 +95,16 @@ class PlainLauncher:
     async def close(self) -> None:
         """Removes the scratch folders."""
         remove_tree(self._folder)
+
+
+def _kill_session(session: int) -> None:
+    """Ends what is left of a session, also what has left its process group; on Linux only."""
+    with suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with suppress(OSError):
+                    if os.getsid(int(name)) == session:
+                        os.kill(int(name), signal.SIGKILL)
 
 
 def _environment(scratch: str) -> dict[str, str]:

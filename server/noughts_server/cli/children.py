@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
     from noughts_server.local import LocalFault, LocalOutcome, LocalPlan
 
-_STARTED = ("py", "dll", "gomocup", "exec")
 _SHOWN_LINES = 15
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
@@ -20,7 +19,7 @@ TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
 
 def check_startable(spec: "BotSpec") -> bool:
     """Whether the bot is started as a child player. Raises BotSpecError for a command that cannot be run."""
-    if spec.kind not in _STARTED:
+    if not spec.is_child:
         return False
     if spec.kind == "exec":
         _check_command(spec)
@@ -30,10 +29,11 @@ def check_startable(spec: "BotSpec") -> bool:
 def require_startable(spec: "BotSpec") -> "BotSpec":
     """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
     from noughts_bots.errors import BotSpecError
+    from noughts_bots.specs import STARTED_HERE
 
     if not check_startable(spec):
         advice = "reference bots need none; a registered bot plays where it is logged in"
-        raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(_STARTED)}", advice)
+        raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(STARTED_HERE)}", advice)
     return spec
 
 

@@ -71,21 +71,13 @@ def register_local(app: typer.Typer, tournament: typer.Typer) -> None:
 def demo(
     games: PerPairOption = 2,
     seed: options.SeedOption = None,
-    start_timeout: options.StartTimeoutOption = 5.0,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
 
     JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
     """
-    plan = _plan(
-        list(_DEMO_SPECS),
-        games=games,
-        seed=seed,
-        concurrency=_DEMO_GAMES_IN_FLIGHT,
-        title="Demo",
-        start_timeout=start_timeout,
-    )
+    plan = _plan(list(_DEMO_SPECS), games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT, title="Demo")
     if output_format is Format.TEXT:
         output.note(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
     _run_tournament(plan, output_format, hint=_DEMO_HINT)

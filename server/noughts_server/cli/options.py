@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_server.cli.output import Format, warn
 from noughts_server.cli.problems import UsageProblem
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from noughts_server.launching import Locking
 
 DEFAULT_ADDRESS = "127.0.0.1:7450"
-SERVER_VARIABLE = "NOUGHTS_SERVER"
-TOKEN_VARIABLE = "NOUGHTS_TOKEN"
 _LARGEST_SEED = (1 << 64) - 1
 _LONGEST_MARGIN_SECONDS = 60
 
