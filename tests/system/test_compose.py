@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,13 @@ class Host:
     def address(self, port: str) -> str:
         """Where that port of the containers is here."""
         if port not in self._ports:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self._ports[port] = str(free.getsockname()[1])
+            # Below those that the kernel gives away: nobody takes it before our server does.
+            for number in range(10_000 + os.getpid() % 10_000, 32_768):
+                with socket.socket() as free, suppress(OSError):
+                    free.bind(("127.0.0.1", number))
+                    if str(number) not in self._ports.values():
+                        self._ports[port] = str(number)
+                        break
         return f"127.0.0.1:{self._ports[port]}"
 
     def environment(self, service: str) -> dict[str, str]:
