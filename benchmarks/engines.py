@@ -14,12 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from noughts_bots.loop import run_loop
+from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.launching import Locking
-from noughts_server.local import LocalPlan, LocalStop, play_locally
+from noughts_server.local.launcher import Locking
+from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 
 # It fills every other row first, so that the game is long.
 _ENGINE = """

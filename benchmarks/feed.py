@@ -25,7 +25,7 @@ import grpc
 import grpc.aio
 
 from noughts_bots import Bot, Position
-from noughts_bots.loop import run_loop
+from noughts_bots.event_loop import run_loop
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import feed_pb2 as pb

@@ -21,20 +21,20 @@ import tempfile
 import time
 from pathlib import Path
 
+from noughts_bots.event_loop import run_loop
 from noughts_bots.hosts.dll import HEADER
-from noughts_bots.loop import run_loop
 from noughts_bots.process import tune_collector
 from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.child import ChildPlayer, Fault
+from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.launcher import Command, Launcher
-from noughts_referee.children.life import ChildSettings, start_child
+from noughts_referee.children.running_child import ChildSettings, start_child
 from noughts_referee.clock import TimeControl
+from noughts_referee.frame_wire import FrameWire, WireCounts
 from noughts_referee.records import Conditions, Slot, Unit
 from noughts_referee.referee import Referee
-from noughts_referee.remote import RemoteWire, WireCounts
 from noughts_referee.rules import parse_variant
-from noughts_server.launching import Locking, launching
+from noughts_server.local.launcher import Locking, launching
 
 _EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"
 _TIMES = ChildSettings()
@@ -88,7 +88,7 @@ class Next(Bot):
 """
 _PIPED = """
 import os, sys
-from noughts_bots.piped import play_on_pipes
+from noughts_bots.pipe_session import play_on_pipes
 from next_bot import Next
 play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
 """
@@ -133,7 +133,7 @@ class _Pair:
         return rate
 
     def _player(self, key: int, launcher: Launcher) -> ChildPlayer:
-        wire = RemoteWire(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
+        wire = FrameWire(self.referee.player(key), self.referee, _TIMES.wire, WireCounts())
         return ChildPlayer(
             self._command,
             launcher,

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import psutil
 
-from noughts_bots.loop import run_loop
+from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import parse_variant
-from noughts_server.local import LocalPlan, LocalProgress, LocalStop, play_locally
+from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
 from noughts_server.store.database import Store
 from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
 

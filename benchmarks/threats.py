@@ -22,16 +22,16 @@ from random import Random
 from typing import Any, NamedTuple
 
 from noughts_bots import Bot, GameEnd, GameInfo, Move, Position, Variant, parse_variant
-from noughts_bots.loop import run_loop
+from noughts_bots.event_loop import run_loop
 from noughts_bots.process import PARENT_VARIABLE, tune_collector
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_referee.clock import parse_time_control
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
-from noughts_server.private import PrivatePlan, PrivateTournament
+from noughts_server.local.tournament import LocalTournament, PrivatePlan
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.tournaments import get_tournament
@@ -70,7 +70,7 @@ class Opened(Bot):
 
     max_games = 1
 
-    def __init__(self, bot: RememberingBot, variant: Variant) -> None:
+    def __init__(self, bot: CachingBot, variant: Variant) -> None:
         self._bot = bot
         self._openings = openings(variant)
         self._opening: Opening = ()
@@ -147,7 +147,7 @@ async def _play(server: Server, match: Match, subject: str) -> list[ExportedGame
     plan = PrivatePlan(
         dict.fromkeys(specs, "1"), variant, parse_time_control(match.time), match.games, 1, 1, match.name
     )
-    tournament = PrivateTournament(server, plan)
+    tournament = LocalTournament(server, plan)
     await tournament.create()
     async with AsyncExitStack() as stack:
         for label, spec in specs.items():

@@ -18,11 +18,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from noughts_bots.loop import run_loop
+from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import parse_variant
-from noughts_server.local import LocalPlan, LocalProgress, LocalStop, play_locally
+from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
 
 _HERE = Path(__file__).parent
 _WARM_SECONDS = 1.0

@@ -24,11 +24,11 @@ from pathlib import Path
 from players import compiled
 from throughput import run
 
-from noughts_bots.loop import run_loop
+from noughts_bots.event_loop import run_loop
 from noughts_proto.transport import TOKEN_VARIABLE
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import parse_variant
-from noughts_server.private import PrivatePlan, PrivateTournament
+from noughts_server.local.tournament import LocalTournament, PrivatePlan
 from noughts_server.server import ServerSettings, running_server
 
 _HERE = Path(__file__).parent
@@ -45,7 +45,7 @@ async def _remote(spec: str, flight: int, seconds: float) -> float:
             plan = PrivatePlan(
                 dict.fromkeys(_LABELS, "1"), parse_variant("gomoku"), TimeControl(), _MORE_THAN_ENOUGH, flight, seed=1
             )
-            tournament = PrivateTournament(server, plan)
+            tournament = LocalTournament(server, plan)
             await tournament.create()
             with _dialling(spec, {label: tournament.ticket(label) for label in _LABELS}, server.address):
                 await tournament.all_online(lambda: None)

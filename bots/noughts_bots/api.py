@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from noughts_bots.bot import Bot
-from noughts_bots.loop import run_loop
+from noughts_bots.event_loop import run_loop
 from noughts_bots.session import Login, play
 from noughts_proto.security import dialling_from_environment
 from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE

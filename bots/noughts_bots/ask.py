@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_bots.bot import Bot, Move
-from noughts_bots.reference.considering import Considered, ConsideringBot
+from noughts_bots.reference.candidate_bot import CandidateBot, Considered
 from noughts_referee.rules import Position, PositionError, Variant
 
 
@@ -65,7 +65,7 @@ def answer(bot: Bot, position: Position) -> Answer:
         move = asyncio.run(_result(move))
     if isinstance(move, Move):
         move = move.cell
-    considered = bot.consider(position) if isinstance(bot, ConsideringBot) else Considered((move,))
+    considered = bot.consider(position) if isinstance(bot, CandidateBot) else Considered((move,))
     return Answer(move, considered.candidates, considered.scores)
 
 

@@ -16,8 +16,8 @@ from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, get_args
 
 from noughts_bots.errors import BotSpecError
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.registry import REFERENCE_BOTS, Option, ReferenceBot
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_referee.rules import Variant
 
 Started = Literal["py", "dll", "wasm", "exec", "gomocup"]
@@ -170,7 +170,7 @@ def dials_in(spec: BotSpec) -> bool:
     return dial == "true"
 
 
-def make_bot(spec: BotSpec, variant: Variant | None = None) -> RememberingBot:
+def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
     """The reference bot that a spec names; with a variant, checked to be one that it plays.
 
     Raises:

@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from noughts_bots.errors import BotSpecError
-from noughts_bots.reference.considering import ConsideringBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.reference.learner import Learner
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_referee.rules import Draws, Position, Variant, first_choice, game_seed, side_seed
 
 # The stream of a game's seed that says how it begins; 0 and 1 are those of the two sides.
@@ -30,9 +30,7 @@ class Trainer:
         VariantRefused: the learner, or an opponent, does not play the variant.
     """
 
-    def __init__(
-        self, learner: Learner, variant: Variant, opponents: Sequence[RememberingBot | None], seed: int
-    ) -> None:
+    def __init__(self, learner: Learner, variant: Variant, opponents: Sequence[CachingBot | None], seed: int) -> None:
         for bot in (learner, *opponents):
             if bot is not None:
                 bot.require(variant)
@@ -50,7 +48,7 @@ class Trainer:
         number = self._learner.games
         seed = game_seed(self._seed, number)
         opponent, side = self._opponents[number // 2 % len(self._opponents)], number % 2
-        seats: tuple[ConsideringBot, ConsideringBot] = (self._learner, opponent or self._learner)
+        seats: tuple[CandidateBot, CandidateBot] = (self._learner, opponent or self._learner)
         moves, random_moves = self._moves(seats[::-1] if side else seats, seed)
         first_counted = max(random_moves - 1, 0)
         counted = range(first_counted, len(moves))
@@ -58,7 +56,7 @@ class Trainer:
             counted = range(first_counted + (first_counted + side) % 2, len(moves), 2)
         self._learner.correct(self._variant, tuple(moves), counted)
 
-    def _moves(self, seats: tuple[ConsideringBot, ...], seed: int) -> tuple[list[int], int]:
+    def _moves(self, seats: tuple[CandidateBot, ...], seed: int) -> tuple[list[int], int]:
         """A whole game, and how many of its first moves were random."""
         variant, opening = self._variant, side_seed(seed, _OPENING)
         draws = Draws(opening, variant.cells)
@@ -97,7 +95,7 @@ _WON = Chances(Fraction(1), Fraction(0), Fraction(0))
 _DRAWN = Chances(Fraction(0), Fraction(1), Fraction(0))
 
 
-def chances(first: ConsideringBot, second: ConsideringBot, variant: Variant) -> Chances:
+def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chances:
     """The first mover's chances, by going through the whole tree of what the two may choose. For small boards."""
     known: dict[tuple[int, int], Chances] = {}
 
@@ -128,7 +126,7 @@ def chances(first: ConsideringBot, second: ConsideringBot, variant: Variant) -> 
     return of(0, 0)
 
 
-def can_lose(bot: ConsideringBot, side: int, variant: Variant) -> bool:
+def can_lose(bot: CandidateBot, side: int, variant: Variant) -> bool:
     """Whether any opponent at all could win when the bot is on this side (0 first, 1 second).
 
     Goes through every move that the bot may choose, and every reply.

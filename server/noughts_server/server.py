@@ -11,21 +11,21 @@ from grpc_health.v1 import health, health_pb2
 
 from noughts_bots.process import allow_many_files, tune_collector
 from noughts_proto.security import Identity
+from noughts_referee.frame_wire import WireSettings
 from noughts_referee.referee import Referee
-from noughts_referee.remote import WireSettings
-from noughts_server.bus import MemoryBus
-from noughts_server.challenge_watch import ChallengeWatch
-from noughts_server.director import Director
-from noughts_server.endpoint import SERVICES, listening
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.feed import Feed
-from noughts_server.journal import Journal
-from noughts_server.metrics import serving_metrics
-from noughts_server.recorder import COMMITTED, Recorder
-from noughts_server.sessions import Sessions
+from noughts_server.monitoring.counters import Counters
+from noughts_server.monitoring.event_log import EventLog
+from noughts_server.monitoring.prometheus import serving_metrics
+from noughts_server.runtime.bus import MemoryBus
+from noughts_server.runtime.challenge_expiry import ChallengeWatch
+from noughts_server.runtime.director import Director
+from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.sessions import Sessions
+from noughts_server.runtime.token_expiry import TokenWatch
+from noughts_server.services.endpoint import SERVICES, listening
 from noughts_server.store.database import Store, default_database_url
-from noughts_server.token_watch import TokenWatch
-from noughts_server.vitals import Vitals
 
 logger = structlog.get_logger("noughts.server")
 
@@ -79,7 +79,7 @@ class Server:
         self.referee = referee
         self.token_watch = TokenWatch(store, sessions)
         self.challenge_watch = ChallengeWatch(store, sessions, director)
-        self.vitals = Vitals(referee, bus)
+        self.counters = Counters(referee, bus)
         self.feed = feed
         self.health = health.aio.HealthServicer()
         self.address = ""
@@ -89,7 +89,7 @@ class Server:
 
     async def drain(self) -> None:
         """Stops politely: NOT_SERVING, no new games, those running are finished and stored. Idempotent."""
-        self.vitals.draining = True
+        self.counters.draining = True
         await self.health.enter_graceful_shutdown()
         try:
             await asyncio.wait_for(self.director.drain(), self.settings.drain_timeout)
@@ -138,8 +138,8 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         director = Director(store, referee, recorder, bus)
         feed = Feed(store, referee, bus, settings.feed)
         server = Server(settings, store, sessions, director, recorder, bus, referee, feed)
-        await stack.enter_async_context(server.vitals.measuring())
-        stack.enter_context(Journal(bus, director, sessions).writing())
+        await stack.enter_async_context(server.counters.measuring())
+        stack.enter_context(EventLog(bus, director, sessions).writing())
         await stack.enter_async_context(serving_metrics(server, settings.metrics))
         await stack.enter_async_context(feed.feeding())
         await stack.enter_async_context(listening(server))

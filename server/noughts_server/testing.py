@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from noughts_bots import Bot
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.private import PrivatePlan, PrivateTournament
+from noughts_server.local.tournament import LocalTournament, PrivatePlan
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.tokens import create_token
@@ -103,11 +103,11 @@ class ServerUnderTest:
             return self._on_server.run(self._match(plan, dict(zip(labels, bots, strict=True))), timeout)
         finally:
             for bot in bots:
-                if isinstance(bot, RememberingBot):
+                if isinstance(bot, CachingBot):
                     bot.close()
 
     async def _match(self, plan: PrivatePlan, bots: dict[str, Bot]) -> MatchResult:
-        tournament = PrivateTournament(self._server, plan)
+        tournament = LocalTournament(self._server, plan)
         await tournament.create()
         async with asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(self._play(tournament, label, bot)) for label, bot in bots.items()]
@@ -124,7 +124,7 @@ class ServerUnderTest:
         points = [_points(game, next(iter(bots))) for game in stored]
         return MatchResult(points.count(1.0), points.count(0.5), points.count(0.0), stored)
 
-    async def _play(self, tournament: PrivateTournament, label: str, bot: Bot) -> None:
+    async def _play(self, tournament: LocalTournament, label: str, bot: Bot) -> None:
         login = Login(self.address, tournament.ticket(label), name=label, reconnect=False)
         await asyncio.wrap_future(self._on_bots.submit(play(bot, login)))
 

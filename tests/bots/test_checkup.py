@@ -11,11 +11,11 @@ from noughts_bots.ask import ask
 from noughts_bots.errors import BotFault
 from noughts_bots.reference.random_ import Random
 from noughts_bots.specs import BotSpec, parse_spec
-from noughts_referee.children.life import ChildSettings
+from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, PositionError, parse_variant
-from noughts_server.checkup import Checkup, CheckupPlan, check
-from noughts_server.interview import Interview, interviewing, moves_to
-from noughts_server.launching import Locking, launching
+from noughts_server.local.child_session import ChildSession, child_session, moves_to
+from noughts_server.local.conformance import ConformancePlan, ConformanceReport, check
+from noughts_server.local.launcher import Locking, launching
 
 from .hosting import C_EXAMPLES, compiled
 
@@ -30,20 +30,20 @@ def bot(folder: Path, choose: str, before: str = "") -> BotSpec:
     return parse_spec(f"py:{folder}/made.py:Made")
 
 
-async def checked(spec: BotSpec, games: int = 6, variant: str = "tictactoe", seconds: float = 20) -> Checkup:
-    plan = CheckupPlan(parse_variant(variant), games, seed=3, move_seconds=seconds, times=TIMES)
+async def checked(spec: BotSpec, games: int = 6, variant: str = "tictactoe", seconds: float = 20) -> ConformanceReport:
+    plan = ConformancePlan(parse_variant(variant), games, seed=3, move_seconds=seconds, times=TIMES)
     async with launching(Locking.USUAL, lambda note: None) as launcher:
         return await check(spec, plan, launcher)
 
 
 @asynccontextmanager
-async def asked(spec: BotSpec) -> AsyncIterator[Interview]:
+async def asked(spec: BotSpec) -> AsyncIterator[ChildSession]:
     async with (
         launching(Locking.USUAL, lambda note: None) as launcher,
-        interviewing(spec, launcher, TIMES, move_seconds=20) as interview,
+        child_session(spec, launcher, TIMES, move_seconds=20) as session,
     ):
-        await interview.greet()
-        yield interview
+        await session.greet()
+        yield session
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "tictactoe3d"])

@@ -12,10 +12,10 @@ import pytest
 
 from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.errors import BotSpecError, TableError, VariantRefused
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner, load_learnt
 from noughts_bots.reference.learning import learn
 from noughts_bots.reference.locked_file import LockedFile
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.table import Table
 from noughts_bots.reference.table_file import TableFile, load, save
 from noughts_bots.specs import make_bot, parse_spec
@@ -30,7 +30,7 @@ DIAGONAL = (0, 1, 4, 2, 8)
 """X completes the diagonal at its third stone."""
 
 
-def bot_of(spec: str, variant: Variant = TICTACTOE) -> RememberingBot:
+def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
     return make_bot(parse_spec(spec), variant)
 
 

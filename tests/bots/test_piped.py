@@ -9,7 +9,7 @@ from io import BytesIO
 import pytest
 
 from noughts_bots import Bot, Position
-from noughts_bots.piped import play_on_pipes
+from noughts_bots.pipe_session import play_on_pipes
 from noughts_proto.pipes import LARGEST_UP, FrameTooLarge, announced, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 
@@ -134,7 +134,7 @@ def test_a_message_larger_than_it_may_be_is_refused_before_it_is_read() -> None:
         read_message(BytesIO(packed(b"abcde")), 4)
 
 
-@pytest.mark.parametrize("module", ["noughts_bots.api", "noughts_bots.host", "noughts_server.server"])
+@pytest.mark.parametrize("module", ["noughts_bots.api", "noughts_bots.reference.__main__", "noughts_server.server"])
 def test_grpc_is_told_which_engine_to_use_before_it_is_loaded(module: str) -> None:
     script = f"""
 import os, sys
@@ -152,7 +152,7 @@ import {module}
 
 
 def test_what_a_child_needs_does_not_load_grpc() -> None:
-    script = "import sys, noughts_bots.piped; sys.exit('grpc' in sys.modules)"
+    script = "import sys, noughts_bots.pipe_session; sys.exit('grpc' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from noughts_bots.bot import Move
 from noughts_bots.errors import VariantRefused
+from noughts_bots.reference import caching_bot as remembering_module
 from noughts_bots.reference import depth_search as depth_search_module
 from noughts_bots.reference import minimax as minimax_module
-from noughts_bots.reference import remembering as remembering_module
-from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.coursework import Coursework
 from noughts_bots.reference.depth_search import DepthSearch
 from noughts_bots.reference.minimax import FullSearch, Minimax
 from noughts_bots.reference.nextstep import NextStep, default_depth
 from noughts_bots.reference.pascal import Pascal
 from noughts_bots.reference.random_ import Random
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.three_stage import ThreeStage
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, Variant, parse_variant
@@ -53,7 +53,7 @@ def every_position() -> tuple[tuple[str, str, Position], ...]:
     return tuple((board, me, Position.parse(TICTACTOE, f"{board} {me}")) for board, me in every_question())
 
 
-def bot_of(spec: str, variant: Variant = TICTACTOE) -> RememberingBot:
+def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
     return make_bot(parse_spec(spec), variant)
 
 
@@ -177,7 +177,7 @@ def test_three_stage_never_opens_in_the_first_row() -> None:
 # Chance.
 
 
-def moves_of(bot: RememberingBot, position: Position, count: int) -> Counter[int]:
+def moves_of(bot: CachingBot, position: Position, count: int) -> Counter[int]:
     """How often each cell is chosen over so many seeds."""
     chosen: Counter[int] = Counter()
     for seed in range(count):

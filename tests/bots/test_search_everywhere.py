@@ -10,11 +10,11 @@ from functools import cache
 
 import pytest
 
-from noughts_bots.reference.completing import Threats
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_bots.reference.fives import Fives
 from noughts_bots.reference.minimax import FullSearch, Minimax
 from noughts_bots.reference.nextstep import NextStep
+from noughts_bots.reference.winning_cells import Threats
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, parse_variant
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from noughts_bots.errors import BotSpecError, TableError, VariantRefused
-from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.positions import positions
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.table import Table, build
 from noughts_bots.reference.table_file import TableFile, load, save
 from noughts_bots.specs import make_bot, parse_spec, reference_bots, unique_labels
@@ -292,7 +292,7 @@ def test_table_considers_what_its_article_does_on_every_board(level: int | None,
         if number % 5
     ]
     text = "\n".join(["noughts table 1", "variant tictactoe", "level 0", *lines, ""])
-    bot: RememberingBot = Table(file_of(tmp_path, text), level)
+    bot: CachingBot = Table(file_of(tmp_path, text), level)
     table, lvl = oracle.read_file(text)
     for board, me in every_question():
         considered = bot.consider(at(f"{board} {me}"))

@@ -5,7 +5,7 @@
 
 from typing import NamedTuple
 
-from noughts_referee.children.life import ChildSettings
+from noughts_referee.children.running_child import ChildSettings
 
 KINDS = ("exec", "py", "dll", "gomocup", "remote")
 CHILDREN = KINDS[:-1]

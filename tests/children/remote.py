@@ -16,8 +16,8 @@ from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Position, parse_variant
-from noughts_server.local import ExportedGame
-from noughts_server.private import PrivatePlan, PrivateTournament
+from noughts_server.local.run import ExportedGame
+from noughts_server.local.tournament import LocalTournament, PrivatePlan
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import export
 from noughts_server.store.tournaments import get_tournament
@@ -37,7 +37,7 @@ _UNLIMITED = [("grpc.max_send_message_length", -1)]
 class RemoteField:
     """A tournament between a bad bot and honest ones, all of them at a server that they dial."""
 
-    def __init__(self, server: Server, tournament: PrivateTournament) -> None:
+    def __init__(self, server: Server, tournament: LocalTournament) -> None:
         self.server = server
         self.tournament = tournament
         self.statuses: list[str] = []
@@ -207,7 +207,7 @@ async def remote_field(database: str, honest: tuple[str, ...], habit: str, time:
         seed=5,
     )
     async with running_server(settings) as server:
-        tournament = PrivateTournament(server, plan)
+        tournament = LocalTournament(server, plan)
         await tournament.create()
         field = RemoteField(server, tournament)
 

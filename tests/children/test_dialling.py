@@ -13,11 +13,11 @@ from noughts_bots import Bot, BotRefused
 from noughts_bots.api import run_async
 from noughts_bots.specs import dials_in, parse_spec
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.dialled import DialledFrames, Invitation
-from noughts_referee.children.life import ChildSettings
-from noughts_referee.remote import StreamClosed
+from noughts_referee.children.dialled_frames import DialInvitation, DialledFrames
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.frame_wire import StreamClosed
 from noughts_server.cli import main
-from noughts_server.launching import Locking
+from noughts_server.local.launcher import Locking
 
 from .field import Field, losses
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_is_refused_with_what_to_do_instead(
 
 
 def test_an_invitation_is_read_by_bots_that_know_tokens_only() -> None:
-    invitation = Invitation("127.0.0.1:7450", "ticket_x")
+    invitation = DialInvitation("127.0.0.1:7450", "ticket_x")
     assert invitation.port == 7450
     assert invitation.environment == {
         "NOUGHTS_SERVER": "127.0.0.1:7450",

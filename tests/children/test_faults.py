@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_referee.children.life import ChildSettings
+from noughts_referee.children.running_child import ChildSettings
 
 from .field import QUICK, Field, endings, losses
 

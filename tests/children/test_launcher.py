@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from noughts_referee.children.launcher import Command
-from noughts_referee.children.life import ended_with
-from noughts_referee.children.plain import PlainChild, PlainLauncher, command_line
+from noughts_referee.children.running_child import ended_with
+from noughts_referee.children.unlocked_launcher import PlainChild, PlainLauncher, command_line
 
 LOOK = """
 import json, os, sys
@@ -98,7 +98,7 @@ def test_children_die_with_whoever_started_them(tmp_path: Path) -> None:
     script = """
 import asyncio, os
 from noughts_referee.children.launcher import Command
-from noughts_referee.children.plain import PlainLauncher
+from noughts_referee.children.unlocked_launcher import PlainLauncher
 async def main():
     child = await PlainLauncher().start(Command("exec", "sh -c 'echo there; trap true TERM HUP; sleep 1000'"))
     while True:

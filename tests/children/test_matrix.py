@@ -12,8 +12,8 @@ import pytest
 
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, parse_variant, side_seed
-from noughts_server.launching import Locking
-from noughts_server.local import ExportedGame
+from noughts_server.local.launcher import Locking
+from noughts_server.local.run import ExportedGame
 from tests.bots.hosting import compiled
 from tests.referee.loopback import until
 

@@ -9,7 +9,7 @@ import pytest
 from noughts_proto.pipes import LARGEST_UP, packed
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import MOST_UNASKED
-from noughts_referee.children.pipes import KEPT_BYTES, PipeFrames, Tail
+from noughts_referee.children.pipe_frames import KEPT_BYTES, PipeFrames, Tail
 
 MOVE = pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4]))
 

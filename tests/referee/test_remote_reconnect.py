@@ -8,9 +8,9 @@ import grpc
 import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee import remote
+from noughts_referee import frame_wire as remote
+from noughts_referee.frame_wire import StreamClosed
 from noughts_referee.records import Slot, unpack_times
-from noughts_referee.remote import StreamClosed
 from noughts_referee.rules import Termination
 
 from .games import Question, conditions, unit

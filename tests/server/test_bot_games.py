@@ -10,7 +10,7 @@ from noughts_referee.rules import Result
 from noughts_server.errors import InvalidArgument, NotFound
 from noughts_server.store import bot_games
 from noughts_server.store.bot_games import HeadToHead, Score, ScoreBySide, head_to_head, list_bot_games
-from noughts_server.store.games import Game, get_game
+from noughts_server.store.games import StoredGame, get_game
 from noughts_server.store.tournaments import Tournament, cancel_tournament
 
 from .arena import NOW, Arena
@@ -18,7 +18,9 @@ from .arena import NOW, Arena
 BOTS = ("ada", "bob", "cleo", "dora", "emil")
 
 
-async def listed(arena: Arena, bot: str, size: int = 7, *, opponent: str = "", tournament: str = "") -> list[Game]:
+async def listed(
+    arena: Arena, bot: str, size: int = 7, *, opponent: str = "", tournament: str = ""
+) -> list[StoredGame]:
     """All games of a bot, page by page."""
     found, token = [], ""
     while True:

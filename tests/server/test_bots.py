@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
-from noughts_server.pages import Page
 from noughts_server.store.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in
+from noughts_server.store.pages import Page
 from noughts_server.store.tokens import create_owner
 
 from .arena import NOW, Arena

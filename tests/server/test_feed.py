@@ -16,12 +16,12 @@ from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc, games_pb2, tournaments_pb2, types_pb2
-from noughts_server.bus import listening
-from noughts_server.director import CHANGED
 from noughts_server.feed.channel import FeedSettings
-from noughts_server.feed.game import GameChannel
+from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.view import View
-from noughts_server.recorder import COMMITTED
+from noughts_server.runtime.bus import listening
+from noughts_server.runtime.director import CHANGED
+from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import ServerSettings, running_server
 
 from .test_services import Client, refused

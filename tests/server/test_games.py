@@ -8,12 +8,12 @@ from noughts_referee.records import unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, game_seed
 from noughts_server.errors import InvalidArgument, NotFound
 from noughts_server.store.database import Connection
-from noughts_server.store.games import ExportedGame, Game, export, get_game, list_games, terminations
+from noughts_server.store.games import ExportedGame, StoredGame, export, get_game, list_games, terminations
 
 from .arena import NOW, Arena
 
 
-async def all_games(arena: Arena, slug: str, size: int) -> list[Game]:
+async def all_games(arena: Arena, slug: str, size: int) -> list[StoredGame]:
     games, token = [], ""
     while True:
         page = await arena.store.read(partial(list_games, slug=slug, size=size, page_token=token))

@@ -8,7 +8,7 @@ import structlog
 
 from noughts_bots import Bot, Position
 from noughts_bots.session import Login, play
-from noughts_server.journal import MOST_FAULTS
+from noughts_server.monitoring.event_log import MOST_FAULTS
 from noughts_server.server import ServerSettings, running_server
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import join_tournament

@@ -17,16 +17,16 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
-from noughts_server.bus import MemoryBus, listening
 from noughts_server.errors import AddressUnusable
-from noughts_server.metrics import collect
+from noughts_server.monitoring.counters import Counters, Distribution
+from noughts_server.monitoring.prometheus import collect
+from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import join_tournament
 from noughts_server.store.results import CommitReport, TournamentProgress
 from noughts_server.store.tokens import create_owner, create_token
 from noughts_server.store.tournaments import NewTournament, create_tournament
-from noughts_server.vitals import Distribution, Vitals
 
 if TYPE_CHECKING:
     from noughts_proto.v1.status_pb2_grpc import StatusServiceAsyncStub
@@ -185,7 +185,7 @@ async def test_held_up_loop_shows_as_lag(playing: Playing) -> None:
     import time
 
     time.sleep(0.5)  # noqa: ASYNC251  # the very thing to be seen
-    lag = playing.server.vitals.lag
+    lag = playing.server.counters.lag
     seen = sum(lag.counts)
     while sum(lag.counts) == seen:  # noqa: ASYNC110  # the timer's own tick
         await asyncio.sleep(0.01)
@@ -197,13 +197,13 @@ async def test_rate_of_a_tournament_is_forgotten_when_it_is_over() -> None:
         plies = 0
 
     bus = MemoryBus()
-    vitals = Vitals(Referee(), bus)  # type: ignore[arg-type]  # it reads nothing else
-    async with vitals.measuring():
+    counters = Counters(Referee(), bus)  # type: ignore[arg-type]  # it reads nothing else
+    async with counters.measuring():
         bus.publish("games.committed", CommitReport(progress=[TournamentProgress(1, "tournaments/a", 5, 9, False)]))
-        assert vitals.tournament_rate(1) == 0
+        assert counters.tournament_rate(1) == 0
         bus.publish("games.committed", CommitReport(progress=[TournamentProgress(1, "tournaments/a", 9, 9, True)]))
-    assert vitals.tournament_rate(1) == vitals.tournament_rate(2) == 0
-    assert vitals._progress == {}
+    assert counters.tournament_rate(1) == counters.tournament_rate(2) == 0
+    assert counters._progress == {}
 
 
 async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotten(
@@ -217,24 +217,24 @@ async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotte
         bus.publish("games.committed", CommitReport(progress=[progress]))
 
     now, bus = 1_000.0, MemoryBus()
-    monkeypatch.setattr("noughts_server.vitals.time.monotonic", lambda: now)
-    vitals = Vitals(Referee(), bus)  # type: ignore[arg-type]  # it reads nothing else
-    with listening(bus, "games.committed", vitals._committed):
+    monkeypatch.setattr("noughts_server.monitoring.counters.time.monotonic", lambda: now)
+    counters = Counters(Referee(), bus)  # type: ignore[arg-type]  # it reads nothing else
+    with listening(bus, "games.committed", counters._committed):
         done(1, 0)
         now += 10
         done(1, 1_000)
-        assert vitals.tournament_rate(1) == 100
+        assert counters.tournament_rate(1) == 100
         now += 30
-        assert vitals.tournament_rate(1) == 25
+        assert counters.tournament_rate(1) == 25
         now += 60
-        assert vitals.tournament_rate(1) == 0
+        assert counters.tournament_rate(1) == 0
         # What has been standing still for long is not counted in when it goes on.
         done(1, 1_200)
-        assert vitals.tournament_rate(1) == 0
+        assert counters.tournament_rate(1) == 0
         now += 10
         done(1, 1_300)
-        assert vitals.tournament_rate(1) == 10
+        assert counters.tournament_rate(1) == 10
         # The first was cancelled, of which nothing is heard.
         now += 61
         done(2, 1)
-        assert list(vitals._progress) == [2]
+        assert list(counters._progress) == [2]

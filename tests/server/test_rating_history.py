@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_server.competition.elo import Rating, next_point, rate_game
 from noughts_server.errors import InvalidArgument, NotFound
-from noughts_server.ratings import Rating, next_point, rate_game
 from noughts_server.store.leaderboards import RatingHistory, rating_history
 from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
 from noughts_server.store.tournaments import cancel_tournament

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.rules import Result
-from noughts_server.ratings import EloEstimate, Rating, elo_estimate, rate_game
+from noughts_server.competition.elo import EloEstimate, Rating, elo_estimate, rate_game
 
 COUNTS = st.integers(0, 10**6)
 

@@ -9,7 +9,7 @@ import pytest
 
 from noughts_referee.records import FinishedGame
 from noughts_server.errors import Draining
-from noughts_server.recorder import Recorder
+from noughts_server.runtime.recorder import Recorder
 from noughts_server.store.results import CommitReport
 
 from .arena import Arena

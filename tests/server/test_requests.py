@@ -6,7 +6,7 @@ import pytest
 
 from noughts_server.errors import InvalidArgument, RequestConflict
 from noughts_server.store.database import Connection
-from noughts_server.store.requests import once
+from noughts_server.store.idempotency import once
 from noughts_server.store.tokens import create_token
 
 from .arena import NOW, Arena

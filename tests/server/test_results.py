@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
+from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.errors import NotFound, WrongState
-from noughts_server.ratings import Rating, rate_game
 from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
 from noughts_server.store.results import commit_games
 from noughts_server.store.tournaments import (

@@ -846,7 +846,7 @@ async def test_a_server_that_goes_down_takes_no_work_and_leaves_none(tmp_path: P
 
         async def refused_work() -> None:
             with pytest.raises(Draining):
-                await director.whole(never)
+                await director.uncancelled(never)
 
         async with director.directing():
             tasks.create_task(refused_work())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.chart import line_chart
+from noughts_server.cli.drawing.chart import line_chart
 
 Ask = Callable[..., Any]
 

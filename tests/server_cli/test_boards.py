@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.boards import board_lines
+from noughts_server.cli.drawing.boards import board_lines
 
 
 def drawn(variant: str, moves: list[int], *, width: int = 80) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from noughts_server.cli.crosstable import Crosstable, Score
+from noughts_server.cli.drawing.crosstable import Crosstable, Score
 
 
 class Pair(NamedTuple):

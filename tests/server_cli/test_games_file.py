@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.games_file import GamesFile
+from noughts_server.cli.local.games_file import GamesFile
 
 
 @dataclass

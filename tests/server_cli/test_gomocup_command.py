@@ -13,7 +13,7 @@ import pytest
 
 from noughts_bots import Bot, GameInfo, Position, parse_variant
 from noughts_bots.hosts.gomocup import load
-from noughts_bots.reference.considering import ConsideringBot
+from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_bots.specs import make_bot, parse_spec
 
 from .conftest import PROGRAM
@@ -81,7 +81,7 @@ def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(noughts: Any) -
 # Our engine, started by our adapter, makes the bot's own moves.
 
 
-def assert_same_moves(engine: Bot, bot: ConsideringBot, position: Position, side: int, most: int) -> None:
+def assert_same_moves(engine: Bot, bot: CandidateBot, position: Position, side: int, most: int) -> None:
     """Plays on between the engine and chance; the bot itself would make the same moves, or draw lots for them."""
     variant, chance = position.variant, make_bot(parse_spec("random"))
     engine.start(GameInfo("tournaments/t/games/1", variant, side, "random"))

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.moments import from_now, read_duration, read_moment
-from noughts_server.cli.problems import UsageProblem
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.times import from_now, read_duration, read_moment
 
 Ask = Callable[..., Any]
 NOW = 1_700_000_000_000

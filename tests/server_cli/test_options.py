@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from noughts_server.cli import options
-from noughts_server.cli.problems import UsageProblem
+from noughts_server.cli.errors import UsageProblem
 
 
 @pytest.mark.parametrize(

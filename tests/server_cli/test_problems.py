@@ -12,7 +12,7 @@ import typer
 from noughts_bots.errors import BotSpecError
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.cli.problems import Problem, UsageProblem, explain, reporting
+from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting
 from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from noughts_proto.v1 import status_pb2 as pb
-from noughts_server.cli import status
+from noughts_server.cli.operator import status
 
 
 def test_status_is_printed_once_where_there_is_no_terminal(noughts: Any, server: str) -> None:

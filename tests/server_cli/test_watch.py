@@ -15,8 +15,8 @@ from rich.console import Console
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination
-from noughts_server.cli.boards import board_lines
-from noughts_server.cli.watch_screen import Screen
+from noughts_server.cli.drawing.boards import board_lines
+from noughts_server.cli.remote.watch_screen import Screen
 from noughts_server.feed.view import View
 
 Ask = Callable[..., Any]

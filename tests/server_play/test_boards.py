@@ -4,23 +4,23 @@ import pytest
 
 from noughts_server.play.cells import cell_name, landing, read_cell
 from noughts_server.play.drawing import Layout, Scene
-from noughts_server.play.table import Player, Refused, Table
-from noughts_server.play.typed import Typing
+from noughts_server.play.key_input import Typing
+from noughts_server.play.match import Match, Participant, Refused
 
 from .boards import falling, layered
 
-PEOPLE = (Player("Person A", person=True), Player("Person B", person=True))
+PEOPLE = (Participant("Person A", person=True), Participant("Person B", person=True))
 
 
 def test_a_stone_falls_as_far_as_it_can() -> None:
     variant = falling(7, 6)
     assert variant.gravity
-    table = Table(variant, PEOPLE, always_first=0)
+    table = Match(variant, PEOPLE, always_first=0)
     assert [cell_name(variant, table.play(3)) for _ in range(3)] == ["d1", "d2", "d3"]
 
 
 def test_a_full_column_is_refused() -> None:
-    table = Table(falling(4, 2), PEOPLE, always_first=0)
+    table = Match(falling(4, 2), PEOPLE, always_first=0)
     table.play(0)
     table.play(0)
     with pytest.raises(Refused, match="Column a is full"):

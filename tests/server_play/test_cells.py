@@ -5,7 +5,7 @@ import pytest
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.play.cells import cell_name, keypad_cell, landing, read_cell
 from noughts_server.play.drawing import Layout, Scene
-from noughts_server.play.typed import Command, Typing, Unreadable
+from noughts_server.play.key_input import Command, Typing, Unreadable
 
 TICTACTOE, GOMOKU, LARGEST = (parse_variant(name) for name in ("tictactoe", "mnk:15,15,5", "mnk:30,30,5"))
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from noughts_bots.ask import Answer, answer
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, Variant, parse_variant
-from noughts_server.cli.heat import heat_map
+from noughts_server.cli.drawing.heat_map import heat_map
 
 from .boards import layered
 

@@ -7,12 +7,12 @@ from noughts_bots.bot import Bot, GameEnd, GameInfo
 from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.learner import Learner, load_learnt
 from noughts_referee.rules import Position, Result, Termination, parse_variant
-from noughts_server.play.online import OnlineSeating
-from noughts_server.play.seats import BotSeating
-from noughts_server.play.table import Player, Table
+from noughts_server.play.match import Match, Participant
+from noughts_server.play.opponents import BotSeating
+from noughts_server.play.person_bot import OnlineSeating
 
 TICTACTOE = parse_variant("tictactoe")
-YOU, BOT = Player("You", person=True), Player("bot", person=False)
+YOU, BOT = Participant("You", person=True), Participant("bot", person=False)
 
 
 class Hearing(FirstFree):
@@ -34,7 +34,7 @@ async def plays(seating: BotSeating, *cells: int) -> None:
     """The person's moves, each after the bot's reply."""
     for cell in cells:
         async with asyncio.timeout(10):
-            while not seating.table.players[seating.table.turn].person:
+            while not seating.match.players[seating.match.turn].person:
                 replied = asyncio.Event()
                 seating.changed = replied.set
                 await replied.wait()
@@ -43,7 +43,7 @@ async def plays(seating: BotSeating, *cells: int) -> None:
 
 async def evening(bot: Bot) -> None:
     """A person wins, takes that back, wins all the same; then a game is broken off, and one is won at its end."""
-    seating = BotSeating(Table(TICTACTOE, (YOU, BOT), always_first=0), bot)
+    seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(seating.run())
         await plays(seating, 4, 2, 6)
@@ -67,12 +67,12 @@ def test_bot_hears_how_its_games_ended_once_they_cannot_be_taken_back() -> None:
 
 
 def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
-    file = tmp_path / "it.table"
+    file = tmp_path / "it.match"
     bot = Learner(file, learn=True)
-    seating = BotSeating(Table(TICTACTOE, (YOU, BOT), always_first=0), bot)
+    seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     bot.prepare()
     for cell in (4, 0, 2, 1, 6):
-        seating.table.play(cell)
+        seating.match.play(cell)
     seating.close()
     bot.close()
     learnt = load_learnt(file)
@@ -84,7 +84,7 @@ def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
 
 def test_only_the_game_that_is_resigned_is_lost_when_the_next_one_has_begun_already() -> None:
     async def leaves() -> tuple[OnlineSeating, list[asyncio.Future[int]]]:
-        seating = OnlineSeating(Table(TICTACTOE, (YOU, BOT)), "Waiting.")
+        seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
         answers: list[asyncio.Future[int]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
         one, two = (GameInfo(f"games/{number}", TICTACTOE, number, "bot") for number in range(2))
         seating.begun(one)
@@ -98,11 +98,11 @@ def test_only_the_game_that_is_resigned_is_lost_when_the_next_one_has_begun_alre
     seating, (first, second) = asyncio.run(leaves())
     assert first.exception() is not None
     assert not second.done()
-    assert (seating.ends, seating.table.score.losses) == (1, 1)
+    assert (seating.ends, seating.match.score.losses) == (1, 1)
 
 
 def test_how_to_be_challenged_is_not_told_any_more_once_a_game_has_begun() -> None:
-    seating = OnlineSeating(Table(TICTACTOE, (YOU, BOT)), "Waiting.")
+    seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
     seating.notice = "noughts play --with bot:ada-person"
     seating.begun(GameInfo("games/1", TICTACTOE, 0, "bot"))
     assert seating.notice == ""

@@ -4,19 +4,19 @@ import pytest
 
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Result, Termination, parse_variant
-from noughts_server.play.table import Player, Refused, Table
-from noughts_server.play.words import score_line, status
+from noughts_server.play.match import Match, Participant, Refused
+from noughts_server.play.status_line import score_line, status
 
 TICTACTOE = parse_variant("tictactoe")
-YOU, BOT = Player("You", person=True), Player("pascal", person=False)
-BOTH = (Player("Person A", person=True), Player("Person B", person=True))
+YOU, BOT = Participant("You", person=True), Participant("pascal", person=False)
+BOTH = (Participant("Person A", person=True), Participant("Person B", person=True))
 
 
-def table(**options: object) -> Table:
-    return Table(TICTACTOE, (YOU, BOT), **options)  # type: ignore[arg-type]
+def table(**options: object) -> Match:
+    return Match(TICTACTOE, (YOU, BOT), **options)  # type: ignore[arg-type]
 
 
-def play(at: Table, *cells: int) -> None:
+def play(at: Match, *cells: int) -> None:
     for cell in cells:
         at.play(cell)
 
@@ -118,7 +118,7 @@ def test_the_bots_first_move_is_never_taken_back() -> None:
 
 
 def test_between_two_people_undo_takes_back_one_move() -> None:
-    at = Table(TICTACTOE, BOTH, always_first=0)
+    at = Match(TICTACTOE, BOTH, always_first=0)
     play(at, 4, 0, 8)
     at.undo()
     assert at.moves == [4, 0]

@@ -22,7 +22,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.local import LocalPlan, LocalStop, play_locally
+from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from noughts_server.version import software_version
 
 from .ground import PATIENCE, Ground, ground_at

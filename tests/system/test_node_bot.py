@@ -14,8 +14,8 @@ from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import games_pb2, types_pb2
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Draws, parse_variant
-from noughts_server.launching import Locking
-from noughts_server.local import LocalPlan, LocalStop, play_locally
+from noughts_server.local.launcher import Locking
+from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 
 from .ground import Ground, ground_at
 from .node import NODE, ROOT, NodeBot, installed_bot, node_bot

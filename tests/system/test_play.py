@@ -157,15 +157,15 @@ def test_a_terminal_that_is_closed_leaves_nobody_playing() -> None:
 FAILING = """
 from noughts_bots.bot import Bot
 from noughts_referee.rules import parse_variant
-from noughts_server.cli.play_run import run_screen
-from noughts_server.play.seats import BotSeating
-from noughts_server.play.table import Player, Table
+from noughts_server.cli.local.play_screen import run_screen
+from noughts_server.play.opponents import BotSeating
+from noughts_server.play.match import Participant, Table
 
 class Failing(Bot):
     def choose(self, position):
         raise ZeroDivisionError("there is nothing to divide")
 
-players = (Player("You", person=True), Player("failing", person=False))
+players = (Participant("You", person=True), Participant("failing", person=False))
 run_screen(BotSeating(Table(parse_variant("tictactoe"), players, always_first=0), Failing()))
 """
 

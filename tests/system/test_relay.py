@@ -12,8 +12,8 @@ import pytest
 from noughts_bots.session import Login
 from noughts_referee.children.launcher import Command
 from noughts_referee.rules import Termination
-from noughts_server.launching import Locking
-from noughts_server.relay import RelayPlan, relay
+from noughts_server.local.launcher import Locking
+from noughts_server.local.relay import RelayPlan, relay
 
 from .ground import Ground, ground_at
 

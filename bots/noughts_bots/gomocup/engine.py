@@ -12,7 +12,7 @@ from noughts_bots.gomocup.protocol import (
     word_and_rest,
     written_point,
 )
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_referee.rules import Position, Variant, VariantError, game_seed
 
 _OWN, _OPPONENT = 1, 2
@@ -162,7 +162,7 @@ class GomocupEngine:
             raise _CannotError("no board yet; START SIZE makes one")
         try:
             variant = variant_of(*size, self._rule)
-            if isinstance(self._bot, RememberingBot):
+            if isinstance(self._bot, CachingBot):
                 self._bot.require(variant)
         except VariantError as error:
             raise _CannotError(f"{error.got}: expected {error.expected}") from None

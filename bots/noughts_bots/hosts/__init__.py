@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError
 
 from noughts_bots.bot import Bot
 from noughts_bots.errors import BotError, BotSpecError
-from noughts_bots.piped import play_on_pipes
+from noughts_bots.pipe_session import play_on_pipes
 from noughts_bots.process import tune_collector
 from noughts_proto.pipes import FrameTooLarge
 from noughts_referee.rules import VariantError

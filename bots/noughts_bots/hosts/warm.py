@@ -9,7 +9,7 @@ from noughts_bots.hosts import bot_for
 from noughts_bots.hosts import dll as dll
 from noughts_bots.hosts import main as main
 from noughts_bots.hosts import py as py
-from noughts_bots.piped import play_on_pipes
+from noughts_bots.pipe_session import play_on_pipes
 from noughts_proto.pipes import packed
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import OWN_NAMES, Position, parse_variant

@@ -1,7 +1,7 @@
 """`coursework`: the centre, else a win, else a block, else a free cell by lot."""
 
-from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position
 
 # The questions of `check` in its order: if both of these cells hold the mark and k is free, then k. The print has
@@ -26,7 +26,7 @@ _NEVER_DRAWN = 8
 LEVELS = range(1, 3)
 
 
-class Coursework(RememberingBot):
+class Coursework(CachingBot):
     """Draws lots, but never for the last cell; the higher level first takes the centre, else wins, else blocks.
 
     A free centre is taken even before a win. With the last cell alone left the article's loop would not end: it is

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from noughts_bots.reference.completing import Threats
+from noughts_bots.reference.winning_cells import Threats
 from noughts_referee.rules import Variant, members
 
 DEPTHS = range(1, 10)

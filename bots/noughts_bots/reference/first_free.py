@@ -1,11 +1,11 @@
 """`first-free`: the lowest free cell."""
 
-from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position
 
 
-class FirstFree(RememberingBot):
+class FirstFree(CachingBot):
     """The lowest free cell.
 
     Source: article 003, step 6 of the Windows Forms lesson.

@@ -1,7 +1,7 @@
 """`fives`: adds up what every window of k cells gives to its empty cells, in any variant."""
 
-from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position, Variant
 
 # What a window gives is a power of this, so that each pair of a priority's decimal digits counts the windows of one
@@ -16,7 +16,7 @@ _FROM_EDGE = 5
 _REMEMBERED_BOARD = 12
 
 
-class Fives(RememberingBot):
+class Fives(CachingBot):
     """Takes a cell of the largest priority, looking no move ahead; lots among equals.
 
     A window is k cells that win together; the article's k is 5. One that holds two to k-1 stones of one colour and is

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.errors import TableError
-from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.learning import UNTRIED, learn
 from noughts_bots.reference.locked_file import LockedFile
 from noughts_bots.reference.positions import LARGEST_BOARD, require_small
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.table import wrong_variant
 from noughts_bots.reference.table_file import TableFile, load, save
 from noughts_referee.rules import Position, Termination, Variant
@@ -18,7 +18,7 @@ _SAVE_SECONDS = 1.0
 _ON_THE_BOARD = (Termination.LINE, Termination.BOARD_FULL)
 
 
-class Learner(RememberingBot):
+class Learner(CachingBot):
     """Plays one of the highest rated cells of its table; with `learn`, corrects the table after every game.
 
     It learns from games that ended on the board, not from those that somebody forfeited, and saves at most once a

@@ -1,9 +1,9 @@
 """`minimax`: sees everything and takes the first best cell; it hurries, or sees less, only when told to."""
 
-from noughts_bots.reference.completing import Threats
-from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.winning_cells import Threats
 from noughts_referee.rules import Position, Variant, members
 
 _WON, _DRAWN, _LOST = 10, 0, -10
@@ -14,7 +14,7 @@ _LARGEST_FASTER = 10
 _REMEMBERED = 1 << 20
 
 
-class Minimax(RememberingBot):
+class Minimax(CachingBot):
     """Full search: +10 for a win, -10 for a loss, 0 for a draw, however far away; the first best cell.
 
     Since speed does not count unless told otherwise, it may pass over an immediate win for a later one.

@@ -1,8 +1,8 @@
 """`nextstep`: looks ahead to a depth on the scale 8..32, in any variant."""
 
-from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.depth_search import DepthSearch, Scale
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_referee.rules import Position, Variant
 
 # The article's scale is `Fin` times 8: 1 the opponent's line, 3 a draw, 4 an own line, and, on boards that play cannot
@@ -25,7 +25,7 @@ def default_depth(variant: Variant) -> int:
     return next(depth for cells, depth in _DEFAULT_DEPTHS if variant.cells <= cells)
 
 
-class NextStep(RememberingBot):
+class NextStep(CachingBot):
     """Depth search; lots among the best cells.
 
     A win k half-moves later is worth 32-k, a loss 8+k, a sure draw 24, and what the depth does not show 16: it prefers

@@ -1,7 +1,7 @@
 """`pascal`: ratings that reason like a person, as in an article's Pascal program."""
 
-from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position
 
 # The article's tables, counted from 0: the cells of each line (`lin`), and the lines through each cell (`kle`).
@@ -28,7 +28,7 @@ _FREE = 1
 LEVELS = range(2)
 
 
-class Pascal(RememberingBot):
+class Pascal(CachingBot):
     """Rates every free cell by what playing it would do, then draws lots.
 
     Source: article 000, the first `Rayting` with `SelectCell`. Ratings are held in full, although the article's

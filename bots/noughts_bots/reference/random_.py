@@ -1,11 +1,11 @@
 """`random`: any free cell."""
 
-from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position, first_choice
 
 
-class Random(RememberingBot):
+class Random(CachingBot):
     """A free cell, each with the same chance.
 
     Source: article 003, level 1 of the C++ coursework and step 9 of the Windows Forms lesson.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.coursework import LEVELS as COURSEWORK_LEVELS
 from noughts_bots.reference.coursework import Coursework
 from noughts_bots.reference.depth_search import DEPTHS
@@ -15,7 +16,6 @@ from noughts_bots.reference.minimax import Minimax
 from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.pascal import LEVELS, Pascal
 from noughts_bots.reference.random_ import Random
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.table import Table
 from noughts_bots.reference.table_file import LEVELS as TABLE_LEVELS
 from noughts_bots.reference.threats.bot import ThreatsBot
@@ -39,7 +39,7 @@ class Option:
 class ReferenceBot:
     """One row of the table."""
 
-    bot: type[RememberingBot]
+    bot: type[CachingBot]
     description: str
     """One line."""
     options: tuple[Option, ...] = ()

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from noughts_bots.errors import BotSpecError, VariantRefused
-from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.positions import positions
-from noughts_bots.reference.remembering import RememberingBot
 from noughts_bots.reference.table_file import Key, Row, TableFile, load
 from noughts_referee.rules import Position, Variant
 
 
-class Table(RememberingBot):
+class Table(CachingBot):
     """Looks the position up and draws lots by the ratings of its cells; a position that is not there rates all alike.
 
     Source: article 000, its last part: a table that translates `Kl` into `Ray`, with `SelectCell`.
@@ -76,7 +76,7 @@ def _among_the_highest(row: Row, free: tuple[int, ...]) -> Considered:
     return Considered(tuple(cell for cell in free if scores[cell] == highest), scores=scores)
 
 
-def build(bot: RememberingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
+def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
     """A table by which `table` plays exactly like the bot: in every position the same cells with the same chances.
 
     It holds the bot's scores if, in all positions, its choice follows from them as on one of the levels; else the

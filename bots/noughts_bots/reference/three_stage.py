@@ -1,7 +1,7 @@
 """`three-stage`: win, else block, else the lowest free cell."""
 
-from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position
 
 # The page's lines in its order: 123 456 789 147 258 369 159 357, counted from 0.
@@ -12,7 +12,7 @@ _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 
 _OPENING = Considered(candidates=(3, 4, 5, 6, 7, 8), weights=(2, 2, 2, 2, 2, 1))
 
 
-class ThreeStage(RememberingBot):
+class ThreeStage(CachingBot):
     """Completes its own line, else blocks the opponent's, else takes the lowest free cell; it looks no further.
 
     Source: article 003, the jQuery page.

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
-from noughts_referee.children.lost import LostGame, running_games
+from noughts_referee.children.lost_games import LostGame, running_games
+from noughts_referee.frame_wire import MOST_GAMES
 from noughts_referee.referee import Referee, Seated
-from noughts_referee.remote import MOST_GAMES
 from noughts_referee.rules import Termination
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from noughts_referee.children import kernel
 from noughts_referee.children.command import is_program
-from noughts_referee.children.forked import LARGEST_PACKET, PIPES, Entry, live
+from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, live
 from noughts_referee.children.lock import Limits, forbid, free_user, look_around, tasks_of
 from noughts_referee.children.scratch import remove_tree
 

@@ -4,25 +4,25 @@ from typing import Annotated
 
 import typer
 
-from noughts_server.cli.bot import bot
-from noughts_server.cli.bot_gomocup import register_gomocup
-from noughts_server.cli.bot_history import head_to_head, rating_lists, register_history
-from noughts_server.cli.bot_plugins import register_plugins
-from noughts_server.cli.bot_tables import register_tables
-from noughts_server.cli.challenge import challenge
+from noughts_server.cli.bots.bot import bot
+from noughts_server.cli.bots.check import register_plugins
+from noughts_server.cli.bots.gomocup import register_gomocup
+from noughts_server.cli.bots.history import head_to_head, rating_lists, register_history
+from noughts_server.cli.bots.tables import register_tables
 from noughts_server.cli.commands import command, help_text
-from noughts_server.cli.game import game
-from noughts_server.cli.health import health
-from noughts_server.cli.leaderboard import leaderboard
-from noughts_server.cli.local_commands import register_local
-from noughts_server.cli.play import play
-from noughts_server.cli.ratings import ratings
-from noughts_server.cli.serve import serve
-from noughts_server.cli.status import status
-from noughts_server.cli.token import token
-from noughts_server.cli.tournament import tournament
-from noughts_server.cli.variants import variants
-from noughts_server.cli.watch import watch
+from noughts_server.cli.local.commands import register_local
+from noughts_server.cli.local.play import play
+from noughts_server.cli.local.variants import variants
+from noughts_server.cli.operator.health import health
+from noughts_server.cli.operator.ratings import ratings
+from noughts_server.cli.operator.serve import serve
+from noughts_server.cli.operator.status import status
+from noughts_server.cli.operator.token import token
+from noughts_server.cli.remote.challenge import challenge
+from noughts_server.cli.remote.game import game
+from noughts_server.cli.remote.leaderboard import leaderboard
+from noughts_server.cli.remote.tournament import tournament
+from noughts_server.cli.remote.watch import watch
 
 app = typer.Typer(
     name="noughts",

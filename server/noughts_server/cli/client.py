@@ -23,7 +23,7 @@ from noughts_proto.v1 import (
     tournaments_pb2_grpc,
 )
 from noughts_server.cli import options
-from noughts_server.cli.problems import Problem
+from noughts_server.cli.errors import Problem
 
 DEADLINE_SECONDS = 10.0
 _LARGEST_PAGE = 1_000

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec
 import typer
 
 from noughts_server.cli import options
-from noughts_server.cli.problems import reporting
+from noughts_server.cli.errors import reporting
 
 Parameters = ParamSpec("Parameters")
 

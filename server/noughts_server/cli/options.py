@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
+from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format, warn
-from noughts_server.cli.problems import UsageProblem
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
     from noughts_proto.security import Dialling
     from noughts_referee.clock import TimeControl
     from noughts_referee.rules import Variant
-    from noughts_server.launching import Locking
+    from noughts_server.local.launcher import Locking
 
 DEFAULT_ADDRESS = "127.0.0.1:7450"
 _LARGEST_SEED = (1 << 64) - 1
@@ -214,7 +214,7 @@ def read_margin(text: str) -> int:
 
 def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
     """What is asked of the lock of child players. Raises UsageProblem for both at once."""
-    from noughts_server.launching import Locking
+    from noughts_server.local.launcher import Locking
 
     if require_lock and no_lock:
         raise UsageProblem("--require-lock: got --no-lock beside it, expected one of the two")

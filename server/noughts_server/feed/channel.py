@@ -9,7 +9,7 @@ from typing import NamedTuple
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.records import FinishedGame
 from noughts_server.errors import Unavailable
-from noughts_server.feed.tap import SlotKey
+from noughts_server.feed.observer import SlotKey
 from noughts_server.feed.view import View
 from noughts_server.feed.watcher import FeedCounts, Watcher
 from noughts_server.store.results import TournamentProgress

@@ -10,17 +10,17 @@ import structlog
 
 from noughts_referee.records import FinishedGame
 from noughts_referee.referee import Referee
-from noughts_server.bus import Bus, listening
-from noughts_server.director import CHANGED
 from noughts_server.errors import Draining, ResourceExhausted, Unavailable
 from noughts_server.feed.channel import Channel, FeedSettings, Numbering
-from noughts_server.feed.game import GameChannel
-from noughts_server.feed.slots import Slots
-from noughts_server.feed.tap import PLAYED, Played, SlotKey, Tap
-from noughts_server.feed.tournament import TournamentsChannel
+from noughts_server.feed.followers import SlotFollowers
+from noughts_server.feed.game_channel import GameChannel
+from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
+from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.feed.watcher import FeedCounts, Watcher
-from noughts_server.recorder import COMMITTED
-from noughts_server.services.names import game_id, tournament_id
+from noughts_server.messages.resource_names import game_id, tournament_id
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.director import CHANGED
+from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.store.database import Store
 from noughts_server.store.results import CommitReport
 
@@ -40,8 +40,8 @@ class Feed:
         """Of this server's numbers."""
         self._store = store
         self._bus = bus
-        self._tap = Tap(referee, bus)
-        self._slots = Slots(self._tap)
+        self._observer = FeedObserver(referee, bus)
+        self._followers = SlotFollowers(self._observer)
         self._channels: dict[str, Channel] = {}
         self._opening = asyncio.Lock()
         self._opened = asyncio.Event()
@@ -124,26 +124,26 @@ class Feed:
     def _new(self, name: str) -> Channel:
         numbering = Numbering(self.settings, self.counts, self.epoch, self._sequence)
         if name == FEATURED:
-            return TournamentsChannel(None, self._store, self._slots, self._tap, numbering)
+            return TournamentsChannel(None, self._store, self._followers, self._observer, numbering)
         if "/games/" in name:
             slug, ordinal = game_id("name", name)
-            return GameChannel(slug, ordinal, self._store, self._slots, numbering)
-        return TournamentsChannel(tournament_id("name", name), self._store, self._slots, self._tap, numbering)
+            return GameChannel(slug, ordinal, self._store, self._followers, numbering)
+        return TournamentsChannel(tournament_id("name", name), self._store, self._followers, self._observer, numbering)
 
     # What happens. It is told in the middle of the play, of a commit, of a call: no fault of the feed must get there.
 
-    def _played(self, played: Played) -> None:
-        for channel in self._slots.of(played.slot):
+    def _played(self, played: GameEvent) -> None:
+        for channel in self._followers.of(played.slot):
             with self._alone(channel):
                 channel.played(played.slot, played.event)
 
     def _committed(self, report: CommitReport) -> None:
-        if not self._channels and not self._slots:
+        if not self._channels and not self._followers:
             return
         packed_moves: Counter[int] = Counter()
         for game in report.games:
             packed_moves[game.tournament] += len(game.moves)
-            if (game.tournament, game.ordinal) in self._slots:
+            if (game.tournament, game.ordinal) in self._followers:
                 self._stored(SlotKey(game.tournament, game.ordinal), game)
         for progress in report.progress:
             for channel in list(self._channels.values()):
@@ -151,7 +151,7 @@ class Feed:
                     channel.progressed(progress, packed_moves[progress.tournament])
 
     def _stored(self, slot: SlotKey, game: FinishedGame) -> None:
-        for channel in self._slots.of(slot):
+        for channel in self._followers.of(slot):
             with self._alone(channel):
                 channel.stored(slot, game)
 

@@ -3,7 +3,7 @@
 from rich.text import Text
 
 from noughts_referee.rules import Variant
-from noughts_server.play.typed import Typing
+from noughts_server.play.key_input import Typing
 
 _KEYS = (
     ("arrows, Enter or Space", "move the cursor, play there; or click"),

@@ -15,11 +15,11 @@ from textual.widgets import Static
 from noughts_referee.rules import Variant
 from noughts_server.play.cells import cell_name
 from noughts_server.play.drawing import MARK_STYLES, QUIET, Scene
-from noughts_server.play.seats import Seating
-from noughts_server.play.table import Refused
-from noughts_server.play.typed import Command, Typing, Unreadable
+from noughts_server.play.key_input import Command, Typing, Unreadable
+from noughts_server.play.match import Refused
+from noughts_server.play.opponents import Seating
+from noughts_server.play.status_line import YOU, score_rows, status
 from noughts_server.play.widgets import Board, Help
-from noughts_server.play.words import YOU, score_rows, status
 
 _REDRAWN_SECONDS = 0.25
 _LONG_SECONDS = 1.0
@@ -53,8 +53,8 @@ class PlayScreen(App[None]):
     def __init__(self, seating: Seating) -> None:
         super().__init__()
         self._seating = seating
-        self._typing = Typing(seating.table.variant)
-        self._cursor = _middle(seating.table.variant)
+        self._typing = Typing(seating.match.variant)
+        self._cursor = _middle(seating.match.variant)
         self._message = ""
         self._completed = False
         """Whether the last key was the last one of a coordinate, which needs no Enter."""
@@ -71,7 +71,7 @@ class PlayScreen(App[None]):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="middle"):
-            room = ScrollableContainer(Board(self._seating.table.variant), id="room")
+            room = ScrollableContainer(Board(self._seating.match.variant), id="room")
             room.can_focus = False
             yield room
             panel = Vertical(Static(id="players"), id="panel")
@@ -105,7 +105,7 @@ class PlayScreen(App[None]):
 
     def _fit(self, size: Size) -> None:
         # Three lines below the board; on a narrow screen two characters are kept for a scroll bar.
-        self._main.query_one(Board).fit(self._seating.table.variant, (size.width - _PANEL_WIDTH, size.height - 3))
+        self._main.query_one(Board).fit(self._seating.match.variant, (size.width - _PANEL_WIDTH, size.height - 3))
         self.call_after_refresh(self._follow)
 
     # What the person does.
@@ -141,7 +141,7 @@ class PlayScreen(App[None]):
             self._do(keys[event.key])
         elif event.character is not None:
             began = bool(typing.typed)
-            wanted = typing.key(event.character, over=self._seating.table.ended is not None)
+            wanted = typing.key(event.character, over=self._seating.match.ended is not None)
             self._completed = began and isinstance(wanted, int)
             self._do(wanted)
             return
@@ -153,7 +153,7 @@ class PlayScreen(App[None]):
                 pass
             case Command.NEW:
                 self._seating.new()
-                self._cursor = _middle(self._seating.table.variant)
+                self._cursor = _middle(self._seating.match.variant)
             case Command.UNDO:
                 self._seating.undo()
             case Command.HELP:
@@ -166,7 +166,7 @@ class PlayScreen(App[None]):
 
     def _step(self, across: int, down: int) -> None:
         """Moves the cursor; from the edge of a layer it goes on to the next one."""
-        variant = self._seating.table.variant
+        variant = self._seating.match.variant
         layer, cell = divmod(self._cursor, variant.columns * variant.rows)
         row, column = divmod(cell, variant.columns)
         column, row = column + across, row + down
@@ -198,7 +198,7 @@ class PlayScreen(App[None]):
 
     def action_help(self) -> None:
         """Shows the help until a key is pressed."""
-        self.push_screen(Help(self._seating.table.variant))
+        self.push_screen(Help(self._seating.match.variant))
 
     def action_leave(self) -> None:
         """Leaves, after a question if something would be lost. Asked for a second time, it is answered with yes."""
@@ -222,20 +222,20 @@ class PlayScreen(App[None]):
     def _show(self) -> None:
         if not (self._mounted and self.is_running):
             return
-        table = self._seating.table
+        match = self._seating.match
         board = self._main.query_one(Board)
-        if board.layout_of_board.variant is not table.variant:
+        if board.layout_of_board.variant is not match.variant:
             # At a server the next game may be another one.
-            self._typing, self._cursor = Typing(table.variant), _middle(table.variant)
+            self._typing, self._cursor = Typing(match.variant), _middle(match.variant)
             self._fit(self.size)
-        ended = table.ended
-        person_won = ended is not None and ended.winner is not None and table.players[ended.winner].person
+        ended = match.ended
+        person_won = ended is not None and ended.winner is not None and match.players[ended.winner].person
         board.show(
             Scene(
-                stones=table.stones,
+                stones=match.stones,
                 cursor=self._cursor if ended is None else None,
-                last=table.moves[-1] if table.moves else None,
-                winning=table.winning,
+                last=match.moves[-1] if match.moves else None,
+                winning=match.winning,
                 winning_colour=_WON if person_won else _LOST,
             )
         )
@@ -246,40 +246,40 @@ class PlayScreen(App[None]):
         self._main.query_one("#message", Static).update(Text(self._message or self._typing.prompt or notice))
 
     def _status(self) -> str:
-        table = self._seating.table
+        match = self._seating.match
         now = time.monotonic()
-        seen = (len(table.games), len(table.moves))
+        seen = (len(match.games), len(match.moves))
         if seen != self._seen:
             self._seen, self._turn_began = seen, now
-        text = self._seating.status or status(table)
+        text = self._seating.status or status(match)
         waited = now - self._turn_began
-        if table.ended is None and not table.players[table.turn].person and waited > _LONG_SECONDS:
+        if match.ended is None and not match.players[match.turn].person and waited > _LONG_SECONDS:
             text += f" {waited:.0f} s"
         return text
 
     def _players(self) -> Text:
-        table = self._seating.table
+        match = self._seating.match
         text = Text()
-        for player in (table.first, 1 - table.first):
-            to_move = table.ended is None and player == table.turn
+        for player in (match.first, 1 - match.first):
+            to_move = match.ended is None and player == match.turn
             style = "bold" if to_move else ""
             text.append("> " if to_move else "  ", style="bold")
-            text.append(table.marks[player], style=MARK_STYLES[table.marks[player]])
-            text.append(f" {_shortened(table.players[player].name, _PANEL_WIDTH - 6)}\n", style=style)
+            text.append(match.marks[player], style=MARK_STYLES[match.marks[player]])
+            text.append(f" {_shortened(match.players[player].name, _PANEL_WIDTH - 6)}\n", style=style)
             if self._seating.clocks is not None:
                 text.append(f"    {self._seating.clocks[player]}\n", style="reverse" if to_move else "")
         text.append("\nGames so far\n")
-        for name, count in score_rows(table):
+        for name, count in score_rows(match):
             text.append(f"  {_shortened(name, _PANEL_WIDTH - 9):<{_PANEL_WIDTH - 9}}{count:>4}\n")
         text.append("\n")
-        text.append(f"{table.variant.name}, game {len(table.played) + 1}\n", style=QUIET)
-        if table.moves:
-            last = table.players[table.mover(len(table.moves) - 1)]
+        text.append(f"{match.variant.name}, game {len(match.played) + 1}\n", style=QUIET)
+        if match.moves:
+            last = match.players[match.mover(len(match.moves) - 1)]
             who = "you" if last.name == YOU else last.name
             who = _shortened(who, _PANEL_WIDTH - 4)
-            text.append(f"last: {cell_name(table.variant, table.moves[-1])} ({who})\n", style=QUIET)
-        if table.ended is None:
-            text.append(f"cursor: {cell_name(table.variant, self._cursor)}", style=QUIET)
+            text.append(f"last: {cell_name(match.variant, match.moves[-1])} ({who})\n", style=QUIET)
+        if match.ended is None:
+            text.append(f"cursor: {cell_name(match.variant, self._cursor)}", style=QUIET)
         return text
 
     def _follow(self) -> None:

@@ -6,10 +6,10 @@ import grpc
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
+from noughts_server.messages.conversions import timestamp
+from noughts_server.messages.resource_names import bot_id
+from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import caller, require
-from noughts_server.services.messages import timestamp
-from noughts_server.services.names import bot_id
-from noughts_server.sessions import Sessions
 from noughts_server.store.bots import Bot, get_bot, list_bots, rename_bot, retire_bot, version_name
 from noughts_server.store.database import Store
 from noughts_server.store.scopes import play_as

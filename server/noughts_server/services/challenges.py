@@ -8,13 +8,13 @@ import grpc
 
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
-from noughts_server.director import Director
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
+from noughts_server.messages.conversions import time_control, tournament_message
+from noughts_server.messages.resource_names import bot_version_id
+from noughts_server.runtime.director import Director
+from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import caller
-from noughts_server.services.messages import time_control, tournament_message
-from noughts_server.services.names import bot_version_id
-from noughts_server.services.repeats import repeatable
-from noughts_server.sessions import Login, Sessions
+from noughts_server.services.idempotency import repeatable
 from noughts_server.store.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
 from noughts_server.store.challenges import NewChallenge, create_challenge
 from noughts_server.store.database import Connection, Store
@@ -71,11 +71,11 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             self._director.play_on(tournament)
             return tournament
 
-        tournament = await self._director.whole(play)
+        tournament = await self._director.uncancelled(play)
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 
 
-def _online(connection: Connection, online: Mapping[int, Login], bot: str, version: str) -> BotVersion:
+def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, version: str) -> BotVersion:
     """The version of the bot that is online, the newest where none is named. Raises NotFound, WrongState."""
     if version:
         wanted = get_version(connection, bot, version)

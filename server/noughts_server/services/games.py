@@ -10,13 +10,13 @@ from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import parse_variant
 from noughts_server.errors import InvalidArgument
-from noughts_server.pages import Page
-from noughts_server.services.messages import timestamp
-from noughts_server.services.names import bot_id, game_id, tournament_id
+from noughts_server.messages.conversions import timestamp
+from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
 from noughts_server.store.bot_games import list_bot_games
 from noughts_server.store.database import Connection, Store
-from noughts_server.store.games import Game, get_game, list_games
+from noughts_server.store.games import StoredGame, get_game, list_games
 from noughts_server.store.notes import notes_of
+from noughts_server.store.pages import Page
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -30,7 +30,7 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
         slug, number = game_id("name", request.name)
 
-        def read(connection: Connection) -> tuple[Game, dict[int, str]]:
+        def read(connection: Connection) -> tuple[StoredGame, dict[int, str]]:
             return get_game(connection, slug, number), notes_of(connection, slug, number)
 
         game, notes = await self._store.read(read)
@@ -43,7 +43,7 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
         return pb.ListGamesResponse(games=map(game_message, page.items), next_page_token=page.next_page_token)
 
 
-def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Game]]:
+def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
     if request.parent.startswith("bots/"):
         return partial(
             list_bot_games,
@@ -60,7 +60,7 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Game]]
     return partial(list_games, slug=slug, size=request.page_size, page_token=request.page_token)
 
 
-def game_message(game: Game) -> pb.Game:
+def game_message(game: StoredGame) -> pb.Game:
     """A stored game for the wire."""
     return pb.Game(
         name=game.name,

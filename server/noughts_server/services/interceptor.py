@@ -9,7 +9,7 @@ import grpc
 import structlog
 from google.rpc.status_pb2 import Status
 
-from noughts_referee.remote import StreamClosed
+from noughts_referee.frame_wire import StreamClosed
 from noughts_server.errors import INTERNAL_REASON, NoughtsError, UnknownMethod, to_status
 
 logger = structlog.get_logger("noughts.grpc")

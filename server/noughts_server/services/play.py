@@ -8,8 +8,8 @@ import grpc.aio
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_server.errors import InvalidArgument
+from noughts_server.runtime.sessions import OnlineBot, Sessions, Ticket, check_hello
 from noughts_server.services.access import bearer_token, known, require
-from noughts_server.sessions import Login, Sessions, Ticket, check_hello
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import pinned_elsewhere
@@ -41,7 +41,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.bot_version_id))
         welcome = self._sessions.welcome(hello, bot.bot, bot.version)
         welcome.waits_for.extend(waits_for)
-        login = Login(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
+        login = OnlineBot(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
         wire = self._sessions.logged_in(bot.bot_version_id, login)
         await wire.serve(context, welcome, hello.max_games)
         return None

@@ -24,31 +24,31 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         self._server = server
 
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
-        server, vitals = self._server, self._server.vitals
+        server, counters = self._server, self._server.counters
         running = await server.store.read(running_tournaments)
         online = sorted(server.sessions.present(), key=lambda bot: (-bot.games, bot.version))
-        games_per_second, plies_per_second = vitals.rates()
+        games_per_second, plies_per_second = counters.rates()
         response = pb.GetStatusResponse(
             version=software_version(),
             address=server.address,
-            uptime_seconds=vitals.uptime,
-            draining=vitals.draining,
-            games=vitals.games,
+            uptime_seconds=counters.uptime,
+            draining=counters.draining,
+            games=counters.games,
             plies=server.referee.plies,
             games_per_second=games_per_second,
             plies_per_second=plies_per_second,
-            plies_history=vitals.plies_history(),
+            plies_history=counters.plies_history(),
             games_in_flight=server.referee.in_flight(),
             slots_queued=server.referee.queued(),
             bots_online=len(online),
             bots=[pb.OnlineBot(bot_version=bot.version, games_in_flight=bot.games) for bot in online[:_MOST_ROWS]],
             tournaments=[self._running(tournament) for tournament in running[:_MOST_ROWS]],
             watchers=server.feed.counts.watchers,
-            commit_seconds=vitals.commits.worst,
-            loop_lag_seconds=vitals.lag.worst,
+            commit_seconds=counters.commits.worst,
+            loop_lag_seconds=counters.lag.worst,
             database_bytes=server.store.size_bytes(),
         )
-        response.start_time.FromDatetime(vitals.started)
+        response.start_time.FromDatetime(counters.started)
         return response
 
     def _running(self, tournament: Tournament) -> pb.RunningTournament:
@@ -57,5 +57,5 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_done=tournament.games_done,
             games_total=tournament.games_total,
             games_in_flight=self._server.referee.in_flight(tournament.id),
-            games_per_second=self._server.vitals.tournament_rate(tournament.id),
+            games_per_second=self._server.counters.tournament_rate(tournament.id),
         )

@@ -7,13 +7,13 @@ import grpc
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument
+from noughts_server.messages.conversions import milliseconds, timestamp
+from noughts_server.messages.resource_names import token_id
+from noughts_server.runtime.token_expiry import TokenWatch
 from noughts_server.services.access import caller, require
-from noughts_server.services.messages import milliseconds, timestamp
-from noughts_server.services.names import token_id
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.scopes import ADMIN, check_scopes
 from noughts_server.store.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
-from noughts_server.token_watch import TokenWatch
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

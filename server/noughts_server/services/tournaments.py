@@ -8,13 +8,13 @@ import grpc
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
-from noughts_server.director import Director
 from noughts_server.errors import InvalidArgument
+from noughts_server.messages.conversions import milliseconds, standing_message, time_control, tournament_message
+from noughts_server.messages.resource_names import bot_version_id, tournament_id
+from noughts_server.runtime.director import Director
+from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import caller, require
-from noughts_server.services.messages import milliseconds, standing_message, time_control, tournament_message
-from noughts_server.services.names import bot_version_id, tournament_id
-from noughts_server.services.repeats import repeatable
-from noughts_server.sessions import Sessions
+from noughts_server.services.idempotency import repeatable
 from noughts_server.store.bots import get_version
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import (
@@ -65,7 +65,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             self._director.reschedule()
             return slug
 
-        return pb.CreateTournamentResponse(tournament=await self._full(await self._director.whole(schedule)))
+        return pb.CreateTournamentResponse(tournament=await self._full(await self._director.uncancelled(schedule)))
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
         return pb.GetTournamentResponse(tournament=await self._full(tournament_id("name", request.name)))

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, or_, select
 
+from noughts_server.competition.round_robin import RoundRobin
 from noughts_server.errors import InvalidArgument
-from noughts_server.formats import RoundRobin
-from noughts_server.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.bots import get_bot
-from noughts_server.store.games import Game, read_games
+from noughts_server.store.games import StoredGame, read_games
+from noughts_server.store.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, entries, games, pair_scores, tournaments
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
@@ -59,7 +59,7 @@ class HeadToHead(NamedTuple):
     total: ScoreBySide
     variants: dict[str, ScoreBySide]
     """By variant, in order of their names; only those that they have played."""
-    last_games: list[Game]
+    last_games: list[StoredGame]
     """Newest first."""
 
 
@@ -80,7 +80,7 @@ def list_bot_games(
     tournament: str = "",
     size: int = 0,
     page_token: str = "",
-) -> Page[Game]:
+) -> Page[StoredGame]:
     """The games of all versions of a bot: of the newest tournament first, and in each the highest ordinal first.
 
     `opponent` (a bot) and `tournament` (a slug) restrict them; empty means all. A page may have fewer games than were
@@ -93,7 +93,7 @@ def list_bot_games(
     bot_id = get_bot(connection, bot).id
     opponent_id = get_bot(connection, opponent).id if opponent else None
     only = get_tournament(connection, tournament).id if tournament else None
-    found: list[Game] = []
+    found: list[StoredGame] = []
     looked_at = 0
     for played in _tournaments_of(connection, bot_id, opponent_id):
         if only not in (None, played.tournament_id) or (newest is not None and played.tournament_id > newest):
@@ -134,7 +134,7 @@ def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games:
                 score.first.add(pair.wins, pair.draws, pair.losses)
             else:
                 score.second.add(pair.losses, pair.draws, pair.wins)
-    last: list[Game] = []
+    last: list[StoredGame] = []
     if last_games:
         last = list_bot_games(connection, bot, opponent=opponent, size=last_games).items
     return HeadToHead(total, dict(sorted(variants.items())), last)

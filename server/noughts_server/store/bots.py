@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
-from noughts_server.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, bots, entries, owners, tournaments
 from noughts_server.store.tournaments import TournamentState
 from noughts_server.store.validation import check_name

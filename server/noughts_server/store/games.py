@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Row, Select, case, func, select
 from noughts_referee.records import unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_server.errors import NotFound
-from noughts_server.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.bots import version_name
+from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, bots, entries, games, rating_runs
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id
 
@@ -20,7 +20,7 @@ _KEYS_A_STATEMENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class StoredGame:
     """A stored game."""
 
     tournament_id: int
@@ -55,7 +55,7 @@ class Game:
         return f"{self.tournament}/games/{self.ordinal}"
 
 
-def get_game(connection: Connection, slug: str, ordinal: int) -> Game:
+def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     """The game `tournaments/SLUG/games/ORDINAL`. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     name = f"{tournament.name}/games/{ordinal}"
@@ -67,12 +67,12 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> Game:
     return found[0]
 
 
-def read_games(connection: Connection, tournament: Tournament, ordinals: Sequence[int]) -> list[Game]:
+def read_games(connection: Connection, tournament: Tournament, ordinals: Sequence[int]) -> list[StoredGame]:
     """Those of these games that are stored, in slot order; up to 1,001 ordinals."""
     return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals)))
 
 
-def list_games(connection: Connection, slug: str, *, size: int = 0, page_token: str = "") -> Page[Game]:
+def list_games(connection: Connection, slug: str, *, size: int = 0, page_token: str = "") -> Page[StoredGame]:
     """A tournament's stored games in slot order. Raises NotFound, InvalidArgument for a bad size or page token."""
     limit = page_size(size)
     tournament = get_tournament(connection, slug)
@@ -141,7 +141,7 @@ class _Entry(NamedTuple):
     version: str
 
 
-def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[Game]:
+def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
     rows = connection.execute(statement).all()
     cells = parse_variant(tournament.variant).cells
     playing = _entries(
@@ -150,9 +150,9 @@ def _read(connection: Connection, tournament: Tournament, statement: Select[Any]
     return [_game(tournament, cells, playing[row.first_entry], playing[row.second_entry], row) for row in rows]
 
 
-def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any]) -> Game:
+def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any]) -> StoredGame:
     rated = row.result != Result.VOID and first.bot != second.bot
-    return Game(
+    return StoredGame(
         tournament_id=tournament.id,
         tournament=tournament.name,
         ordinal=row.ordinal,

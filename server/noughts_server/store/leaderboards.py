@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, select, tuple_
 
+from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
 from noughts_server.errors import NotFound
-from noughts_server.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.ratings import PROVISIONAL_GAMES, START, Rating
 from noughts_server.store.bots import get_bot
+from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import list_name
 from noughts_server.store.schema import bots, owners, rating_lists, ratings
 from noughts_server.store.schema import rating_history as history

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from noughts_referee.rules import VariantError, parse_variant
+from noughts_server.competition.elo import Rating
 from noughts_server.errors import InvalidArgument
-from noughts_server.ratings import Rating
-from noughts_server.store import folding
+from noughts_server.store import rater
 from noughts_server.store.schema import bots, games, rating_history, rating_lists, rating_runs, ratings
 
 TIME_CLASSES = ("untimed", "bullet", "blitz", "rapid", "classical")
@@ -83,9 +83,9 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
     differences = _compare(connection, rebuilt)
     if differences:
         connection.execute(delete(ratings))
-        folding.write_ratings(
+        rater.write_ratings(
             connection,
-            [folding.rating_row(list_id, bot, rating) for (list_id, bot), rating in rebuilt.items()],
+            [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in rebuilt.items()],
         )
     corrected = _correct_history(connection, replay.history)
     return RebuildReport(total, len(rebuilt), differences, len(replay.history), corrected)
@@ -108,16 +108,16 @@ class _Replay:
         """Rates the next run of the log."""
         bots_of = self._bots_of
         if run.tournament_id not in bots_of:
-            bots_of[run.tournament_id] = folding.bots_of(self._connection, run.tournament_id)
+            bots_of[run.tournament_id] = rater.bots_of(self._connection, run.tournament_id)
         playing = bots_of[run.tournament_id]
         of_list = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
 
         def record(bot: int, rating: Rating) -> None:
             self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)
 
-        folding.rate_scores(self._scores(run), playing, of_list, record)
+        rater.rate_scores(self._scores(run), playing, of_list, record)
 
-    def _scores(self, run: Row[Any]) -> Iterator[folding.Score]:
+    def _scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
         rows = self._connection.execute(
             select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
             .where(
@@ -146,12 +146,12 @@ def _correct_history(connection: Connection, rebuilt: dict[tuple[int, int, int],
     for list_id, bot, count in surplus:
         this = and_(points.list_id == list_id, points.bot_id == bot, points.games == count)
         connection.execute(delete(rating_history).where(this))
-    wrong: list[folding.HistoryRow] = []
+    wrong: list[rater.HistoryRow] = []
     for key, (rating, ended_at) in rebuilt.items():
         known = stored.get(key)
         if known is None or known[0] != rating:
             wrong.append((*key, rating, known[1] if known else ended_at))
-    folding.write_history(connection, wrong)
+    rater.write_history(connection, wrong)
     return len(surplus) + len(wrong)
 
 

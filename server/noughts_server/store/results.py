@@ -11,13 +11,13 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
 from noughts_server.store import dialect
-from noughts_server.store.folding import (
+from noughts_server.store.rater import (
     Advance,
     Changes,
     FoldingState,
     Ledger,
     Progress,
-    Score,
+    SlotResult,
     tournament_rows,
 )
 from noughts_server.store.schema import entry_scores, pair_scores, tournaments, units
@@ -161,7 +161,7 @@ _SCORE = attrgetter("first", "second", "result")
 _COUNTERS = ("wins", "draws", "losses")
 
 
-def _count_scores(connection: Connection, tournament_id: int, scores: list[Score]) -> None:
+def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotResult]) -> None:
     pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for (first, second, result), count in Counter(scores).items():
@@ -177,7 +177,7 @@ def _count_scores(connection: Connection, tournament_id: int, scores: list[Score
     dialect.upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
 
 
-def _fold(row: Row[Any], progress: Progress, fresh: dict[int, Score], ledger: Ledger) -> Advance:
+def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> Advance:
     """Folds the games that now stand without a gap before them."""
     beyond = progress.beyond
     run = []

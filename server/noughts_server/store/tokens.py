@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, insert, or_, select, update
 
 from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
-from noughts_server.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import owners, tokens
 from noughts_server.store.scopes import ADMIN, check_scopes, permits
 from noughts_server.store.validation import check_name, check_number, check_text

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, Update, func, insert, select, update
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import VariantError, parse_variant
+from noughts_server.competition.round_robin import RoundRobin, unit_games
 from noughts_server.errors import (
     AlreadyExists,
     InvalidArgument,
@@ -17,10 +18,9 @@ from noughts_server.errors import (
     ResourceExhausted,
     WrongState,
 )
-from noughts_server.formats import RoundRobin, unit_games
-from noughts_server.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.store import folding
+from noughts_server.store import rater
 from noughts_server.store.joining import Joining
+from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
 from noughts_server.store.validation import check_number, check_slug, check_text
@@ -267,7 +267,7 @@ def cancel_tournament(
     if tournament.state is TournamentState.CANCELLED:
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
-    folding.fold_rest(connection, tournament.id, now_ms=now_ms)
+    rater.fold_rest(connection, tournament.id, now_ms=now_ms)
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from noughts_referee.records import Slot
+from noughts_server.competition.round_robin import unit_count, unit_ordinals
 from noughts_server.errors import NotFound
-from noughts_server.formats import unit_count, unit_ordinals
 from noughts_server.store import dialect
 from noughts_server.store.schema import games, units
 from noughts_server.store.tournaments import (

@@ -13,7 +13,7 @@ from typing import Any
 from noughts_referee.children import kernel
 from noughts_referee.children.launcher import Command
 from noughts_referee.children.lock import Limits
-from noughts_referee.children.locked import LockedChild, LockedLauncher
+from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 
 ENTRY = "probes:main"
 PATIENCE = 30.0

@@ -16,11 +16,11 @@ import grpc
 import psutil
 import pytest
 
-from noughts_referee.children import locked
+from noughts_referee.children import locked_launcher as locked
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import Command
 from noughts_referee.children.lock import Limits, LockIncomplete, missing
-from noughts_referee.children.locked import LockedChild, LockedLauncher
+from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 
 from .drive import ENTRY, PATIENCE, command, outcome
 from .ground import marked
@@ -37,7 +37,7 @@ with grpc.insecure_channel(os.environ["ADDRESS"]) as channel:
 _STARTER = """
 import asyncio, sys
 from noughts_referee.children.launcher import Command
-from noughts_referee.children.locked import LockedLauncher
+from noughts_referee.children.locked_launcher import LockedLauncher
 
 async def main():
     launcher = LockedLauncher(sys.argv[1])

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from noughts_bots.bot import GameEnd, GameInfo, TimeLimits
-from noughts_bots.reference.considering import Considered
-from noughts_bots.reference.remembering import RememberingBot
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.threats.board import Board
 from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
@@ -23,7 +23,7 @@ _MOVES_TO_GO = 25
 _LINES_ALONE = ("mnk", "tictactoe3d", "qubic")
 
 
-class ThreatsBot(RememberingBot):
+class ThreatsBot(CachingBot):
     """Looks for a win by continuous fours, then by fours and threes, then searches all moves deeper and deeper.
 
     Scores: a win in n half-moves is worth 1,000,000 - n (n at most: an attack may have a shorter way), a loss as much

@@ -1,6 +1,6 @@
 """What is thought about one position: first what cannot wait, then threats, then deeper and deeper."""
 
-from noughts_bots.reference.considering import Considered
+from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.threats.board import Board, members
 from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_bots.reference.threats.fours import Attack, Fours

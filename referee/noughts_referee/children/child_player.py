@@ -1,0 +1,156 @@
+"""A child player through all its lives: started, judged, started again after a crash, benched when it cannot be."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import grpc
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled_frames import Invite
+from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.lost_games import LostGame, running_games
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_referee.frame_wire import FrameWire, StreamClosed
+from noughts_referee.rules import Termination
+
+MOST_STARTS = 3
+"""A child that fails to start so often, one after the other, is benched."""
+# What ends a stream without a verdict: the child hangs, but owes nothing. Games that run are for its next life.
+_HANG = "hung: while it owed no answer, it neither acknowledged a frame (done_through) nor sent a heartbeat back"
+_HANGS = {"FRAME_NOT_ACKNOWLEDGED", "HEARTBEAT_MISSED"}
+_LOOKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a child did that ended one of its lives."""
+
+    death: Death
+    games: tuple[LostGame, ...]
+    """Lost with it."""
+    benched: bool
+    """It was the last life: the child plays no more."""
+
+
+class ChildPlayer:
+    """One child, on the wire of its player."""
+
+    def __init__(
+        self,
+        command: Command,
+        launcher: Launcher,
+        wire: FrameWire,
+        settings: ChildSettings,
+        *,
+        accept: Callable[[pb.Hello], pb.Welcome],
+        on_life: Callable[[RunningChild], None] = lambda child: None,
+        bench: Callable[[], None],
+        on_fault: Callable[[Fault], None],
+        invite: Invite | None = None,
+    ) -> None:
+        """`accept` answers a Hello or raises NotStarted; `bench` is called when the child cannot be started.
+
+        A child for which there is `invite` dials in, in each of its lives with a ticket of its own.
+        """
+        self._command = command
+        self._launcher = launcher
+        self._wire = wire
+        self._settings = settings
+        self._accept = accept
+        self._on_life = on_life
+        """Hears of each life that begins."""
+        self._bench = bench
+        self._on_fault = on_fault
+        self._invite = invite
+        self._failures = 0
+        """Starts that failed, one after the other."""
+
+    async def play(self) -> None:
+        """Plays until it is cancelled, the server stops, or the child is benched.
+
+        Raises what keeps us from starting any child: that is nobody's fault but ours.
+        """
+        while self._failures < MOST_STARTS:
+            child = await start_child(self._launcher, self._command, self._settings, self._invite)
+            lost: tuple[LostGame, ...] = ()
+            self._on_life(child)
+            try:
+                reason = await self._serve(child)
+                lost = self._verdict(reason == _HANG)
+            except NotStarted as failure:
+                reason = str(failure)
+            except BaseException as error:
+                await child.stop()
+                if isinstance(error, _ServerStopsError):
+                    return
+                raise
+            async with asyncio.TaskGroup() as tasks:
+                ending = tasks.create_task(self._end(child, reason, lost))
+                try:
+                    await asyncio.shield(ending)
+                except asyncio.CancelledError:
+                    # With the game that it lost the tournament may be over. Its owner is to read why all the same.
+                    await asyncio.wait([ending])
+                    raise
+
+    async def _end(self, child: RunningChild, reason: str, lost: tuple[LostGame, ...]) -> None:
+        """Sees to the end of a life, and tells of it."""
+        death = await child.stop(reason)
+        # One that has taken nothing but its welcome has not started either.
+        self._failures = 0 if child.frames.written > 1 else self._failures + 1
+        benched = self._failures == MOST_STARTS
+        self._on_fault(Fault(death, lost, benched))
+        if benched:
+            self._bench()
+
+    async def _serve(self, child: RunningChild) -> str:
+        """Plays until the child leaves; returns why, if the referee ended it."""
+        hello = await child.hello()
+        welcome = self._accept(hello)
+        silence = _Silence(self._wire, child, self._settings.silence)
+        try:
+            await self._wire.serve(child.frames, welcome, hello.max_games)
+        except StreamClosed as closed:
+            if closed.code is grpc.StatusCode.UNAVAILABLE:
+                raise _ServerStopsError from closed
+            return _HANG if closed.reason in _HANGS else f"was cut off: {closed}"
+        finally:
+            silence.stop()
+        return ""
+
+    def _verdict(self, only_hangs: bool) -> tuple[LostGame, ...]:
+        """The games that are lost with this life."""
+        if only_hangs:
+            return ()
+        lost = running_games(self._wire.player)
+        self._wire.dismiss(Termination.CRASHED)
+        return lost
+
+
+class _ServerStopsError(Exception):
+    """The server goes down: nobody's fault."""
+
+
+class _Silence:
+    """Ends the stream of a child that owes an answer in a game without a clock and is not heard of for too long."""
+
+    def __init__(self, wire: FrameWire, child: RunningChild, seconds: float) -> None:
+        self._wire = wire
+        self._child = child
+        self._seconds = seconds
+        self._timer = asyncio.get_running_loop().call_later(seconds / _LOOKS, self._look)
+
+    def stop(self) -> None:
+        """Looks no more."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        player = self._wire.player
+        owes = any(game.mover is player and game.time is None for game in player.games.values())
+        if owes and time.monotonic() - self._child.frames.last_read > self._seconds:
+            message = f"silent for {self._seconds:g} s while it owed an answer in a game without a clock"
+            self._wire.close(StreamClosed(grpc.StatusCode.DEADLINE_EXCEEDED, "SILENT", message))
+            return
+        self._timer = asyncio.get_running_loop().call_later(self._seconds / _LOOKS, self._look)

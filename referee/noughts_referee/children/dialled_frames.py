@@ -1,0 +1,138 @@
+"""The frames of a child that dials in: a stream of PlayService.Play, opened with a ticket of this child alone."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError
+
+from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.frames import ChildFrames
+from noughts_referee.children.launcher import Started
+from noughts_referee.frame_wire import Frames, StreamClosed
+
+
+@dataclass(frozen=True, slots=True)
+class DialInvitation:
+    """What a child needs to dial in, once."""
+
+    address: str
+    """HOST:PORT of the referee."""
+    ticket: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that tell the child."""
+        # To a bot that has never heard of tickets it is a token like any other.
+        return {SERVER_VARIABLE: self.address, TICKET_VARIABLE: self.ticket, TOKEN_VARIABLE: self.ticket}
+
+    @property
+    def port(self) -> int:
+        """The TCP port to which the child has to connect."""
+        return int(self.address.rpartition(":")[2])
+
+
+Carry = Callable[[pb.Hello, Frames], Awaitable[None]]
+"""Takes the stream that was opened with a ticket, after its Hello, and returns when it is to be ended with OK."""
+Invite = Callable[[Carry], DialInvitation]
+"""Makes the ticket of one life."""
+
+
+class DialledFrames(ChildFrames):
+    """The stream of a child, once it has dialled in. Its standard input stays open as long, and carries nothing."""
+
+    first = f"dial in ({SERVER_VARIABLE} and {TICKET_VARIABLE} in its environment say where, and let it in)"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._started: Started | None = None
+        self._stdin = -1
+        self._hello: pb.Hello | None = None
+        self._stream: Frames | None = None
+        self._arrived = asyncio.Event()
+        """It has dialled in, or never will."""
+        self._over = asyncio.Event()
+        """Nothing more is to be read or written."""
+
+    def belong_to(self, started: Started) -> None:
+        """The process from which the stream is to come: if that ends, nobody waits any longer."""
+        self._started, self._stdin = started, started.stdin
+
+    async def carry(self, hello: pb.Hello, stream: Frames) -> None:
+        """The child has opened its stream, as `Carry` says. Raises StreamClosed when it comes too late."""
+        if self.reason:
+            message = "ticket: got one of a process that was told to end, expected one of a process that plays; end now"
+            raise StreamClosed(grpc.StatusCode.UNAUTHENTICATED, "TICKET_EXPIRED", message)
+        self._hello, self._stream = hello, stream
+        self._arrived.set()
+        try:
+            await self._over.wait()
+        finally:
+            # Cancelled: the child has gone.
+            self._end("left its stream (PlayService.Play)")
+
+    async def read(self) -> pb.PlayRequest | None:
+        """The child's next frame, first its Hello; None when there will be no more: `reason` says why."""
+        if self._stream is None:
+            await self._until_arrived()
+        if self.reason or self._stream is None:
+            return None
+        if self._hello is not None:
+            hello, self._hello = self._hello, None
+            return pb.PlayRequest(hello=hello)
+        try:
+            request = await self._stream.read()
+        except DecodeError:
+            self._refuse("sent a message that is no PlayRequest")
+            return None
+        except grpc.aio.BaseError:
+            request = None
+        if not isinstance(request, pb.PlayRequest):
+            self._end("left its stream (PlayService.Play)")
+            return None
+        self.last_read = time.monotonic()
+        return self._counted(request)
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether `read` would return its Hello at once, or None."""
+        return self._arrived.is_set()
+
+    async def write(self, message: pb.PlayResponse) -> None:
+        """Sends a frame. To a child that has left its stream it does nothing: `read` tells of it."""
+        self._count_written()
+        assert self._stream is not None
+        try:
+            await self._stream.write(message)
+        except grpc.aio.BaseError:
+            self._end("left its stream (PlayService.Play)")
+
+    def close_writing(self) -> None:
+        """Tells the child that it is over: ends its stream with OK, and its standard input."""
+        self._end("was told to end")
+        self._over.set()
+        if self._stdin >= 0:
+            os.close(self._stdin)
+            self._stdin = -1
+
+    close = close_writing
+
+    def _end(self, reason: str) -> None:
+        super()._end(reason)
+        self._arrived.set()
+
+    async def _until_arrived(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            ending = tasks.create_task(self._until_ended())
+            await self._arrived.wait()
+            ending.cancel()
+
+    async def _until_ended(self) -> None:
+        assert self._started is not None
+        await self._started.wait()
+        self._arrived.set()

@@ -1,0 +1,270 @@
+"""The launcher of locked children: it asks a zygote, which forks them."""
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.lock import Limits, LockIncomplete, gaps
+from noughts_referee.children.scratch import remove_tree
+
+_PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
+_STARTS_AT_ONCE = 16
+_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "TMPDIR", "HOME")
+
+
+class LockedChild:
+    """A child that runs behind the lock."""
+
+    def __init__(
+        self, zygote: "_Zygote", number: int, pid: int, pipes: tuple[int, int, int], ended: "asyncio.Future[int]"
+    ) -> None:
+        self.pid = pid
+        self.stdin, self.stdout, self.stderr = pipes
+        self._zygote = zygote
+        self._number = number
+        self._ended = ended
+
+    async def wait(self) -> int:
+        """Its exit code once it has ended and left no process; negative: the signal that ended it.
+
+        A child whose zygote was killed counts as killed.
+        """
+        return await asyncio.shield(self._ended)
+
+    def kill(self, signal: int) -> None:
+        """Sends a signal to its process group; nothing happens when it has ended."""
+        if not self._ended.done():
+            self._zygote.kill(self._number, self.pid, signal)
+
+
+class LockedLauncher:
+    """Starts children through a zygote, which is started with the first of them and again when it has died.
+
+    `entry` ("module:function") is imported there once and runs the children that are no program of their own: it gets
+    [KIND, TARGET, "key=value", ...] and gives an exit code. What it imports is in every child. A function `rehearse`
+    beside it is called in a child that waits for its order.
+    """
+
+    def __init__(
+        self,
+        entry: str,
+        limits: Limits | None = None,
+        *,
+        require_lock: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts nothing yet. `environment` is what every child finds in its own beside the usual.
+
+        Raises LockIncomplete if the lock is required, and this kernel cannot lock everything.
+        """
+        self.gaps = gaps()
+        if require_lock and self.gaps:
+            raise LockIncomplete(self.gaps)
+        self._entry = entry
+        self._limits = limits or Limits()
+        self._environment = dict(environment or {})
+        self._zygote: _Zygote | None = None
+        self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+        self._numbers = itertools.count(1)
+
+    def warm(self) -> None:
+        """Starts the zygote, so that the first child does not wait for it."""
+        if self._zygote is None or self._zygote.lost:
+            self._zygote = _Zygote(self._entry, self._limits)
+
+    async def start(self, command: Command) -> LockedChild:
+        """Starts a child; why a program cannot run is the last that it writes to its stderr.
+
+        Raises OSError when there can be no more processes or files, ChildProcessError when the zygote ends.
+        """
+        async with self._starts:
+            self.warm()
+            assert self._zygote is not None
+            environment = {**self._environment, **command.environment}
+            return await self._zygote.start(next(self._numbers), replace(command, environment=environment))
+
+    async def close(self) -> None:
+        """Kills all children and what they have started, and removes their folders."""
+        if self._zygote is not None:
+            await self._zygote.close()
+            self._zygote = None
+
+
+@dataclass(slots=True)
+class _Pipe:
+    reading: int
+    writing: int
+
+    def close(self) -> None:
+        os.close(self.reading)
+        os.close(self.writing)
+
+
+class _Zygote:
+    """A zygote's process, seen from the event loop that it was started on."""
+
+    def __init__(self, entry: str, limits: Limits) -> None:
+        self.lost = False
+        self._ended: dict[int, asyncio.Future[int]] = {}
+        self._starting: dict[int, asyncio.Future[int]] = {}
+        self._pids: dict[int, int] = {}
+        self._loop = asyncio.get_running_loop()
+        self._scratch = tempfile.mkdtemp(prefix="noughts-lock-")
+        os.chmod(self._scratch, 0o711)  # noqa: S103  # children of other users pass through to their own folder
+        settings = {"entry": entry, "limits": asdict(limits), "scratch": self._scratch}
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [*_PROGRAM, str(theirs.fileno()), json.dumps(settings)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={key: os.environ[key] for key in _KEPT_VARIABLES if key in os.environ},
+                start_new_session=True,
+            )
+        self._socket.setblocking(False)
+        self._loop.add_reader(self._socket, self._read)
+
+    async def start(self, number: int, command: Command) -> LockedChild:
+        request = {
+            "number": number,
+            "kind": command.kind,
+            "target": command.target,
+            "options": dict(command.options),
+            "environment": dict(command.environment),
+            "port": command.port,
+        }
+        pipes: list[_Pipe] = []
+        started = self._starting[number] = self._loop.create_future()
+        ended = self._ended[number] = self._loop.create_future()
+        try:
+            while len(pipes) < PIPES:
+                pipes.append(_Pipe(*os.pipe()))
+            given, read, told = pipes
+            await self._send(json.dumps(request).encode(), [given.reading, read.writing, told.writing])
+            pid = await started
+        except BaseException:
+            for pipe in pipes:
+                pipe.close()
+            self._abandon(number)
+            raise
+        finally:
+            self._starting.pop(number, None)
+        for fd in (given.reading, read.writing, told.writing):
+            os.close(fd)
+        ours = (given.writing, read.reading, told.reading)
+        for fd in ours:
+            os.set_blocking(fd, False)
+        return LockedChild(self, number, pid, ours, ended)
+
+    def _abandon(self, number: int) -> None:
+        """Nobody will ever have this child."""
+        self._ended.pop(number, None)
+        with suppress(OSError):
+            self._socket.send(json.dumps({"number": number, "signal": signal.SIGKILL}).encode())
+
+    def kill(self, number: int, pid: int, signal_number: int) -> None:
+        """Sends a signal through the zygote, which knows for certain whether the number is still the child's."""
+        try:
+            self._socket.send(json.dumps({"number": number, "signal": int(signal_number)}).encode())
+        except BlockingIOError:
+            _kill_group(pid, signal_number)
+        except OSError:
+            return  # the zygote is gone, and its children with it
+
+    async def _send(self, packet: bytes, fds: list[int]) -> None:
+        if len(packet) > LARGEST_PACKET:
+            raise ValueError(f"command: got {len(packet)} bytes, expected at most {LARGEST_PACKET}")
+        while True:
+            try:
+                socket.send_fds(self._socket, [packet], fds)
+            except BlockingIOError:
+                await self._writable()
+            except OSError as error:
+                raise ChildProcessError("the zygote, which starts children, has ended") from error
+            else:
+                return
+
+    async def _writable(self) -> None:
+        writable = asyncio.Event()
+        self._loop.add_writer(self._socket, writable.set)
+        try:
+            await writable.wait()
+        finally:
+            self._loop.remove_writer(self._socket)
+
+    def _read(self) -> None:
+        """Takes all reports that are there."""
+        with suppress(BlockingIOError):
+            while True:
+                try:
+                    packet = self._socket.recv(LARGEST_PACKET)
+                except ConnectionResetError:
+                    packet = b""
+                if not packet:
+                    return self._lose()
+                self._take(json.loads(packet))
+        return None
+
+    def _take(self, report: dict[str, Any]) -> None:
+        number = report["number"]
+        if "exit" in report:
+            self._pids.pop(number, None)
+            ended = self._ended.pop(number, None)
+            if ended is not None:
+                ended.set_result(report["exit"])
+            return
+        if "pid" in report:
+            self._pids[number] = report["pid"]
+        started = self._starting.get(number)
+        if started is None or started.done():
+            return
+        if "pid" in report:
+            started.set_result(report["pid"])
+        else:
+            started.set_exception(OSError(report["error"]))
+
+    def _lose(self) -> None:
+        """The zygote has ended: its children die with it, and those who stand in their groups are killed here."""
+        if self.lost:
+            return
+        self.lost = True
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        for started in self._starting.values():
+            if not started.done():
+                started.set_exception(ChildProcessError("the zygote, which starts children, has ended"))
+        for pid in self._pids.values():
+            _kill_group(pid, signal.SIGKILL)
+        for ended in self._ended.values():
+            if not ended.done():
+                ended.set_result(-signal.SIGKILL)
+        self._pids.clear()
+        self._ended.clear()
+        self._process.kill()  # it has ended, or is about to
+        self._process.wait()
+        remove_tree(self._scratch)
+
+    async def close(self) -> None:
+        """Ends the zygote. What it could not remove is removed here."""
+        if not self.lost:
+            self._socket.shutdown(socket.SHUT_WR)
+        await asyncio.to_thread(self._process.wait)
+        self._lose()
+
+
+def _kill_group(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)

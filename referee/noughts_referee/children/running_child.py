@@ -1,0 +1,155 @@
+"""One life of a child player: it is started, says Hello, plays, and is gone at the end, whatever it does."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled_frames import DialledFrames, Invite
+from noughts_referee.children.launcher import Command, Launcher, Started
+from noughts_referee.children.pipe_frames import PipeFrames, Tail
+from noughts_referee.frame_wire import WireSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSettings:
+    """Times of a child, in seconds."""
+
+    start: float = 5.0
+    """From the start to its Hello."""
+    silence: float = 300.0
+    """How long it may owe an answer in games without clocks and not be heard of."""
+    stop: float = 1.0
+    """From closing its standard input to SIGTERM, and from there to SIGKILL."""
+    heartbeat: float = 1.0
+    """Pipes are cheap: an idle child is asked more often than a remote bot whether it lives."""
+
+    @property
+    def wire(self) -> WireSettings:
+        """What its wire goes by. There is no grace: who dies loses, and who only hung is started again."""
+        return WireSettings(self.heartbeat, _FOR_EVER)
+
+
+_FOR_EVER = 86_400.0
+
+
+class NotStarted(Exception):
+    """A child did not say Hello as it should; the text says what it did, a phrase that follows "it"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a child ended, for its owner."""
+
+    reason: str
+    """A phrase that follows "it"."""
+    code: int | None
+    """Its exit code, negative: the signal; None: we ended it."""
+    stderr: str
+    """The last 64 KB that it wrote there."""
+    offending: bytes = b""
+    """The beginning of what it should not have sent, as far as that had arrived."""
+
+    @property
+    def text(self) -> str:
+        """All of it, for people."""
+        sent = f"what it sent began with {self.offending!r}" if self.offending else ""
+        return "\n".join(filter(None, (f"it {self.reason}", sent, self.stderr)))
+
+
+class RunningChild:
+    """A started child, its frames, and what it writes to stderr. Made by `start_child`."""
+
+    def __init__(
+        self, started: Started, frames: PipeFrames | DialledFrames, stderr: Tail, settings: ChildSettings
+    ) -> None:
+        self.frames = frames
+        self._started = started
+        self._settings = settings
+        self._stderr = stderr
+
+    async def hello(self) -> pb.Hello:
+        """Its first frame. Raises NotStarted."""
+        frames = self.frames
+        try:
+            async with asyncio.timeout(self._settings.start):
+                first = await frames.read()
+        except TimeoutError:
+            if not frames.has_arrived:
+                late = f"did not {frames.first} within {self._settings.start:g} s (see --start-timeout)"
+                raise NotStarted(late) from None
+            # It was in time; we were late, with other things to do.
+            first = await frames.read()
+        if first is None:
+            # One that only closed a pipe, or its stream, has probably ended: `stop` finds out.
+            raise NotStarted(frames.reason if frames.at_fault else "")
+        if not first.HasField("hello"):
+            raise NotStarted("sent another first frame: got no hello, expected hello")
+        return first.hello
+
+    @property
+    def stderr(self) -> str:
+        """The last 64 KB that it has written there so far."""
+        return self._stderr.text
+
+    async def stop(self, reason: str = "") -> Death:
+        """Ends the child: closes its standard input, then SIGTERM, then SIGKILL; nothing of its session is left.
+
+        `reason` is what it did; else what its frames or its exit code say.
+        """
+        frames, settings = self.frames, self._settings
+        said = reason or frames.reason
+        code: int | None = None
+        try:
+            code = await self._within(settings.stop)
+            if code is None:
+                self._started.kill(signal.SIGTERM)
+                await self._within(settings.stop)
+        finally:
+            self._started.kill(signal.SIGKILL)
+            frames.close()
+            try:
+                await self._started.wait()
+            finally:
+                self._stderr.close()
+        if not reason and not frames.at_fault and code is not None:
+            said = ended_with(code)
+        return Death(said, code, self._stderr.text, frames.offending)
+
+    async def _within(self, seconds: float) -> int | None:
+        """Its exit code, if it has one by then."""
+        self.frames.close_writing()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await self._started.wait()
+        return None
+
+
+async def start_child(
+    launcher: Launcher, command: Command, settings: ChildSettings, invite: Invite | None = None
+) -> RunningChild:
+    """Starts a child, which dials in if it is invited, and else speaks on its pipes.
+
+    Raises what the launcher raises: our own failure.
+    """
+    if invite is None:
+        started = await launcher.start(command)
+        frames = PipeFrames(started.stdout, started.stdin)
+        return RunningChild(started, frames, Tail(started.stderr), settings)
+    stream = DialledFrames()
+    invitation = invite(stream.carry)
+    started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
+    stream.belong_to(started)
+    # What it prints is for people, wherever it prints it.
+    return RunningChild(started, stream, Tail(started.stdout, started.stderr), settings)
+
+
+def ended_with(code: int) -> str:
+    """What happened to a process that ended with this code, a phrase that follows "it"."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"was ended by signal {-code}"

@@ -1,0 +1,117 @@
+"""Children without a lock: as free as whoever runs the referee."""
+
+import asyncio
+import os
+import shlex
+import signal
+import sys
+import tempfile
+from asyncio.subprocess import Process
+from contextlib import suppress
+from pathlib import Path
+
+from noughts_referee.children.launcher import Command
+from noughts_referee.children.scratch import remove_tree
+
+_SESSION_LEADER = str(Path(__file__).with_name("session_leader.py"))
+_HOSTS = "noughts_bots.hosts"
+# What a program needs to be found and to write text; tokens, agents' sockets and the like are nobody's business.
+_KEPT = (
+    "PATH", "HOME", "USER", "LANG", "LANGUAGE", "TZ", "TERM", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
+    "PYTHONPATH", "PYTHONHOME", "PYTHONUTF8", "DISPLAY", "WINEPREFIX", "WINEDEBUG", "SYSTEMROOT",
+)  # fmt: skip
+
+
+def command_line(command: Command) -> list[str]:
+    """The program of a child and its arguments. Raises ValueError for a command whose quotes do not match."""
+    if command.kind == "exec":
+        return shlex.split(command.target)
+    options = [f"{key}={value}" for key, value in command.options.items()]
+    return [sys.executable, "-P", "-m", _HOSTS, command.kind, command.target, *options]
+
+
+class PlainChild:
+    """A child of the plain launcher."""
+
+    def __init__(self, process: Process, pipes: tuple[int, int, int], scratch: str) -> None:
+        self.pid = process.pid
+        self.stdin, self.stdout, self.stderr = pipes
+        self._process = process
+        self._scratch = scratch
+        self._is_buried = False
+
+    async def wait(self) -> int:
+        """Its exit code; negative: the signal that ended it. What it leaves in its session is killed."""
+        code = await self._process.wait()
+        if not self._is_buried:
+            self._is_buried = True
+            # asyncio closes the transport of a process without pipes only when asked.
+            self._process._transport.close()  # type: ignore[attr-defined]
+            _kill_session(self.pid)
+            remove_tree(self._scratch)
+        return code
+
+    def kill(self, signal: int) -> None:
+        """Sends a signal to the whole process group."""
+        with suppress(ProcessLookupError, PermissionError):  # macOS: a group of zombies permits nothing
+            os.killpg(self.pid, signal)
+
+
+class PlainLauncher:
+    """Starts children that nothing holds back: a session each, a scratch folder as TMPDIR, few variables.
+
+    They run in the current folder, so that relative paths of a command mean what they mean in a shell.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="noughts-children-")
+
+    async def start(self, command: Command) -> PlainChild:
+        """Starts a child. Raises OSError when this machine refuses, and ValueError as `command_line` does."""
+        line = command_line(command)
+        scratch = tempfile.mkdtemp(dir=self._folder)
+        ours: list[int] = []
+        theirs: list[int] = []
+        try:
+            for is_ours_first in (False, True, True):
+                ends = os.pipe()
+                ours.append(ends[not is_ours_first])
+                theirs.append(ends[is_ours_first])
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", _SESSION_LEADER, str(os.getpid()), *line,
+                stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
+                env={**_environment(scratch), **command.environment}, start_new_session=True,
+            )  # fmt: skip
+        except BaseException:
+            _close(ours)
+            remove_tree(scratch)
+            raise
+        finally:
+            _close(theirs)
+        for end in ours:
+            os.set_blocking(end, False)
+        return PlainChild(process, (ours[0], ours[1], ours[2]), scratch)
+
+    async def close(self) -> None:
+        """Removes the scratch folders."""
+        remove_tree(self._folder)
+
+
+def _kill_session(session: int) -> None:
+    """Ends what is left of a session, also what has left its process group; on Linux only."""
+    with suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with suppress(OSError):
+                    if os.getsid(int(name)) == session:
+                        os.kill(int(name), signal.SIGKILL)
+
+
+def _environment(scratch: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
+    return {**kept, "TMPDIR": scratch}
+
+
+def _close(ends: list[int]) -> None:
+    for end in ends:
+        os.close(end)

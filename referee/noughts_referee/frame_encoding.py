@@ -1,0 +1,97 @@
+"""Frames' columns: from the arbiter's outbox to the messages of the protocol, and bots' scores from there."""
+
+from math import isfinite
+from typing import Any
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
+from noughts_referee.arbiter import Game, Outbox, Player
+from noughts_referee.records import Conditions
+from noughts_referee.rules import side_seed
+
+_SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
+
+IndexedScore = tuple[int, float]
+"""A row of a frame's moves, and what the bot thinks of its position."""
+
+
+class UnevenColumns(Exception):
+    """Columns of a message do not fit together; the text says which."""
+
+
+def scores(moves: pb.Moves) -> list[IndexedScore]:
+    """The scores that came with the moves; what is no finite number is left out. Raises UnevenColumns."""
+    rows, values = list(moves.scored), list(moves.score)
+    if len(rows) != len(values):
+        raise UnevenColumns(
+            f"moves: got {len(rows)} scored rows and {len(values)} scores, expected columns of equal length"
+        )
+    last, answers = max(rows, default=-1), len(moves.game)
+    if last >= answers:
+        raise UnevenColumns(f"moves: got a score for row {last} of {answers}, expected rows that there are, from 0")
+    return [(row, value) for row, value in zip(rows, values, strict=True) if isfinite(value)]
+
+
+def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
+    """The games as the player is told of them, a message for each tournament."""
+    by_tournament: dict[int, list[Game]] = {}
+    for game in games:
+        by_tournament.setdefault(game.conditions.tournament, []).append(game)
+    return [_starts(player, batch[0].conditions, batch) for batch in by_tournament.values()]
+
+
+def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Starts:
+    # Side 0 moves first. The opponent of side 0 stands at index 2 of a slot (ordinal, first, second), that of 1 at 1.
+    sides = [0 if game.players[0] is player else 1 for game in games]
+    known: dict[int, int] = {}
+    opponents = [known.setdefault(game.slot[2 - side], len(known)) for game, side in zip(games, sides, strict=True)]
+    move_count = [game.ply for game in games]
+    starts = pb.Starts(
+        tournament=conditions.name,
+        variant=conditions.variant.name,
+        time=types_pb2.TimeControl(
+            move_us=conditions.time.move_us,
+            bank_us=conditions.time.bank_us,
+            increment_us=conditions.time.increment_us,
+        ),
+        game=[game.handle for game in games],
+        number=[game.slot[0] for game in games],
+        side=[_SIDES[side] for side in sides],
+        seed=[side_seed(game.seed, side) for game, side in zip(games, sides, strict=True)],
+        opponent=opponents,
+        opponents=[conditions.labels[entry] for entry in known],
+        move_count=move_count,
+        moves=[cell for game in games for cell in game.moves] if any(move_count) else (),
+    )
+    if conditions.limits is not None:
+        starts.own_clock_us.extend([game.clock_us(side) for game, side in zip(games, sides, strict=True)])
+        starts.opponent_clock_us.extend([game.clock_us(1 - side) for game, side in zip(games, sides, strict=True)])
+    return starts
+
+
+def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
+    """Fills in the questions; with clocks if any of the games has one."""
+    turns.game.extend(outbox.turn_game)
+    turns.ply.extend(outbox.turn_ply)
+    turns.cell.extend(outbox.turn_cell)
+    if not outbox.turns_timed:
+        return
+    for handle, ply in zip(outbox.turn_game, outbox.turn_ply, strict=True):
+        game = player.games.get(handle)
+        own = opponent = 0
+        if game is not None and game.time is not None:
+            own, opponent = game.clock_us(ply & 1), game.clock_us(~ply & 1)
+        turns.own_clock_us.append(own)
+        turns.opponent_clock_us.append(opponent)
+
+
+def ends_columns(ends: pb.Ends, games: list[Game]) -> None:
+    """Fills in the games that are over."""
+    # Our enums and those of the protocol have equal values.
+    results: list[Any] = [game.result for game in games]
+    terminations: list[Any] = [game.termination for game in games]
+    ends.game.extend([game.handle for game in games])
+    ends.result.extend(results)
+    ends.termination.extend(terminations)
+    ends.plies.extend([game.ply for game in games])
+    ends.cell.extend([game.moves[-1] if game.moves else 0 for game in games])

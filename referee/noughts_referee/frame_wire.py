@@ -1,0 +1,440 @@
+"""The wire of a bot that dials in: one PlayService.Play stream at a time, frames as batches.
+
+A `FrameWire` outlives its streams: the clocks of its questions run on while a bot is away.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Outbox
+from noughts_referee.deadlines import Overdue, Questions, microseconds
+from noughts_referee.frame_encoding import (
+    IndexedScore,
+    UnevenColumns,
+    ends_columns,
+    scores,
+    starts_columns,
+    turns_columns,
+)
+from noughts_referee.referee import Referee, Seated
+from noughts_referee.rules import Termination
+
+logger = logging.getLogger("noughts.referee")
+
+TIMED_GAMES = 1
+UNTIMED_GAMES = 1_024
+MOST_GAMES = 65_536
+"""Games at once: the defaults of a bot that does not say, and the most that anyone gets."""
+
+_HEARTBEATS_MISSED = 3
+_SECOND_FRAME_QUESTIONS = 64
+# What starts carry in one frame at most, in moves: two bytes each, and a frame may have eight million.
+_MOST_MOVES = 1_000_000
+_FEW_STARTS = 1_024
+# A frame without a question waits this long for one to travel with: what it tells is not urgent.
+_LINGER_SECONDS = 0.02
+
+
+class Frames(Protocol):
+    """What carries a player's frames: a gRPC stream's context, or a pipe."""
+
+    async def read(self) -> object:
+        """The next PlayRequest; anything else when the player has left."""
+
+    async def write(self, message: pb.PlayResponse, /) -> None:
+        """Sends a frame; one at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireSettings:
+    """Times of the connection, in seconds."""
+
+    heartbeat: float = 5.0
+    grace: float = 30.0
+
+
+@dataclass(slots=True)
+class WireCounts:
+    """What the wires have carried since the start."""
+
+    frames_down: int = 0
+    frames_up: int = 0
+    complaints: int = 0
+
+
+class StreamClosed(Exception):
+    """The referee ends the stream; `code` and `status` say why."""
+
+    def __init__(
+        self, code: grpc.StatusCode, reason: str, message: str, *, retry_seconds: float = 0.0, **metadata: str
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.status = _status(code, reason, message, metadata)
+        if retry_seconds:
+            retry = RetryInfo()
+            retry.retry_delay.FromMilliseconds(round(retry_seconds * 1000))
+            self.status.details.add().Pack(retry)
+
+
+@dataclass(slots=True, eq=False)
+class _Stream:
+    """One connection of the bot: its window, and what it is to be told outside numbered frames."""
+
+    frames: Frames
+    last_read: float
+    frame: int = 0
+    questions: int = 0
+    """In the last numbered frame."""
+    done_through: int = 0
+    wakeup: asyncio.Event = field(default_factory=asyncio.Event)
+    statuses: list[Status] = field(default_factory=list)
+    heartbeat: int = 0
+    heartbeat_due: bool = False
+    complaints: int = 0
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: StreamClosed | None = None
+    """Set once: nothing that the bot sends afterwards counts."""
+
+    def close(self, closed: StreamClosed) -> None:
+        """Ends the stream; a second reason changes nothing."""
+        if self.closed is None:
+            self.closed = closed
+            self.closing.set()
+
+
+class FrameWire:
+    """One bot's wire to the referee."""
+
+    def __init__(self, player: Seated, referee: Referee, settings: WireSettings, counts: WireCounts) -> None:
+        self.player = player
+        self.capacity_timed = 0
+        self.capacity_untimed = 0
+        self.on_presence: Callable[[], None] = lambda: None
+        """Called when the bot has come or gone."""
+        self._referee = referee
+        self._settings = settings
+        self._counts = counts
+        self._stream: _Stream | None = None
+        self._questions = Questions(player, referee.arbiter.margin_us, self._overdue)
+        self._lingering: asyncio.TimerHandle | None = None
+        self._lingered = False
+        self._grace: asyncio.TimerHandle | None = None
+        self._shut = False
+
+    @property
+    def online(self) -> bool:
+        """Whether the bot has a stream now."""
+        return self._stream is not None
+
+    def wake(self) -> None:
+        """The player's outbox has something to send."""
+        stream = self._stream
+        if stream is None:
+            return
+        outbox = self.player.outbox
+        if outbox.turn_game:
+            # With the window shut, the acknowledgement that opens it wakes the writer.
+            if self._may_send(stream, outbox):
+                stream.wakeup.set()
+        elif self._lingering is None:
+            self._lingering = asyncio.get_running_loop().call_later(_LINGER_SECONDS, self._linger_over)
+
+    def close(self, closed: StreamClosed) -> None:
+        """Ends the bot's stream, if it has one, and says why."""
+        if self._stream is not None:
+            self._stream.close(closed)
+
+    def shut(self, closed: StreamClosed) -> None:
+        """The server stops: the stream ends, and neither grace nor limits run on. The wire is of no use afterwards."""
+        self._shut = True
+        self.close(closed)
+        self._questions.stop()
+        for timer in (self._grace, self._lingering):
+            if timer is not None:
+                timer.cancel()
+        self._grace = self._lingering = None
+
+    def dismiss(self, termination: Termination = Termination.DISCONNECTED) -> None:
+        """The bot will not come back: it loses its running games at once."""
+        self.capacity_timed = self.capacity_untimed = 0
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+        self._referee.forfeit(self.player, termination)
+
+    async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int) -> None:
+        """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
+
+        The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
+        """
+        # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
+        # breath, and never gets what is meant for the newer, however many log in at once.
+        self.close(_session_replaced(welcome.bot))
+        stream = _Stream(frames, last_read=time.monotonic())
+        self._attach(stream, max_games)
+        try:
+            await frames.write(pb.PlayResponse(welcome=welcome))
+            async with asyncio.TaskGroup() as tasks:
+                others = [
+                    tasks.create_task(self._write(stream)),
+                    tasks.create_task(self._beat(stream)),
+                    tasks.create_task(_until_closed(stream)),
+                ]
+                await self._read(stream)
+                for other in others:
+                    other.cancel()
+        except BaseExceptionGroup as group:
+            # Not `except*`: what is raised there comes wrapped in a group in some releases of Python 3.11.
+            unexpected = _ended_by(stream, group, welcome.version)
+            if unexpected is not None:
+                raise unexpected from group
+        finally:
+            self._detach(stream)
+        if stream.closed is not None:
+            raise stream.closed
+
+    # A stream comes and goes.
+
+    def _attach(self, stream: _Stream, max_games: int) -> None:
+        self._stream = stream
+        self.capacity_timed = min(max_games or TIMED_GAMES, MOST_GAMES)
+        self.capacity_untimed = min(max_games or UNTIMED_GAMES, MOST_GAMES)
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+        self._questions.carry_over(lambda: self._referee.joined(self.player, self))
+        self.on_presence()
+
+    def _detach(self, stream: _Stream) -> None:
+        if self._stream is not stream:
+            return
+        self._stream = None
+        self.capacity_timed = self.capacity_untimed = 0
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+        if not self._shut:
+            self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
+        self.on_presence()
+
+    # Up: the bot's answers.
+
+    async def _read(self, stream: _Stream) -> None:
+        while True:
+            request: object = await stream.frames.read()
+            if not isinstance(request, pb.PlayRequest):
+                return  # EOF: the bot has left
+            if stream.closed is not None:
+                raise stream.closed
+            now = microseconds()
+            stream.last_read = now / 1e6
+            self._counts.frames_up += 1
+            if request.done_through > stream.done_through:
+                stream.done_through = min(request.done_through, stream.frame)
+                if self._may_send(stream, self.player.outbox):
+                    stream.wakeup.set()
+            if request.HasField("moves"):
+                self._take(stream, request.moves, now)
+
+    def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
+        # Slices: they make lists in three quarters of the time that `list` takes.
+        games, plies, cells = moves.game[:], moves.ply[:], moves.cell[:]
+        if not len(games) == len(plies) == len(cells):
+            raise _uneven(
+                f"moves: got {len(games)} games, {len(plies)} plies and {len(cells)} cells, "
+                "expected columns of equal length"
+            )
+        given: list[IndexedScore] = []
+        if moves.scored or moves.score:
+            try:
+                given = scores(moves)
+            except UnevenColumns as error:
+                raise _uneven(str(error)) from error
+        times_us = self._questions.answered(games, plies, now)
+        complaints = self._referee.answered(self.player, games, plies, cells, times_us, list(moves.resigned), given)
+        if complaints:
+            self._complain(stream, complaints)
+
+    def _complain(self, stream: _Stream, complaints: list[Complaint]) -> None:
+        self._counts.complaints += len(complaints)
+        stream.complaints += len(complaints)
+        if stream.complaints >= MOST_COMPLAINTS:
+            raise StreamClosed(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                "TOO_MANY_COMPLAINTS",
+                f"{stream.complaints} answers to questions that were never asked; the last one: {complaints[-1]}",
+            )
+        for complaint in complaints:
+            metadata = {"game": str(complaint.game), "ply": str(complaint.ply)}
+            code = grpc.StatusCode.INVALID_ARGUMENT
+            stream.statuses.append(_status(code, "UNKNOWN_QUESTION", str(complaint), metadata))
+        stream.wakeup.set()
+
+    # Down: frames. Only `_write` writes: two writers on one stream fail.
+
+    async def _write(self, stream: _Stream) -> None:
+        while True:
+            await stream.wakeup.wait()
+            stream.wakeup.clear()
+            if stream.closed is not None:
+                return
+            frame = self._compose(stream)
+            if frame is not None:
+                self._counts.frames_down += 1
+                await stream.frames.write(frame)
+
+    def _compose(self, stream: _Stream) -> pb.PlayResponse | None:
+        outbox = self.player.outbox
+        numbered = self._may_send(stream, outbox)
+        if not numbered and not stream.statuses and not stream.heartbeat_due:
+            return None
+        frame = pb.PlayResponse()
+        if stream.statuses:
+            frame.statuses.extend(stream.statuses)
+            stream.statuses.clear()
+        if stream.heartbeat_due:
+            stream.heartbeat += 1
+            stream.heartbeat_due = False
+            frame.heartbeat.id = stream.heartbeat
+        if numbered:
+            stream.frame += 1
+            stream.questions = len(outbox.turn_game)
+            frame.frame = stream.frame
+            self._fill(frame)
+        return frame
+
+    def _may_send(self, stream: _Stream, outbox: Outbox) -> bool:
+        """Whether a numbered frame may go out now.
+
+        One may be outstanding; a second one when it is large, so that the bot finds the next questions as soon as it
+        has answered the last. Small frames are not worth it: they would grow if they waited. Nor are timed games,
+        whose clocks would run while the bot is busy with the first frame.
+        """
+        outstanding = stream.frame - stream.done_through
+        questions = len(outbox.turn_game)
+        if not outstanding:
+            return questions > 0 or (self._lingered and bool(outbox))
+        enough = max(_SECOND_FRAME_QUESTIONS, stream.questions // 2)
+        return outstanding == 1 and questions >= enough and not outbox.turns_timed
+
+    def _fill(self, frame: pb.PlayResponse) -> None:
+        """Moves the outbox into the frame, which is written next: the questions' clocks begin."""
+        player = self.player
+        outbox = player.take_outbox()
+        if len(outbox.starts) > _FEW_STARTS:
+            # A bot that comes back to thousands of long games: they fill several frames.
+            player.outbox = outbox.split(_MOST_MOVES)
+        self._lingered = False
+        if outbox.starts:
+            frame.starts.extend(starts_columns(player, outbox.starts))
+        if outbox.turn_game:
+            turns_columns(frame.turns, player, outbox)
+            self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
+        if outbox.ends:
+            ends_columns(frame.ends, outbox.ends)
+            self._questions.forget(outbox.ends)
+        if player.outbox:
+            self.wake()
+
+    def _overdue(self, questions: list[Overdue]) -> None:
+        self._referee.silent(self.player, questions)
+
+    def _linger_over(self) -> None:
+        self._lingering = None
+        if self._stream is not None and self.player.outbox:
+            self._lingered = True
+            self._stream.wakeup.set()
+
+    async def _beat(self, stream: _Stream) -> None:
+        """Sends a heartbeat when the bot has been quiet, and gives an idle bot up that does not echo or acknowledge.
+
+        A bot that owes an answer is judged by its clock, not by its silence: it may be thinking.
+        """
+        period = self._settings.heartbeat
+        stuck_at = stuck_for = 0
+        while True:
+            await asyncio.sleep(period)
+            owes = self._owes_answers()
+            # Without an acknowledgement nothing is asked any more, and no clock runs.
+            stuck = stream.frame > stream.done_through and not owes
+            stuck_for = stuck_for + 1 if stuck and stuck_at == stream.frame else 0
+            stuck_at = stream.frame
+            if stuck_for >= _HEARTBEATS_MISSED:
+                raise StreamClosed(
+                    grpc.StatusCode.DEADLINE_EXCEEDED,
+                    "FRAME_NOT_ACKNOWLEDGED",
+                    f"frame {stream.frame}: got done_through {stream.done_through} for {stuck_for * period:.0f} s, "
+                    f"expected {stream.frame}; log in again",
+                )
+            quiet = time.monotonic() - stream.last_read
+            if quiet < period:
+                continue
+            if quiet > period * _HEARTBEATS_MISSED and not owes:
+                raise StreamClosed(
+                    grpc.StatusCode.DEADLINE_EXCEEDED,
+                    "HEARTBEAT_MISSED",
+                    f"no sign of life for {quiet:.0f} s: expected an echo of each heartbeat; log in again",
+                )
+            stream.heartbeat_due = True
+            stream.wakeup.set()
+
+    def _owes_answers(self) -> bool:
+        """Whether the bot has been asked something: a question that waits in the outbox does not count."""
+        player = self.player
+        waiting = set(player.outbox.turn_game)
+        return any(game.mover is player and handle not in waiting for handle, game in player.games.items())
+
+
+def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExceptionGroup | None:
+    """Notes why the stream ended; returns what is no such reason."""
+    closed, rest = group.split(StreamClosed)
+    if closed is not None:
+        reason = closed.exceptions[0]
+        assert isinstance(reason, StreamClosed)
+        stream.close(reason)
+    if rest is None:
+        return None
+    # A frame was to be written to a bot that has just gone, or while the server stops.
+    broken, rest = rest.split(grpc.aio.BaseError)
+    if broken is not None:
+        logger.info("%s: the stream broke off: %s", bot, broken.exceptions[0])
+    return rest
+
+
+async def _until_closed(stream: _Stream) -> None:
+    """Ends the stream's tasks when it is closed, also those that wait for a bot which does not read."""
+    await stream.closing.wait()
+    assert stream.closed is not None
+    raise stream.closed
+
+
+def _uneven(message: str) -> StreamClosed:
+    return StreamClosed(grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN", message)
+
+
+def _session_replaced(bot: str) -> StreamClosed:
+    return StreamClosed(
+        grpc.StatusCode.ABORTED,
+        "SESSION_REPLACED",
+        f"{bot} logged in again elsewhere: got a newer session, expected only one; stop one of them",
+        bot=bot,
+    )
+
+
+def _status(code: grpc.StatusCode, reason: str, message: str, metadata: dict[str, str]) -> Status:
+    detail = AnyMessage()
+    detail.Pack(ErrorInfo(reason=reason, domain="noughts", metadata=metadata))
+    number: int = code.value[0]
+    return Status(code=number, message=message, details=[detail])

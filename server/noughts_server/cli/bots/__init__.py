@@ -1,0 +1,1 @@
+"""`noughts bot ...`: bots of this machine, and those registered at a server."""

@@ -1,0 +1,343 @@
+"""`noughts bot`: the reference bots, and those that are registered at a server."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command, group
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.output import Format
+from noughts_server.cli.resource_names import bot_name, short
+from noughts_server.cli.times import iso, milliseconds
+
+if TYPE_CHECKING:
+    from noughts_bots.ask import Answer
+    from noughts_bots.bot import Bot
+    from noughts_bots.hosts.installed import InstalledBot
+    from noughts_bots.specs import BotSpec
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_referee.rules import Position, Variant
+    from noughts_server.local.launcher import Locking
+
+bot = group("Bots: run one at a server, ask one about a position, see which there are.")
+
+SpecArgument = Annotated[
+    str, typer.Argument(metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+]
+
+
+@command(
+    bot,
+    "run",
+    "NOUGHTS_TOKEN=... noughts bot run nextstep:depth=3 --name mybot",
+    "noughts bot run random --server 127.0.0.1:7450 --token-file token.txt",
+    "noughts bot run 'exec:python my_bot.py' --name mybot --token-file token.txt",
+)
+def run(
+    spec: SpecArgument,
+    server: options.ServerOption = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The bot's name; else the spec's.")] = "",
+    version: Annotated[str, typer.Option("--version", metavar="V", help="The version it logs in as.")] = "1",
+    max_games: Annotated[
+        int,
+        typer.Option(
+            "--max-games", min=0, max=65_536, metavar="N", help="Games at once; 0: 1 in timed games, 1,024 in untimed."
+        ),
+    ] = 0,
+    challenges: Annotated[
+        bool, typer.Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
+    ] = True,
+    start_timeout: options.StartTimeoutOption = 5.0,
+    require_lock: options.RequireLockOption = False,
+    no_lock: options.NoLockOption = False,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
+
+    A program or a plugin is started here, on this machine; a new one for each connection.
+    JSON: a line per event: {"event"}.
+    """
+    from noughts_bots.specs import parse_spec, unique_labels
+    from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
+
+    parsed = parse_spec(spec)
+    started = check_startable(parsed)
+    require_frames_on_pipes(parsed, DIAL_YOURSELF)
+    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    if not started:
+        _check_options(parsed)
+    address, secret = options.read_server(server), options.require_token(token, token_file)
+    from noughts_bots.event_loop import run_loop
+    from noughts_bots.session import Login, play
+    from noughts_bots.specs import make_bot
+    from noughts_server.cli.local.run import until_terminated
+    from noughts_server.cli.logs import configure_logs
+
+    configure_logs(options.LogLevel.WARNING)
+    name = name or unique_labels((parsed,))[0]
+    login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
+    if started:
+        from noughts_referee.children.launcher import Command
+        from noughts_referee.children.running_child import ChildSettings
+        from noughts_server.local.relay import RelayPlan, relay
+
+        command_to_start = Command(parsed.kind, parsed.target, parsed.options)
+        plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout), locking)
+        run_loop(until_terminated(relay(plan, login, _printing(output_format))))
+        return
+    bot = make_bot(parsed)
+    bot.max_games, bot.accepts_challenges = max_games, challenges
+    bot.prepare()
+    try:
+        run_loop(until_terminated(play(bot, login, _printing(output_format))))
+    finally:
+        bot.close()
+
+
+def _check_options(spec: "BotSpec") -> None:
+    """Raises BotSpecError for options that are wrong: now, and not when the first game begins."""
+    from noughts_bots.errors import VariantRefused
+    from noughts_bots.specs import make_bot
+
+    # A bot that does not play this variant may play others.
+    with suppress(VariantRefused):
+        make_bot(spec, options.read_variant("tictactoe"))
+
+
+def _printing(output_format: Format) -> Callable[[str], None]:
+    if output_format is Format.JSON:
+        return lambda event: output.print_json({"event": event})
+    # Flushed line by line: whoever waits for it may read from a pipe.
+    return lambda event: print(output.printable(event), flush=True)
+
+
+@command(
+    bot,
+    "ask",
+    "echo 'X...O...X O' | noughts bot ask pascal:level=1",
+    "noughts bot ask nextstep:depth=3 --format json < positions.txt",
+)
+def ask(
+    spec: SpecArgument,
+    variant: options.VariantOption = "tictactoe",
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="The bot's chance.")] = 0,
+    start_timeout: options.StartTimeoutOption = 5.0,
+    require_lock: options.RequireLockOption = False,
+    no_lock: options.NoLockOption = False,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Asks a bot for its move in each position on stdin, one a line.
+
+    A position is written row by row as `.`, `X` (moves first) and `O`, joined; a `/` between rows is allowed. Then a
+    space and the side to move, which is the bot's mark; it is needed where counts do not tell. On a terminal the answer
+    is a picture of the board, coloured by score.
+
+    A plugin or program (`py:`, `dll:`, `exec:`, `gomocup:`) answers from a process of its own. It is told moves that
+    lead to the position, and tells neither candidates nor scores. It is locked in as in a tournament.
+
+    JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
+    Cells are numbered row by row from 0.
+    """
+    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
+    if output_format is Format.JSON:
+        from noughts_bots.ask import document
+
+        for position, answer in asked:
+            output.print_json(document(position, answer))
+        return
+    console = output.stdout()
+    if console.is_terminal:
+        from noughts_server.cli.drawing.heat_map import heat_map
+
+        for position, answer in asked:
+            console.print(heat_map(position, answer, console.width), soft_wrap=True)
+        return
+    rows = [_answer_row(position, answer) for position, answer in asked]
+    console.print(output.table(("position", ">move", "candidates", "scores"), rows))
+
+
+def _asked(
+    spec: str, variant: str, seed: int, locking: "Locking", start_timeout: float
+) -> "Iterator[tuple[Position, Answer]]":
+    """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
+    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_server.cli.bots.ask_child import asked_child
+    from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
+
+    read_variant, parsed = options.read_variant(variant), parse_spec(spec)
+    require_frames_on_pipes(parsed, TRY_A_MATCH)
+    if check_startable(parsed):
+        with asked_child(parsed, read_variant, locking, start_timeout) as bot:
+            yield from _answers(bot, read_variant, seed)
+    else:
+        yield from _answers(make_bot(parsed, read_variant), read_variant, seed)
+
+
+def _answers(bot: "Bot", read_variant: "Variant", seed: int) -> "Iterator[tuple[Position, Answer]]":
+    from noughts_bots.ask import answer
+    from noughts_bots.bot import Resign
+    from noughts_referee.rules import Position, PositionError
+
+    typed = sys.stdin.isatty()
+    if typed:
+        rows = output.count(read_variant.cells // read_variant.columns, "row")
+        output.note(f"Type positions, one a line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,")
+        output.note("then a space and the side to move, if counts do not tell. Ctrl-D ends.")
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        text = line.decode("utf-8", "replace").strip()
+        if not text:
+            continue
+        try:
+            position = Position.parse(read_variant, text, seed=seed)
+            yield position, answer(bot, position)
+        except PositionError as error:
+            if not typed:
+                raise Problem(f"line {number}: {error}") from error
+            output.warn(f"{error}.")
+        except Resign:
+            if not typed:
+                raise Problem(f"line {number}: the bot resigns") from None
+            output.warn("the bot resigns.")
+
+
+def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
+    shown = " ".join(f"{cell}:{score}" for cell, score in answer.scores.items())
+    return position, answer.move, " ".join(map(str, answer.candidates)), shown
+
+
+@command(bot, "list", "noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
+def list_bots(
+    server: options.ServerOption = None,
+    online: Annotated[bool, typer.Option("--online", help="With --server: only those that are online.")] = False,
+    retired: Annotated[bool, typer.Option("--retired", help="With --server: also those that are retired.")] = False,
+    limit: options.LimitOption = 1_000,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The reference bots and their options, and those of installed packages; with --server the bots registered there.
+
+    JSON: {"bots": [...]}: here {"name", "syntax", "description", "variants", "package"} (null for reference bots), of a
+    server {"name", "owner", "latest_version", "online", "created", "retired"}.
+    """
+    if server is None and not online and not retired:
+        _list_reference_bots(output_format)
+        return
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, token, token_file) as client:
+        request = pb.ListBotsRequest(online_only=online, show_retired=retired)
+        found = client.pages(client.bots.ListBots, request, lambda page: page.bots, limit)
+    if output_format is Format.JSON:
+        output.print_json({"bots": [_bot_document(row) for row in found]})
+        return
+    columns = ("bot", "owner", "version", "online")
+    rows = [(short(row.name), row.owner, row.latest_version.rpartition("/")[2], _presence(row)) for row in found]
+    output.stdout().print(output.table(columns, rows) if rows else "No bots.")
+
+
+@command(bot, "rename", "noughts bot rename mybot betterbot")
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Your bot.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Gives your bot another name. Entries keep their labels; from now on start the bot under the new name.
+
+    JSON: as an element of list.
+    """
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.UpdateBotRequest(name=bot_name(old), new_name=short(bot_name(new)))
+    with connected(server, token, token_file) as client:
+        renamed = client.call(client.bots.UpdateBot, request).bot
+    if output_format is Format.JSON:
+        output.print_json(_bot_document(renamed))
+    else:
+        output.stdout().print(f"{short(request.name)} is called {short(renamed.name)} now.")
+        if renamed.online:
+            output.note(f"It is online and goes on; start it as {short(renamed.name)} next time.")
+
+
+@command(bot, "retire", "noughts bot retire mybot", "noughts bot retire mybot --undo")
+def retire(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Your bot.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Takes it back into service.")] = False,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Takes your bot out of service: it cannot log in or enter tournaments any more. Its games and ratings stay.
+
+    JSON: as an element of list.
+    """
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.RetireBotRequest(name=bot_name(name), undo=undo)
+    with connected(server, token, token_file) as client:
+        retired = client.call(client.bots.RetireBot, request).bot
+    if output_format is Format.JSON:
+        output.print_json(_bot_document(retired))
+    else:
+        output.stdout().print(f"{short(retired.name)} is {'back in service' if undo else 'retired'}.")
+
+
+def _presence(row: "pb.Bot") -> str:
+    return "retired" if row.HasField("retire_time") else "yes" if row.online else "no"
+
+
+def _bot_document(row: "pb.Bot") -> dict[str, Any]:
+    from datetime import UTC
+
+    return {
+        "name": short(row.name),
+        "owner": row.owner,
+        "latest_version": row.latest_version,
+        "online": row.online,
+        "created": row.create_time.ToDatetime(UTC).isoformat() if row.HasField("create_time") else None,
+        "retired": iso(milliseconds(row, "retire_time")),
+    }
+
+
+def _list_reference_bots(output_format: Format) -> None:
+    from noughts_bots.hosts.installed import installed_bots
+    from noughts_bots.specs import reference_bots
+
+    found = reference_bots()
+    # Only metadata is read: no foreign code runs in this process. What such a bot does, its package says.
+    installed = installed_bots()
+    if output_format is Format.JSON:
+        ours = [
+            {"name": row.syntax.partition("[")[0].partition(":")[0], **row._asdict(), "package": None} for row in found
+        ]
+        output.print_json({"bots": ours + [_installed_document(row) for row in installed]})
+        return
+    console = output.stdout()
+    theirs = [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
+    table = output.table(("spec", "what it does", "plays"), [*found, *theirs])
+    # A spec broken in two could not be copied; where it is too narrow for that, the other columns need the room.
+    table.columns[0].no_wrap = console.width >= 80
+    console.print(table)
+    console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
+    console.print(
+        "Not here: py:FILE.py:CLASS, dll:FILE.so, exec:COMMAND, gomocup:COMMAND; noughts bot check tries one."
+    )
+
+
+def _installed_document(row: "InstalledBot") -> dict[str, Any]:
+    name = f"py:{row.name}"
+    return {"name": name, "syntax": name, "description": row.summary, "variants": "", "package": row.package}

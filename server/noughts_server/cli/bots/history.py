@@ -1,0 +1,289 @@
+"""What bots at a server have done: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command
+from noughts_server.cli.drawing.chart import line_chart
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.remote.game import document, result_text, termination_text
+from noughts_server.cli.remote.leaderboard import TimeClassOption, print_rows, row_document
+from noughts_server.cli.resource_names import bot_name, short, tournament_name
+from noughts_server.cli.times import iso, milliseconds
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import games_pb2
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+
+_CHART_WIDTH, _CHART_HEIGHT = 60, 8
+_SHOWN_POINTS = 10
+_RATING_LISTS = 1_000
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.")]
+
+
+def register_history(bot: typer.Typer) -> None:
+    """Adds the commands of this module to `noughts bot`."""
+    command(bot, "show", "noughts bot show careful")(show)
+    command(bot, "history", "noughts bot history careful", "noughts bot history careful --time-class blitz")(history)
+    command(bot, "games", "noughts bot games careful --limit 20", "noughts bot games careful --opponent centre")(games)
+
+
+def show(
+    name: NameArgument,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """One bot: whose it is, whether it is online or retired, its rating and record in each rating list.
+
+    JSON: {"name", "owner", "latest_version", "online", "retired", "ratings": [{"rating_list", "rank", "rating",
+    "games", "wins", "draws", "losses", "provisional"}]}; retired is a time or null.
+    """
+    resource = _bot(name)
+    from noughts_proto.v1 import bots_pb2
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, token, token_file) as client:
+        shown = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource)).bot
+        request = pb.ListBotRatingsRequest(bot=resource)
+        ratings = client.pages(client.leaderboards.ListBotRatings, request, lambda page: page.ratings, _RATING_LISTS)
+    version = shown.latest_version.rpartition("/")[2]
+    if output_format is Format.JSON:
+        rows = [{"rating_list": row.rating_list, **row_document(row.row)} for row in ratings]
+        for row in rows:
+            for known in ("name", "owner", "online"):
+                del row[known]
+        about = {"name": short(shown.name), "owner": shown.owner, "latest_version": shown.latest_version}
+        state = {"online": shown.online, "retired": iso(milliseconds(shown, "retire_time"))}
+        output.print_json({**about, **state, "ratings": rows})
+        return
+    console = output.stdout()
+    online = "online" if shown.online else "offline"
+    retired = ", retired" if shown.HasField("retire_time") else ""
+    output.heading(console, f"{short(shown.name)}: {shown.owner}'s, version {version}, {online}{retired}")
+    if ratings:
+        print_rows(("list",), [((row.rating_list,), row.row) for row in ratings])
+    else:
+        console.print("No rated game yet.")
+
+
+def history(
+    name: NameArgument,
+    variant: options.VariantOption = "tictactoe",
+    time_class: TimeClassOption = "untimed",
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """How a bot's rating went in one rating list, over the number of its rated games.
+
+    There is a point for each of the first 64 games, then 32 for each doubling of their number.
+
+    JSON: {"name", "rating_list", "rating", "games", "points": [{"games", "rating", "time"}]}, oldest first.
+    """
+    resource, read_variant = _bot(name), options.read_variant(variant)
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.GetRatingHistoryRequest(bot=resource, variant=read_variant.name, time_class=time_class)
+    with connected(server, token, token_file) as client:
+        found = client.call(client.leaderboards.GetRatingHistory, request)
+    if output_format is Format.JSON:
+        points = [{"games": point.games, "rating": point.rating, "time": _time(point)} for point in found.points]
+        rating = found.rating if found.games else None
+        about = {"name": short(resource), "rating_list": found.rating_list, "rating": rating, "games": found.games}
+        output.print_json({**about, "points": points})
+        return
+    _print_history(short(resource), found)
+
+
+def games(
+    name: NameArgument,
+    opponent: Annotated[str, typer.Option("--opponent", metavar="NAME", help="Only games against this bot.")] = "",
+    tournament: Annotated[str, typer.Option("--tournament", metavar="ID", help="Only games in this tournament.")] = "",
+    limit: options.LimitOption = 20,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The games of a bot in all its versions: the newest tournament first, in each the highest number first.
+
+    JSON: a line per game, as in `noughts game list`.
+    """
+    from noughts_proto.v1 import games_pb2
+    from noughts_server.cli.client import connected
+
+    request = games_pb2.ListGamesRequest(
+        parent=_bot(name),
+        opponent=_bot(opponent) if opponent else "",
+        tournament=tournament_name(tournament) if tournament else "",
+    )
+    with connected(server, token, token_file) as client:
+        found = client.pages(client.games.ListGames, request, lambda page: page.games, limit)
+    if output_format is Format.JSON:
+        for row in found:
+            output.print_json(document(row))
+    elif found:
+        _print_games(found)
+    else:
+        against = f" against {short(request.opponent)}" if opponent else ""
+        output.stdout().print(f"No games of {short(request.parent)}{against} yet.")
+
+
+def head_to_head(
+    first: Annotated[str, typer.Argument(metavar="A", help="A bot, e.g. `mybot`.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another bot.")],
+    limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="Show so many of their last games.")] = 5,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """What bot A has scored against bot B, in all their versions and tournaments, rated or not.
+
+    JSON: {"a", "b", "total": {"first": {"wins", "draws", "losses"}, "second": {...}}, "variants": {V: as total},
+    "games": [...]}, all from A's point of view; `first` are the games in which A moved first.
+    """
+    request_names = _bot(first), _bot(second)
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.GetHeadToHeadRequest(bot=request_names[0], opponent=request_names[1], last_games=min(limit, 1_000))
+    with connected(server, token, token_file) as client:
+        found = client.call(client.leaderboards.GetHeadToHead, request)
+    a, b = map(short, request_names)
+    if output_format is Format.JSON:
+        output.print_json(
+            {
+                "a": a,
+                "b": b,
+                "total": _by_side(found.total),
+                "variants": {each.variant: _by_side(each.score) for each in found.variants},
+                "games": [document(row) for row in found.last_games],
+            }
+        )
+        return
+    console = output.stdout()
+    if not found.variants:
+        console.print(f"{a} and {b} have not played each other yet.")
+        return
+    output.heading(console, f"{a} against {b}")
+    rows = [row for each in found.variants for row in _score_rows(each.variant, each.score, a, b)]
+    if len(found.variants) > 1:
+        rows += _score_rows("all", found.total, a, b)
+    console.print(output.table(("variant", "moved first", ">games", ">wins", ">draws", ">losses", ">points"), rows))
+    if found.last_games:
+        console.print()
+        output.heading(console, "Last games")
+        _print_games(found.last_games)
+
+
+def rating_lists(
+    limit: options.LimitOption = 50,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The rating lists of a server: one for each variant and time class that has had a rated tournament.
+
+    JSON: {"rating_lists": [{"name", "variant", "time_class", "bots", "games"}]}.
+    """
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, token, token_file) as client:
+        found = client.pages(
+            client.leaderboards.ListRatingLists, pb.ListRatingListsRequest(), lambda page: page.rating_lists, limit
+        )
+    if output_format is Format.JSON:
+        fields = ("name", "variant", "time_class", "bots", "games")
+        output.print_json({"rating_lists": [{field: getattr(row, field) for field in fields} for row in found]})
+        return
+    rows = [(row.variant, row.time_class, f"{row.bots:,}", f"{row.games:,}") for row in found]
+    output.stdout().print(
+        output.table(("variant", "time class", ">bots", ">games"), rows) if rows else "No rated tournament yet."
+    )
+
+
+def _bot(name: str) -> str:
+    resource = bot_name(name)
+    if resource.count("/") > 1:
+        raise UsageProblem(f"NAME: got {name!r}, expected a bot without a version, e.g. `mybot`")
+    return resource
+
+
+def _print_history(name: str, found: "pb.GetRatingHistoryResponse") -> None:
+    console = output.stdout()
+    output.heading(console, f"{name} in {found.rating_list}")
+    if not found.games:
+        console.print("No rated game here yet. `noughts bot show` names the lists in which it has some.")
+        return
+    line = [(float(point.games), point.rating) for point in found.points]
+    if not line or line[-1][0] != found.games:
+        line.append((float(found.games), found.rating))
+    low, high = min(y for _, y in line), max(y for _, y in line)
+    labels = {0: output.rating(high), _CHART_HEIGHT - 1: output.rating(low)}
+    for number, text in enumerate(line_chart(line, _CHART_WIDTH, _CHART_HEIGHT, unicode=output.unicode())):
+        console.print(f"{labels.get(number, ''):>6} {'┤' if output.unicode() else '|'}{text.rstrip()}", soft_wrap=True)
+    last = f"{output.count(found.games, 'game')}"
+    first = f"{line[0][0]:,.0f}"
+    console.print(f"{'':>8}{first}{last:>{max(_CHART_WIDTH - len(first), len(last) + 1)}}\n", soft_wrap=True)
+    rows = [
+        (f"{point.games:,}", output.rating(point.rating), (_time(point) or "")[:19].replace("T", " "))
+        for point in found.points[-_SHOWN_POINTS:]
+    ]
+    console.print(output.table((">after games", ">rating", "counted (UTC)"), rows))
+    console.print(f"\nNow {output.rating(found.rating)} after {output.count(found.games, 'rated game')}.")
+
+
+def _print_games(found: "list[games_pb2.Game] | Any") -> None:
+    rows = [
+        (
+            row.name.removeprefix("tournaments/").replace("/games/", "/"),
+            _player(row.first, row.first_bot),
+            _player(row.second, row.second_bot),
+            result_text(row),
+            termination_text(row),
+            len(row.moves),
+        )
+        for row in found
+    ]
+    columns = ("game", "first", "second", "result", "termination", ">plies")
+    output.stdout().print(output.table(columns, rows))
+
+
+def _player(label: str, bot_version: str) -> str:
+    """The label of an entry, with its bot where that is not the same."""
+    bot, _, version = short(bot_version).partition("/versions/")
+    return label if label == bot else f"{label} ({bot}@{version})"
+
+
+def _score_rows(variant: str, score: "pb.ScoreBySide", a: str, b: str) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for who, side in ((a, score.first), (b, score.second)):
+        count = side.wins + side.draws + side.losses
+        numbers = (f"{number:,}" for number in (count, side.wins, side.draws, side.losses))
+        rows.append((variant, who, *numbers, output.points(side.wins + side.draws / 2)))
+    return rows
+
+
+def _by_side(score: "pb.ScoreBySide") -> dict[str, dict[str, int]]:
+    return {
+        name: {"wins": side.wins, "draws": side.draws, "losses": side.losses}
+        for name, side in (("first", score.first), ("second", score.second))
+    }
+
+
+def _time(point: "pb.RatingPoint") -> str | None:
+    from datetime import UTC
+
+    return point.time.ToDatetime(UTC).isoformat() if point.HasField("time") else None

@@ -1,0 +1,261 @@
+"""`noughts bot table build` and `noughts bot learn`: the files of the bots `table` and `learner`."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command, group
+from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
+from noughts_server.cli.errors import INTERRUPTED
+from noughts_server.cli.local.progress import counting
+from noughts_server.cli.output import Format
+
+if TYPE_CHECKING:
+    from noughts_bots.reference.caching_bot import CachingBot
+    from noughts_bots.reference.learner import Learner
+    from noughts_bots.training import Chances, Trainer
+    from noughts_referee.rules import Variant
+
+_SELF = "self"
+_LARGEST_GAMES = 100_000_000
+# Points of a curve; of larger boards each takes seconds.
+_CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
+_GAMES_A_LOOK = 50
+
+
+def register_tables(bot: typer.Typer) -> None:
+    """Adds the commands to `noughts bot`."""
+    tables = group("Tables: files of ratings that the bot `table` plays from.")
+    command(
+        tables,
+        "build",
+        "noughts bot table build pascal:level=1 -o pascal.table",
+        "noughts bot table build minimax -o minimax.table --variant mnk:4,3,3",
+    )(build)
+    bot.add_typer(tables, name="table")
+    command(
+        bot,
+        "learn",
+        "noughts bot learn --file learnt.table --games 60000 --against random --curve curve.svg --seed 1",
+        "noughts bot learn --file learnt.table --games 20000 --against self --against pascal:level=0",
+    )(learn)
+
+
+def build(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.")],
+    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The table to write.")],
+    variant: options.VariantOption = "tictactoe",
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Writes what a bot makes of every position into a table, by which `table:file=FILE` plays exactly like it.
+
+    The table is plain text: edit it, and the play changes. Boards of at most 12 cells.
+
+    JSON: {"file", "spec", "variant", "level", "positions"}.
+    """
+    from noughts_bots.reference.locked_file import LockedFile
+    from noughts_bots.reference.table import build as build_table
+    from noughts_bots.reference.table_file import save
+    from noughts_bots.specs import make_bot, parse_spec
+
+    read_variant = options.read_variant(variant)
+    bot = make_bot(parse_spec(spec), read_variant)
+    held = LockedFile(file)
+    try:
+        with counting("Positions") as show:
+            table = build_table(bot, read_variant, lambda done, total: show(done, total, ""))
+        save(file, table, comments=(f"{output.printable(spec)}, by `noughts bot table build`",))
+    finally:
+        held.release()
+    if output_format is Format.JSON:
+        output.print_json(
+            {
+                "file": str(file),
+                "spec": spec,
+                "variant": read_variant.name,
+                "level": table.level,
+                "positions": len(table.rows),
+            }
+        )
+        return
+    console = output.stdout()
+    console.print(f"{file}: {output.count(len(table.rows), 'position')} of {read_variant.name}.", soft_wrap=True)
+    console.print(f"table:file={file} plays exactly like {spec}.", soft_wrap=True)
+
+
+def learn(
+    file: Annotated[
+        Path, typer.Option("--file", "-o", metavar="FILE", help="Its table: goes on with it, or begins it.")
+    ],
+    games: Annotated[int, typer.Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="How many more.")],
+    against: Annotated[
+        list[str],
+        typer.Option("--against", metavar="SPEC", help="Its opponent, `self` for itself; several take turns."),
+    ],
+    variant: options.VariantOption = "tictactoe",
+    seed: options.SeedOption = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            "--curve",
+            metavar="FILE.svg",
+            help="Draw its points by games learnt, with the numbers in FILE.csv.",
+            show_default=False,
+        ),
+    ] = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Trains the bot `learner`: plays games in this process and corrects its table after each.
+
+    Then says what the learner is worth against each opponent when it no longer learns (exact chances, by going through
+    the whole tree), and whether anybody at all could beat it. Ctrl-C keeps what was learnt. The same seed and the same
+    file to begin with give the same file.
+
+    JSON: {"file", "variant", "games", "new_games", "games_per_second", "can_lose": {"first", "second"}, "chances":
+    [{"games", "opponent", "side", "wins", "draws", "losses", "points"}], "seed", "interrupted", "curve": {"svg",
+    "csv"}}.
+    """
+    from noughts_bots.reference.learner import Learner
+    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_bots.training import Trainer
+
+    if curve is not None:
+        check_target(curve)
+    read_variant, read_seed = options.read_variant(variant), options.read_seed(seed)
+    opponents = {text: None if text == _SELF else make_bot(parse_spec(text), read_variant) for text in against}
+    learner = Learner(file, learn=True)
+    learner.prepare()
+    try:
+        trainer = Trainer(learner, read_variant, [opponents[text] for text in against], read_seed)
+        rivals = {text: bot for text, bot in opponents.items() if bot is not None}
+        training = _Training(learner, trainer, read_variant, rivals or {"random": make_bot(parse_spec("random"))})
+        with _interruptible() as stopped:
+            training.run(games, with_curve=curve is not None, stopped=stopped)
+            interrupted = stopped()
+    finally:
+        learner.close()
+    document = training.document(file) | {"seed": read_seed, "interrupted": interrupted, "curve": None}
+    if curve is not None:
+        title = f"learner against {', '.join(dict.fromkeys(against))}: {read_variant.name}, seed {read_seed}"
+        table = write_curve(curve, title, training.curve)
+        document["curve"] = {"svg": str(curve), "csv": str(table)}
+    if output_format is Format.JSON:
+        output.print_json(document)
+    else:
+        _print(document, training.curve_end())
+    if interrupted:
+        output.note(f"Interrupted after {document['new_games']:,} of {games:,} games.")
+        raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed or SIGTERM came; neither ends the program in the middle of a game meanwhile."""
+    caught: list[int] = []
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda number, _: caught.append(number)) for number in signals]
+    try:
+        yield lambda: bool(caught)
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
+
+
+class _Training:
+    """Games, and what came of them."""
+
+    def __init__(
+        self, learner: "Learner", trainer: "Trainer", variant: "Variant", rivals: "dict[str, CachingBot]"
+    ) -> None:
+        self._learner = learner
+        self._trainer = trainer
+        self._variant = variant
+        self._rivals = rivals
+        self._began_with = learner.games
+        self._seconds = 0.0
+        self.curve: list[Evaluation] = []
+
+    def run(self, games: int, *, with_curve: bool, stopped: Callable[[], bool]) -> None:
+        """Plays so many games; evaluates at the end and, for a curve, at the beginning and on the way."""
+        points = _CURVE_POINTS if self._variant.cells <= _SMALL_BOARD else _FEW_CURVE_POINTS
+        # Closer together in the beginning, where most is learnt.
+        looks = iter([*sorted({games * step * step // points**2 for step in range(points)}), games])
+        next_look = next(looks) if with_curve else games
+        with counting("Games") as show:
+            for done in range(games + 1):
+                if done == next_look or stopped():
+                    self._evaluate()
+                    next_look = next(looks, games)
+                    show(done, games, self._best())
+                if done == games or stopped():
+                    return
+                began = time.perf_counter()
+                self._trainer.play()
+                self._learner.save_in_time()
+                self._seconds += time.perf_counter() - began
+                if done % _GAMES_A_LOOK == 0:
+                    show(done, games, self._best())
+
+    def curve_end(self) -> list[Evaluation]:
+        """What the learner is worth now."""
+        return [row for row in self.curve if row.games == self._learner.games]
+
+    def document(self, file: Path) -> dict[str, Any]:
+        """For JSON."""
+        from noughts_bots.training import can_lose
+
+        new = self._learner.games - self._began_with
+        first, second = (can_lose(self._learner, side, self._variant) for side in (0, 1))
+        return {
+            "file": str(file),
+            "variant": self._variant.name,
+            "games": self._learner.games,
+            "new_games": new,
+            "games_per_second": round(new / self._seconds) if self._seconds else 0,
+            "can_lose": {"first": first, "second": second},
+            "chances": [row.document() for row in self.curve_end()],
+        }
+
+    def _evaluate(self) -> None:
+        from noughts_bots.training import chances
+
+        if self.curve and self.curve[-1].games == self._learner.games:
+            return
+        for name, rival in self._rivals.items():
+            as_first = chances(self._learner, rival, self._variant)
+            as_second = chances(rival, self._learner, self._variant)
+            self._note(name, 0, as_first)
+            self._note(name, 1, type(as_second)(*reversed(as_second)))
+
+    def _note(self, opponent: str, side: int, exact: "Chances") -> None:
+        numbers = (float(number) for number in (*exact, exact.points))
+        self.curve.append(Evaluation(self._learner.games, opponent, side, *numbers))
+
+    def _best(self) -> str:
+        latest = [row.points for row in self.curve[-2 * len(self._rivals) :]]
+        return f"{sum(latest) / len(latest):.3f} points a game" if latest else ""
+
+
+def _print(document: dict[str, Any], rows: list[Evaluation]) -> None:
+    console = output.stdout()
+    learnt = f"learnt from {output.count(document['games'], 'game')}"
+    speed = f"{document['new_games']:,} of them now, {document['games_per_second']:,} a second, seed {document['seed']}"
+    console.print(f"{document['file']}: {document['variant']}, {learnt} ({speed}).", soft_wrap=True)
+    shown = [
+        (row.opponent, row.document()["side"], *(f"{number:.4f}" for number in (row.wins, row.draws, row.losses)),
+         f"{row.points:.4f}")
+        for row in rows
+    ]  # fmt: skip
+    console.print(output.table(("against", "moving", ">wins", ">draws", ">losses", ">points"), shown))
+    for side, losable in document["can_lose"].items():
+        verdict = "can be beaten" if losable else "cannot be beaten by anybody"
+        console.print(f"Moving {side} it {verdict}.")
+    if document["curve"]:
+        console.print(f"Curve: {document['curve']['svg']}, {document['curve']['csv']}", soft_wrap=True)
+    console.print(f"Play it: noughts match learner:file={document['file']} random --games 100", soft_wrap=True)

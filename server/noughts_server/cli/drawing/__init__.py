@@ -1,0 +1,1 @@
+"""Pictures in a terminal: boards, crosstables, standings, charts, heat maps."""

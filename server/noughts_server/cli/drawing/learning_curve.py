@@ -1,0 +1,86 @@
+"""A learner's curve: its points a game, by the games it had learnt from, as a picture and as a table."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from noughts_server.cli.errors import Problem, UsageProblem
+
+_SIDES = ("first", "second")
+
+
+class Evaluation(NamedTuple):
+    """What a learner was worth against one opponent on one side, exactly."""
+
+    games: int
+    """It had learnt from."""
+    opponent: str
+    side: int
+    """The learner's."""
+    wins: float
+    draws: float
+    losses: float
+    points: float
+    """A game: 1 for a win, half of one for a draw."""
+
+    def document(self) -> dict[str, Any]:
+        """For JSON and CSV."""
+        return {**self._asdict(), "side": _SIDES[self.side]}
+
+
+def check_target(file: Path) -> None:
+    """Raises a Problem for a picture that could not be written: before the games, not after them."""
+    if file.suffix.lower() != ".svg":
+        raise UsageProblem(f"--curve {file}: expected a name that ends in .svg", "The numbers go beside it, as .csv.")
+    if not file.absolute().parent.is_dir():
+        raise Problem(f"--curve {file}: there is no folder {file.parent}")
+
+
+def write_curve(file: Path, title: str, curve: Sequence[Evaluation]) -> Path:
+    """Writes the picture, and the table beside it; returns the table's name."""
+    table = file.with_suffix(".csv")
+    with open(table, "w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, Evaluation._fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(evaluation.document() for evaluation in curve)
+    file.write_bytes(_picture(title, curve))
+    return table
+
+
+def _picture(title: str, curve: Sequence[Evaluation]) -> bytes:
+    import pygal
+    from pygal.style import Style
+
+    chart = pygal.XY(
+        title=title,
+        x_title="games learnt",
+        y_title="points a game (exact)",
+        style=Style(background="white", plot_background="white", font_family="sans-serif", opacity=".9"),
+        width=900,
+        height=540,
+        range=(0, 1),
+        dots_size=2,
+        legend_at_bottom=True,
+        legend_at_bottom_columns=2,
+        truncate_legend=-1,
+        x_value_formatter=lambda games: f"{games:,.0f}",
+        value_formatter=lambda points: f"{points:.2f}",
+        js=(),
+        no_prefix=True,
+    )
+    for opponent in dict.fromkeys(evaluation.opponent for evaluation in curve):
+        for side, moving in enumerate(_SIDES):
+            points = [(row.games, row.points) for row in curve if (row.opponent, row.side) == (opponent, side)]
+            chart.add(f"against {opponent}, moving {moving}", points)
+    chart.add_xml_filter(_without_scripts)
+    return bytes(chart.render())
+
+
+def _without_scripts(root: Any) -> Any:
+    """Without what a picture does not need: scripts for a browser, and comments with addresses and the day's date."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] == "script":
+                parent.remove(child)
+    return root

@@ -1,0 +1,177 @@
+"""What goes wrong on the command line: one clear message on stderr and an exit code, never a traceback.
+
+Errors of the other packages are raised as they are; `explain` knows them all and puts them into words.
+"""
+
+import errno
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import typer
+
+Parameters = ParamSpec("Parameters")
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+
+class Problem(Exception):
+    """Something to tell the user: what is wrong, and what to do next."""
+
+    exit_code = FAILED
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageProblem(Problem):
+    """The command line itself is wrong."""
+
+    exit_code = USAGE
+
+
+def reporting(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """The command, which now ends with a message and an exit code where it raised an error that has an explanation."""
+
+    @wraps(command)
+    def reported(*arguments: Parameters.args, **options: Parameters.kwargs) -> None:
+        try:
+            command(*arguments, **options)
+        except (typer.Exit, typer.Abort):
+            raise
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            problem = explain(error)
+            if problem is None:
+                raise
+            show(problem)
+            raise typer.Exit(problem.exit_code) from None
+
+    return reported
+
+
+def show(problem: Problem) -> None:
+    """Writes the problem to stderr."""
+    from rich.text import Text
+
+    from noughts_server.cli.output import printable, stderr
+
+    text = Text("Error: ", style="bold red").append(printable(problem.message), style="not bold default")
+    if problem.hint:
+        text.append(f"\n{printable(problem.hint)}", style="not bold default")
+    stderr().print(text, soft_wrap=True)
+
+
+def explain(error: BaseException) -> Problem | None:
+    """The error in words; None when it is a fault of this program."""
+    if isinstance(error, Problem):
+        return error
+    # What tasks raise comes in groups; the first error that can be explained is the one to show.
+    if isinstance(error, BaseExceptionGroup):
+        explained = map(explain, error.exceptions)
+        return next((problem for problem in explained if problem is not None), None)
+    return _explain_system(error) or _explain_text(error) or _explain_server(error) or _explain_call(error)
+
+
+# An error can only be of a module that has been loaded: where it has not, there is nothing to load it for.
+
+
+def _explain_text(error: BaseException) -> Problem | None:
+    """Variants, times, positions and specs that cannot be read."""
+    if not isinstance(error, ValueError):
+        return None
+    from noughts_bots.errors import BotError, BotFault
+    from noughts_referee.clock import TimeControlError
+    from noughts_referee.rules import PositionError, VariantError
+
+    if isinstance(error, VariantError | TimeControlError | PositionError):
+        return UsageProblem(str(error))
+    if isinstance(error, BotError):
+        # A fault shows when the bot plays: the command line was right.
+        kind = Problem if isinstance(error, BotFault) else UsageProblem
+        return kind(f"{error.subject}: got {error.got}, expected {error.expected}", _sentence(error.advice))
+    return None
+
+
+def _explain_server(error: BaseException) -> Problem | None:
+    """What the server's parts raise when they run in this process."""
+    if "noughts_server.errors" in sys.modules:
+        from noughts_server.errors import BadDatabaseUrl, InvalidArgument, NoughtsError
+
+        if isinstance(error, BadDatabaseUrl | InvalidArgument):
+            return UsageProblem(str(error), error.hint)
+        if isinstance(error, NoughtsError):
+            return Problem(str(error), error.hint)
+    if "noughts_server.local.run" in sys.modules:
+        from noughts_server.local.run import LocalError
+
+        if isinstance(error, LocalError):
+            return Problem(str(error))
+    return None
+
+
+def _explain_call(error: BaseException) -> Problem | None:
+    """What comes over the network."""
+    if "noughts_proto.security" in sys.modules:
+        from noughts_proto.security import SecurityProblem
+
+        if isinstance(error, SecurityProblem):
+            return Problem(str(error), error.advice)
+    if "noughts_bots.stream" in sys.modules:
+        from noughts_bots.stream import BotRefused
+
+        if isinstance(error, BotRefused):
+            hint = _servers_hint(error.__cause__) or _REFUSAL_HINTS.get(error.code.name, "")
+            return Problem(f"the server refused the bot: {error}", hint)
+    if "noughts_server.local.launcher" in sys.modules:
+        from noughts_referee.children.lock import LockIncomplete
+
+        if isinstance(error, LockIncomplete):
+            return Problem(str(error))
+    if "noughts_server.local.relay" in sys.modules:
+        from noughts_server.local.relay import PlayerFailed
+
+        if isinstance(error, PlayerFailed):
+            return Problem(str(error))
+    return None
+
+
+_REFUSAL_HINTS = {
+    "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
+    "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
+}
+
+
+def _servers_hint(error: BaseException | None) -> str:
+    """What the server advises in the details of the status with which it ended a stream."""
+    import grpc.aio
+    from google.rpc.error_details_pb2 import ErrorInfo
+    from google.rpc.status_pb2 import Status
+
+    if not isinstance(error, grpc.aio.AioRpcError):
+        return ""
+    packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+    info = ErrorInfo()
+    for detail in Status.FromString(packed).details if isinstance(packed, bytes) else ():
+        if detail.Unpack(info):
+            return info.metadata.get("hint", "")
+    return ""
+
+
+def _explain_system(error: BaseException) -> Problem | None:
+    """Files and sockets."""
+    if not isinstance(error, OSError) or error.errno == errno.EPIPE:
+        return None  # a closed pipe ends the program without a word, as it should
+    subject = f"{error.filename}: " if error.filename else ""
+    return Problem(f"{subject}{error.strerror or error}")
+
+
+def _sentence(text: str) -> str:
+    end = "" if text.endswith((".", "?")) or not text else "."
+    return f"{text[:1].upper()}{text[1:]}{end}"

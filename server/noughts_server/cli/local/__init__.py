@@ -1,0 +1,1 @@
+"""Commands on this machine: `match`, `tournament run`, `demo`, `play`, `variants`."""

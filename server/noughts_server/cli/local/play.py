@@ -1,0 +1,229 @@
+"""`noughts play`: a board in the terminal for people."""
+
+import sys
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.output import Format
+
+if TYPE_CHECKING:
+    from noughts_referee.clock import TimeControl
+    from noughts_referee.rules import Variant
+    from noughts_server.play.match import Match, Participant
+
+_DEFAULT_SPEC = "nextstep"
+_PERSON = "person"
+_SERVERS_TIME = "900+10"
+
+
+class First(StrEnum):
+    """Who begins."""
+
+    ME = "me"
+    OPPONENT = "opponent"
+    LOT = "lot"
+
+
+class Mark(StrEnum):
+    """The person's mark on the screen."""
+
+    X = "X"
+    O = "O"  # noqa: E741  # it is called that
+    LOT = "lot"
+
+
+def play(
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPEC",
+            help=f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard.",
+            show_default=False,
+        ),
+    ] = "",
+    variant: options.VariantOption = "tictactoe",
+    first: Annotated[
+        First | None,
+        typer.Option(
+            "--first", help="Who begins every game; `lot` (default): drawn once, then in turn.", show_default=False
+        ),
+    ] = None,
+    mark: Annotated[Mark, typer.Option("--mark", help="Your mark on the screen, whoever begins.")] = Mark.LOT,
+    opponent: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="bot:NAME",
+            help="At a server: the bot or person to challenge; it must be online.",
+            show_default=False,
+        ),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="At a server: wait to be challenged.")] = False,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="At a server: your name; else OWNER-person.")
+    ] = "",
+    games: Annotated[
+        int, typer.Option("--games", min=1, max=100, metavar="N", help="With --with: games; sides alternate.")
+    ] = 1,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="T",
+            help=f"With --with: the clock, {_SERVERS_TIME} if absent. Here: `2/move` limits the bot alone.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: options.SeedOption = None,
+    games_file: options.GamesFileOption = None,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays against a bot, or against another person, on a board in the terminal; unrated.
+
+    Arrow keys and Enter, coordinates such as h8, the numeric keypad on 3x3, or the mouse. `u` takes back, `n` is a new
+    game, `q` leaves, `?` shows all keys. With --with or --wait you play at a server, as a bot that thinks slowly.
+
+    JSON, after the screen has closed: {"games", "you": {"wins", "draws", "losses"}, "opponent", "variant", "seed"}.
+    Of two people at one keyboard, `you` is Person A.
+    """
+    read_variant, read_seed = options.read_variant(variant), options.read_seed(seed)
+    own_mark = None if mark is Mark.LOT else mark.value
+    if opponent is not None or wait:
+        _check_online(spec, opponent, wait=wait, first=first, games_file=games_file)
+        _check_terminal()
+        from noughts_server.cli.local.play_online import OnlineMatchPlan, play_online
+
+        plan = OnlineMatchPlan(opponent, read_variant, options.read_time(time or _SERVERS_TIME), games, read_seed)
+        match = play_online(plan, name, own_mark, server, token, token_file)
+        _report(match, output_format, at_server=True)
+        return
+    if server is not None:
+        raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
+    move_us = _move_limit(time)
+    players, bot = _seats(spec or _DEFAULT_SPEC, read_variant)
+    _check_terminal()
+    from noughts_server.cli.local.play_screen import run_screen
+    from noughts_server.play.match import Match
+    from noughts_server.play.opponents import BotSeating, Seating
+
+    always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.LOT)
+    match = Match(read_variant, players, read_seed, always_first, own_mark)
+    seating = Seating(match) if bot is None else BotSeating(match, bot, move_us)
+    with ExitStack() as closing:
+        if bot is not None:
+            bot.prepare()
+            closing.callback(bot.close)
+        closing.callback(seating.close)
+        if games_file is None:
+            run_screen(seating)
+        else:
+            from noughts_server.cli.local.games_file import GamesFile
+
+            with GamesFile(games_file) as file:
+                run_screen(seating)
+                file.write(_exported(match))
+    _report(match, output_format)
+
+
+def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First | None, games_file: Path | None) -> None:
+    if opponent is not None and wait:
+        raise UsageProblem("--wait: got --with as well, expected only one of the ways to find an opponent")
+    if spec:
+        raise UsageProblem(
+            f"SPEC: got {spec!r} for a game at a server, expected the opponent after --with",
+            "A reference bot is there when somebody runs it: noughts bot run SPEC.",
+        )
+    if first is not None:
+        raise UsageProblem("--first: got it for a game at a server, where whoever challenges begins the first game")
+    if games_file is not None:
+        raise UsageProblem(
+            "-o: got it for games at a server, which keeps them itself", "Read them there: noughts bot games NAME."
+        )
+
+
+def _check_terminal() -> None:
+    """The screen is drawn on stderr, so that stdout is free for the result."""
+    streams = {"stdin": sys.stdin, "stderr": sys.stderr}
+    for stream, file in streams.items():
+        if not file.isatty():
+            raise Problem(
+                f"noughts play needs a terminal, and {stream} is not one",
+                "From a pipe: `noughts bot ask` answers positions, `noughts match` lets bots play.",
+            )
+
+
+def _move_limit(time: str | None) -> int:
+    """What the bot may think about a move, in microseconds."""
+    control: TimeControl = options.read_time(time or "none")
+    if control.bank_us or control.increment_us:
+        raise UsageProblem(
+            f"--time {time!r}: got a bank for a game without a server, expected `none` or a limit such as `2/move`",
+            "It limits the bot alone: nobody hurries you here.",
+        )
+    return control.move_us
+
+
+def _seats(spec: str, variant: "Variant") -> "tuple[tuple[Participant, Participant], Any]":
+    """Who sits at the table; and the bot, if there is one."""
+    from noughts_bots.specs import make_bot, parse_spec, unique_labels
+    from noughts_server.play.match import Participant
+    from noughts_server.play.status_line import YOU
+
+    if spec == _PERSON:
+        return (Participant("Person A", person=True), Participant("Person B", person=True)), None
+    parsed = parse_spec(spec)
+    bot = make_bot(parsed, variant)
+    return (Participant(YOU, person=True), Participant(unique_labels((parsed,))[0], person=False)), bot
+
+
+def _exported(match: "Match") -> "list[Any]":
+    """The games that are over, as lines of the games' file."""
+    from noughts_server.store.games import ExportedGame
+
+    names = [player.name.lower() if player.name == "You" else player.name for player in match.players]
+    return [
+        ExportedGame(
+            match.variant.name,
+            names[game.first],
+            names[1 - game.first],
+            game.seed,
+            list(game.moves),
+            [],
+            str(game.result),
+            str(game.termination),
+        )
+        for game in match.games
+    ]
+
+
+def _report(match: "Match", output_format: Format, *, at_server: bool = False) -> None:
+    """What was played, after the screen has closed."""
+    from noughts_server.play.status_line import score_line
+
+    score, games = match.score, match.score.wins + match.score.draws + match.score.losses
+    if output_format is Format.JSON:
+        output.print_json(
+            {
+                "games": games,
+                "you": {"wins": score.wins, "draws": score.draws, "losses": score.losses},
+                "opponent": match.players[1].name,
+                "variant": match.variant.name,
+                "seed": match.seed,
+            }
+        )
+    elif games:
+        console = output.stdout()
+        seed = "" if at_server else f"; seed {match.seed}"
+        said = f"{match.variant.name}, {output.count(games, 'game')}: {score_line(match)}{seed}"
+        console.print(output.printable(said), soft_wrap=True)
+    else:
+        output.stdout().print("No game was finished.")

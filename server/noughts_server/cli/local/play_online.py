@@ -1,0 +1,191 @@
+"""`noughts play` at a server: the person's session, and the challenges."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from noughts_bots.event_loop import run_loop
+from noughts_bots.session import Login
+from noughts_bots.session import play as play_session
+from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Variant
+from noughts_server.cli import options, output
+from noughts_server.cli.client import Client, connected
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.local.play_screen import show
+from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.remote.challenge_run import free_name
+from noughts_server.cli.resource_names import bot_name
+from noughts_server.play.match import Match, Participant
+from noughts_server.play.person_bot import OnlineSeating
+from noughts_server.play.status_line import YOU
+
+_LOOK_SECONDS = 0.5
+
+Returned = TypeVar("Returned")
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineMatchPlan:
+    """Whom to challenge, and to what; without an opponent the person waits to be challenged."""
+
+    opponent: str | None
+    variant: Variant
+    time: TimeControl
+    games: int
+    seed: int
+
+
+def play_online(
+    plan: OnlineMatchPlan, name: str, mark: str | None, server: str | None, token: str | None, token_file: Path | None
+) -> Match:
+    """Plays until the person leaves. Raises Problem, BotRefused and SecurityProblem, most of them before the screen
+    opens."""
+    # Lines of a log would be written across the board.
+    configure_logs(options.LogLevel.ERROR)
+    secret = options.require_token(token, token_file)
+    with connected(server, token=None if token is None else secret, token_file=token_file) as client:
+        own = name or free_name(client, "person")
+        players = (Participant(YOU, person=True), Participant("your opponent", person=False))
+        match = Match(plan.variant, players, plan.seed, mark=mark)
+        login = Login(client.address, secret, name=own, dialling=options.dialling(client.address, secret))
+        run_loop(_Evening(client, plan, login, match).play())
+    return match
+
+
+class _Evening:
+    """A person's session from login to leaving."""
+
+    def __init__(self, client: Client, plan: OnlineMatchPlan, login: Login, match: Match) -> None:
+        self._client = client
+        self._invitation = plan
+        self._login = login
+        challenging = plan.opponent is not None
+        waiting = f"Waiting for {plan.opponent}." if challenging else f"Waiting to be challenged as {login.name}."
+        self._how_to = "" if challenging else f"noughts play --with bot:{login.name} --server {login.server}"
+        self._seating = OnlineSeating(match, waiting)
+        self._seating.person.accepts_challenges = not challenging
+        self._online = asyncio.Event()
+        self._failure: Exception | None = None
+        self._tournament = ""
+        """The last challenge."""
+        self._games_due = 0
+        """How many games will have ended when the last challenge is over."""
+
+    async def play(self) -> None:
+        """Logs in, opens the screen, leaves."""
+        async with asyncio.TaskGroup() as tasks:
+            session = tasks.create_task(self._session())
+            await self._online.wait()
+            try:
+                if self._failure is None:
+                    await self._play()
+            except Exception as error:
+                self._failure = error
+            session.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _play(self) -> None:
+        """Online: the challenge, if there is one, and the screen."""
+        if self._invitation.opponent is None:
+            await show(self._seating)
+            return
+        await self._challenge(0)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                following = tasks.create_task(self._follow())
+                await show(self._seating)
+                following.cancel()
+        finally:
+            await self._abandon()
+
+    async def _session(self) -> None:
+        try:
+            await play_session(self._seating.person, self._login, self._heard)
+        except Exception as error:
+            self._failure = error
+        else:
+            self._failure = Problem("the server ended the session")
+        self._online.set()
+        self._seating.leave()
+
+    def _heard(self, event: str) -> None:
+        if event.startswith("online as"):
+            self._online.set()
+            event = "" if self._seating.has_begun else self._how_to
+        self._seating.notice = output.printable(event)
+        self._seating.changed()
+
+    # Challenges.
+
+    async def _challenge(self, number: int) -> None:
+        """Begins the games."""
+        plan = self._invitation
+        time = plan.time
+        request = challenges_pb2.CreateChallengeRequest(
+            challenger=f"bots/{self._login.name}",
+            opponent=bot_name((plan.opponent or "").removeprefix("bot:")),
+            variant=plan.variant.name,
+            time=types_pb2.TimeControl(move_us=time.move_us, bank_us=time.bank_us, increment_us=time.increment_us),
+            games=plan.games,
+            seed=plan.seed + number,
+        )
+        create = self._client.challenges.CreateChallenge
+        self._tournament = (await _aside(lambda: self._client.call(create, request))).tournament.name
+        self._games_due = self._seating.ends + plan.games
+
+    async def _follow(self) -> None:
+        """Says when the challenge is over, and begins another one when the person wants it."""
+        seating = self._seating
+        seating.again = asyncio.Event()
+        number = 0
+        while True:
+            played = await self._over()
+            self._games_due = 0
+            cancelled = played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
+            said = f"The challenge was called off: {played.reason or 'by the server'}." if cancelled else "All played."
+            seating.notice, seating.may_go_again = f"{said} n challenges again, q leaves.", True
+            seating.changed()
+            while True:
+                await seating.again.wait()
+                seating.again.clear()
+                number += 1
+                try:
+                    await self._challenge(number)
+                except Problem as problem:
+                    seating.notice = output.printable(f"{problem.message}. n tries again, q leaves.")
+                    seating.changed()
+                else:
+                    break
+            seating.notice, seating.may_go_again = "", False
+            seating.changed()
+
+    async def _over(self) -> tournaments_pb2.Tournament:
+        """The challenge, once it has ended. While the server cannot be reached, the session tells so."""
+        get = tournaments_pb2.GetTournamentRequest(name=self._tournament)
+        over = (tournaments_pb2.TOURNAMENT_STATE_FINISHED, tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
+        while True:
+            with suppress(Problem):
+                shown = (
+                    await _aside(lambda: self._client.call(self._client.tournaments.GetTournament, get))
+                ).tournament
+                if shown.state in over:
+                    return shown
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _abandon(self) -> None:
+        """Calls off the games that are left when the person goes."""
+        if self._seating.ends < self._games_due:
+            cancel = tournaments_pb2.CancelTournamentRequest(name=self._tournament)
+            with suppress(Problem):
+                await _aside(lambda: self._client.call(self._client.tournaments.CancelTournament, cancel))
+
+
+async def _aside(call: Callable[[], Returned]) -> Returned:
+    """A call that blocks, in a thread: the screen stays alive meanwhile."""
+    return await asyncio.to_thread(call)

@@ -1,0 +1,81 @@
+"""The progress of games played here, drawn on a terminal and nowhere else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from noughts_server.cli.output import points, printable, stderr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from noughts_server.local.run import LocalProgress
+
+
+def _ignore(progress: "LocalProgress") -> None:
+    """Where nobody looks, nothing is drawn."""
+
+
+@contextmanager
+def showing_progress() -> "Iterator[Callable[[LocalProgress], None]]":
+    """A function that takes the progress; on a terminal it draws a bar on stderr, which is gone afterwards."""
+    console = stderr()
+    if not console.is_terminal:
+        yield _ignore
+        return
+    with _bar(console) as bar:
+        yield _Drawn(bar, bar.add_task("Starting bots", total=None, rest="")).show
+
+
+@contextmanager
+def counting(description: str) -> "Iterator[Callable[[int, int, str], None]]":
+    """A function that takes how many are done, of how many, and what else to show; drawn as by `showing_progress`."""
+    console = stderr()
+    if not console.is_terminal:
+        yield lambda done, total, rest: None
+        return
+    with _bar(console) as bar:
+        task = bar.add_task(description, total=None, rest="")
+        yield lambda done, total, rest: bar.update(task, completed=done, total=total, rest=rest)
+
+
+def _bar(console: "Console") -> "Progress":
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[rest]}", markup=False),
+        console=console,
+        transient=True,
+    )
+
+
+class _Drawn:
+    def __init__(self, bar: "Progress", task: "TaskID") -> None:
+        self._bar = bar
+        self._task = task
+        self._playing = False
+
+    def show(self, progress: "LocalProgress") -> None:
+        if not progress.games_total:
+            self._bar.update(self._task, total=progress.bots_expected, completed=progress.bots_online)
+            return
+        if not self._playing:
+            # A task of its own: the time that the bots took to start must not count for the estimate.
+            self._playing = True
+            self._bar.remove_task(self._task)
+            self._task = self._bar.add_task("Games", total=progress.games_total, rest="")
+        self._bar.update(self._task, total=progress.games_total, completed=progress.games_done, rest=_leader(progress))
+
+
+def _leader(progress: "LocalProgress") -> str:
+    if not progress.standings or not progress.games_done:
+        return ""
+    first = progress.standings[0]
+    return f"{printable(first.label)} leads with {points(first.points)}"

@@ -1,0 +1,1 @@
+"""Commands for whoever runs a server: `serve`, `status`, `health`, `token`, `ratings`."""

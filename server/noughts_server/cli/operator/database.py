@@ -1,0 +1,32 @@
+"""Commands that work on the database itself."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from noughts_bots.event_loop import run_loop
+from noughts_server.cli.options import read_database
+from noughts_server.cli.output import note
+from noughts_server.store.database import Store, default_database_url
+
+Returned = TypeVar("Returned")
+
+
+def in_database(
+    url: str | None, work: Callable[[Store], Awaitable[Returned]], *, alone: bool = False, create: bool = False
+) -> Returned:
+    """What `work` makes of the database at `url`, or of this user's default one; with `alone`, not beside a server.
+
+    Without `create` it must exist; with it, a new one is made, and that is said.
+    """
+    url = read_database(url) or default_database_url()
+
+    async def opened() -> Returned:
+        store = await Store.open(url, alone=alone, create=create)
+        if store.created:
+            note(f"New database at {store.url}.")
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return run_loop(opened())

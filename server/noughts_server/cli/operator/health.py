@@ -1,0 +1,33 @@
+"""`noughts health`: whether a server takes calls, for containers and service managers."""
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.output import Format
+
+
+def health(server: options.ServerOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
+    """Asks the server's standard health service; exit code 0 if it serves, 1 if it drains or cannot be reached.
+
+    JSON: {"server", "status"}; the status is `serving` or `not_serving`.
+    """
+    from typing import Any
+
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    from noughts_server.cli.client import DEADLINE_SECONDS, explain_call
+
+    address = options.read_server(server)
+    with options.dialling(address, "").channel(address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)  # its published types know no methods
+        try:
+            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_SECONDS)
+        except grpc.RpcError as error:
+            raise explain_call(error, address) from error
+    serving = answer.status == health_pb2.HealthCheckResponse.SERVING
+    if output_format is Format.JSON:
+        output.print_json({"server": address, "status": "serving" if serving else "not_serving"})
+    elif serving:
+        output.stdout().print(f"{address} is serving")
+    if not serving:
+        raise Problem(f"server {address} is not serving: it is draining", "It will be back after its restart.")

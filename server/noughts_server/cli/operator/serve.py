@@ -1,0 +1,129 @@
+"""`noughts serve`: a server until it is told to stop."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noughts_server.cli import options
+from noughts_server.cli.errors import INTERRUPTED, UsageProblem
+from noughts_server.cli.output import Format
+
+if TYPE_CHECKING:
+    from noughts_proto.security import Identity
+
+ListenOption = Annotated[
+    str, typer.Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
+]
+GraceOption = Annotated[
+    float,
+    typer.Option(
+        "--grace", min=0, max=86_400, metavar="SECONDS", help="How long a lost bot may stay away before it loses."
+    ),
+]
+CertificateOption = Annotated[
+    Path | None,
+    typer.Option("--tls-cert", metavar="FILE", help="Encrypt: the server's certificate (PEM).", show_default=False),
+]
+KeyOption = Annotated[
+    Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).", show_default=False)
+]
+ClientAuthoritiesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-client-ca",
+        metavar="FILE",
+        help="Only clients with a certificate of these authorities (PEM) may connect.",
+        show_default=False,
+    ),
+]
+InsecureOption = Annotated[
+    bool,
+    typer.Option("--insecure", help="Listen beyond this machine in plaintext: tokens can be read on the way."),
+]
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus there; off if absent.", show_default=False
+    ),
+]
+ReflectionOption = Annotated[
+    bool,
+    typer.Option(
+        "--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."
+    ),
+]
+
+
+def serve(
+    listen: ListenOption = options.DEFAULT_ADDRESS,
+    database: options.DatabaseOption = None,
+    margin: options.MarginOption = "50ms",
+    grace: GraceOption = 30.0,
+    tls_cert: CertificateOption = None,
+    tls_key: KeyOption = None,
+    tls_client_ca: ClientAuthoritiesOption = None,
+    insecure: InsecureOption = False,
+    metrics: MetricsOption = None,
+    reflection: ReflectionOption = True,
+    log_level: Annotated[
+        options.LogLevel, typer.Option("--log-level", help="What to log on stderr.")
+    ] = options.LogLevel.INFO,
+    log_format: Annotated[
+        options.LogFormat, typer.Option("--log-format", help="auto: console on a terminal, else logfmt.")
+    ] = options.LogFormat.AUTO,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once.
+
+    JSON: {"grpc": "HOST:PORT", "web": null}, one line, once the server is ready.
+    """
+    identity = _identity(tls_cert, tls_key)
+    if tls_client_ca is not None and identity is None:
+        raise UsageProblem("--tls-client-ca: got no certificate of the server, expected --tls-cert and --tls-key too")
+    _check_reach(listen, protected=identity is not None or insecure)
+    if metrics is not None:
+        options.read_address(metrics, "--metrics")
+    margin_us = options.read_margin(margin)
+    from noughts_bots.event_loop import run_loop
+    from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.operator.serving import serve_until_stopped
+    from noughts_server.server import ServerSettings
+
+    configure_logs(log_level, log_format)
+    settings = ServerSettings(
+        listen=listen,
+        database=options.read_database(database),
+        margin_us=margin_us,
+        grace=grace,
+        reflection=reflection,
+        identity=identity,
+        client_authorities=tls_client_ca,
+        metrics=metrics,
+    )
+    if not run_loop(serve_until_stopped(settings, output_format)):
+        raise typer.Exit(INTERRUPTED)
+
+
+def _identity(certificate: Path | None, key: Path | None) -> "Identity | None":
+    from noughts_proto.security import Identity
+
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
+        raise UsageProblem(f"{missing}: got none, expected a file in PEM beside that of {given}")
+    return Identity(certificate, key)
+
+
+def _check_reach(listen: str, *, protected: bool) -> None:
+    from noughts_proto.security import is_loopback
+
+    host, _ = options.read_address(listen, "--listen")
+    if protected or is_loopback(host):
+        return
+    raise UsageProblem(
+        f"--listen {listen!r}: got an address that reaches beyond this machine, and no encryption;"
+        " expected a loopback address, e.g. 127.0.0.1:7450, or --tls-cert and --tls-key",
+        "Give the server a certificate, forward its port through SSH, or accept the risk with --insecure.",
+    )

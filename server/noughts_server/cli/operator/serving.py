@@ -1,0 +1,64 @@
+"""What `noughts serve` does once its options are read."""
+
+import asyncio
+import shlex
+from collections.abc import Coroutine
+from typing import Any
+
+from noughts_server.cli import options, output
+from noughts_server.cli.local.run import two_stages
+from noughts_server.cli.output import Format
+from noughts_server.server import ServerSettings, running_server
+from noughts_server.version import software_version
+
+
+async def serve_until_stopped(settings: ServerSettings, output_format: Format) -> bool:
+    """Serves until a signal; False when running games were abandoned."""
+    stopping, aborting = asyncio.Event(), asyncio.Event()
+
+    def abort() -> None:
+        stopping.set()
+        aborting.set()
+
+    async with running_server(settings) as server:
+        with two_stages(stopping.set, abort):
+            _announce(server.address, settings, output_format)
+            await stopping.wait()
+            if output_format is Format.TEXT:
+                output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
+            await _first_of(server.drain(), aborting.wait())
+    return not aborting.is_set()
+
+
+async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Returns when one of them has ended; the others are cancelled."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(wait) for wait in waits]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+
+
+def _announce(address: str, settings: ServerSettings, output_format: Format) -> None:
+    if output_format is Format.JSON:
+        output.print_json({"grpc": address, "web": None})
+        return
+    place = "" if settings.database is None else f" --db {_shown(settings.database)}"
+    server = "" if address == options.DEFAULT_ADDRESS else f" --server {address}"
+    if settings.identity is not None:
+        server += " --tls"
+    console = output.stdout()
+    output.heading(console, f"Noughts {software_version()} serves at {address}")
+    console.print(
+        f"Make a token:       noughts token create --owner YOU{place}\n"
+        f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server}\n"
+        f"Run a tournament:   noughts tournament create spring{server}   (then join, start, show)\n"
+        "Stop:               Ctrl-C",
+        soft_wrap=True,
+    )
+    console.file.flush()
+
+
+def _shown(database: str) -> str:
+    # An address with a password in it must not stay on the screen.
+    return "URL" if "@" in database else shlex.quote(database)

@@ -1,0 +1,235 @@
+"""`noughts status`: how a server is doing, as a screen that refreshes itself."""
+
+import math
+import sys
+import time
+from datetime import UTC
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.output import Format
+from noughts_server.cli.resource_names import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console, RenderableType
+
+    from noughts_proto.v1 import status_pb2 as pb
+    from noughts_server.cli.client import Client
+
+_REFRESH_SECONDS = 1.0
+_BARS = "▁▂▃▄▅▆▇█"
+_PLAIN_BARS = "_.-=+*#@"
+_SPARK_CELLS = 30
+_BAR_CELLS = 24
+_MOST_TOURNAMENTS = 10
+_MOST_BOTS = 12
+
+OnceOption = Annotated[bool, typer.Option("--once", help="Print once and end, also on a terminal.")]
+
+
+def status(
+    once: OnceOption = False,
+    server: options.ServerOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """What a server is doing now: a screen that is refreshed each second, until Ctrl-C.
+
+    Prints once where the output is no terminal.
+
+    JSON: {"version", "address", "started", "uptime", "draining", "games", "plies", "games_per_second",
+    "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"version", "games_in_flight"}],
+    "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second"}], "watchers",
+    "commit_seconds", "loop_lag_seconds", "database_bytes"}.
+    """
+    from noughts_server.cli.client import connected
+
+    with connected(server) as client:
+        if output_format is Format.JSON:
+            output.print_json(_document(_ask(client)))
+            return
+        console = output.stdout()
+        if once or not console.is_terminal:
+            console.print(screen(_ask(client)))
+        else:
+            _live(client, console)
+
+
+def _ask(client: "Client") -> "pb.GetStatusResponse":
+    from noughts_proto.v1 import status_pb2 as pb
+
+    return client.call(client.status.GetStatus, pb.GetStatusRequest())
+
+
+def _live(client: "Client", console: "Console") -> None:
+    from rich.live import Live
+
+    with Live(screen(_ask(client)), console=console, auto_refresh=False, screen=True) as live:
+        while True:
+            time.sleep(_REFRESH_SECONDS)
+            try:
+                shown = screen(_ask(client))
+            except Problem as problem:
+                # A server that is restarted comes back; until then its last screen says nothing that is true.
+                shown = _gone(problem)
+            live.update(shown, refresh=True)
+
+
+def screen(status: "pb.GetStatusResponse") -> "RenderableType":
+    """The whole screen."""
+    from rich.console import Group
+    from rich.text import Text
+
+    state = Text(" draining", style="bold yellow") if status.draining else Text(" serving", style="green")
+    head = Text(f"Noughts {output.printable(status.version)}", style="bold")
+    head.append(f" at {output.printable(status.address)}", style="not bold").append(state)
+    head.append(f", up {duration(status.uptime_seconds)}", style="dim")
+    parts: list[RenderableType] = [head, Text(), _facts(status)]
+    if status.tournaments:
+        parts += [Text(), _tournaments(status.tournaments)]
+    if status.bots:
+        parts += [Text(), _bots(status)]
+    return Group(*parts)
+
+
+def _facts(status: "pb.GetStatusResponse") -> "RenderableType":
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 3, 0, 0))
+    rows = (
+        ("games/s", f"{status.games_per_second:,.1f}", "in flight", f"{status.games_in_flight:,}"),
+        ("plies/s", f"{status.plies_per_second:,.0f}", "queued", f"{status.slots_queued:,}"),
+        ("games", f"{status.games:,}", "bots online", f"{status.bots_online:,}"),
+        ("plies", f"{status.plies:,}", "watchers", f"{status.watchers:,}"),
+        ("commit", f"{status.commit_seconds * 1000:,.1f} ms", "database", size(status.database_bytes)),
+        ("loop lag", f"{status.loop_lag_seconds * 1000:,.1f} ms", "last 30 s", sparkline(status.plies_history)),
+    )
+    for column in range(4):
+        grid.add_column(justify="right" if column == 1 else "left", style="dim" if column in (0, 2) else "")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _tournaments(running: "Iterable[pb.RunningTournament]") -> "RenderableType":
+    known = list(running)
+    rows = [
+        (
+            short(each.name),
+            bar(each.games_done, each.games_total),
+            f"{each.games_done:,}/{each.games_total:,}",
+            f"{each.games_in_flight:,}",
+            eta(each),
+        )
+        for each in known[:_MOST_TOURNAMENTS]
+    ]
+    if len(known) > _MOST_TOURNAMENTS:
+        rows.append((f"and {len(known) - _MOST_TOURNAMENTS} more", "", "", "", ""))
+    return output.table(("tournament", "progress", ">games", ">in flight", ">left"), rows)
+
+
+def _bots(status: "pb.GetStatusResponse") -> "RenderableType":
+    rows: list[tuple[object, ...]] = [
+        (*_name_and_version(each.bot_version), f"{each.games_in_flight:,}") for each in status.bots[:_MOST_BOTS]
+    ]
+    if status.bots_online > _MOST_BOTS:
+        rows.append((f"and {status.bots_online - _MOST_BOTS:,} more", "", ""))
+    return output.table(("bot", "version", ">in flight"), rows)
+
+
+def _name_and_version(resource: str) -> tuple[str, str]:
+    name, _, version = resource.removeprefix("bots/").partition("/versions/")
+    return name, version
+
+
+def _gone(problem: Problem) -> "RenderableType":
+    from rich.text import Text
+
+    return Text("Waiting: ", style="bold yellow").append(output.printable(problem.message), style="not bold default")
+
+
+def sparkline(history: "Iterable[float]") -> str:
+    """The last values as bars of eight heights, the highest of them full; ASCII where the output can show no more."""
+    values = list(history)[-_SPARK_CELLS:]
+    highest = max(values, default=0.0)
+    if highest <= 0:
+        return "-"
+    bars = _BARS if _shows_blocks() else _PLAIN_BARS
+    return "".join(bars[min(len(bars) - 1, int(value / highest * len(bars)))] for value in values)
+
+
+def bar(done: int, total: int) -> str:
+    """A progress bar of text."""
+    full = _BAR_CELLS * done // total if total else 0
+    filled, empty = ("━", "╌") if _shows_blocks() else ("#", ".")
+    return filled * full + empty * (_BAR_CELLS - full)
+
+
+def _shows_blocks() -> bool:
+    return (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+def eta(tournament: "pb.RunningTournament") -> str:
+    """How long a tournament will take still; `-` where nobody knows."""
+    if tournament.games_per_second <= 0:
+        return "-"
+    return duration((tournament.games_total - tournament.games_done) / tournament.games_per_second)
+
+
+def duration(seconds: float) -> str:
+    """`7 s`, `3 min 20 s`, `5 h 03 min`, `2 d 4 h`."""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes_rest = divmod(minutes, 60)
+    if not minutes:
+        return f"{rest} s"
+    if not hours:
+        return f"{minutes} min {rest:02} s"
+    if hours < 48:
+        return f"{hours} h {minutes_rest:02} min"
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def size(count: float) -> str:
+    """`12.3 MiB`."""
+    units = ("KiB", "MiB", "GiB", "TiB")
+    if count < 1024:
+        return f"{count:,.0f} B"
+    power = min(int(math.log(count, 1024)), len(units))
+    return f"{count / 1024**power:,.1f} {units[power - 1]}"
+
+
+def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
+    return {
+        "version": status.version,
+        "address": status.address,
+        "started": status.start_time.ToDatetime(UTC).isoformat(timespec="seconds"),
+        "uptime": status.uptime_seconds,
+        "draining": status.draining,
+        "games": status.games,
+        "plies": status.plies,
+        "games_per_second": status.games_per_second,
+        "plies_per_second": status.plies_per_second,
+        "games_in_flight": status.games_in_flight,
+        "slots_queued": status.slots_queued,
+        "bots_online": status.bots_online,
+        "bots": [{"version": each.bot_version, "games_in_flight": each.games_in_flight} for each in status.bots],
+        "tournaments": [
+            {
+                "name": short(each.name),
+                "games": each.games_done,
+                "games_total": each.games_total,
+                "games_in_flight": each.games_in_flight,
+                "games_per_second": each.games_per_second,
+            }
+            for each in status.tournaments
+        ],
+        "watchers": status.watchers,
+        "commit_seconds": status.commit_seconds,
+        "loop_lag_seconds": status.loop_lag_seconds,
+        "database_bytes": status.database_bytes,
+    }

@@ -1,0 +1,271 @@
+"""`noughts token`: who may talk to a server, and what for. On the database itself, or with `--server` at a server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command, group
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import tokens_pb2 as pb
+    from noughts_server.store.database import Connection, Store
+    from noughts_server.store.tokens import NewToken, Token
+
+token = group(
+    "Tokens: who may run bots and organise tournaments. On the database, for the operator of the machine; "
+    "with --server your own."
+)
+
+_LARGEST_PAGE = 1_000_000
+
+AtServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--server", metavar="HOST:PORT", help="Ask this server, with your token; else the database.", show_default=False
+    ),
+]
+
+
+class _Row(NamedTuple):
+    """A token, from wherever. Moments are milliseconds since 1970."""
+
+    id: int
+    owner: str
+    label: str
+    scopes: tuple[str, ...]
+    created: int | None
+    last_used: int | None
+    revoked: int | None
+    expires: int | None
+
+
+@command(
+    token,
+    "create",
+    "noughts token create --owner alice",
+    "noughts token create --owner alice --scope play:mybot --expires 30d",
+    "NOUGHTS_TOKEN=... noughts token create --server 127.0.0.1:7450 --scope play:mybot",
+)
+def create(
+    owner: Annotated[
+        str | None,
+        typer.Option("--owner", metavar="NAME", help="Whose token it is; made if new.", show_default=False),
+    ] = None,
+    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "",
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="`play`, `play:BOT`, `organise` or `admin`; may be given several times. Else `play` and `organise`.",
+            show_default=False,
+        ),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="TIME", help="After how long, e.g. `30d` or `12h`.", show_default=False),
+    ] = None,
+    database: options.DatabaseOption = None,
+    server: AtServerOption = None,
+    calling_token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Makes a token. Its secret is shown this once; the database keeps only a hash.
+
+    At a server it is made for yourself, and can do no more than the token you call with.
+
+    JSON: {"id", "owner", "token", "scopes", "expires"}.
+    """
+    life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
+    _check_place(database, server)
+    if server is not None:
+        made, secret = _create_at(server, calling_token, token_file, owner or "", label, scopes or [], life)
+    elif owner is None:
+        raise UsageProblem("--owner: got none, expected whose token it is", "For example: --owner alice")
+    else:
+        made, secret = _create_in(database, owner, label, scopes or [], life)
+    if output_format is Format.JSON:
+        document = {"id": made.id, "owner": made.owner, "token": secret}
+        output.print_json({**document, "scopes": made.scopes, "expires": iso(made.expires)})
+        return
+    until = "" if made.expires is None else f", until {clock(made.expires)}"
+    permitted = " ".join(made.scopes)
+    output.note(f"Token {made.id} of {made.owner}: {permitted}{until}. Keep it: it is not shown again.")
+    # Alone on stdout, so that a shell can take it from there.
+    typer.echo(secret)
+
+
+def _create_at(
+    server: str,
+    calling_token: str | None,
+    token_file: Path | None,
+    owner: str,
+    label: str,
+    scopes: list[str],
+    life: int | None,
+) -> tuple[_Row, str]:
+    from google.protobuf.duration_pb2 import Duration
+
+    from noughts_proto.v1 import tokens_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.CreateTokenRequest(token=pb.Token(owner=owner, label=label, scopes=scopes))
+    if life is not None:
+        ttl = Duration()
+        ttl.FromMilliseconds(life)
+        request.ttl.CopyFrom(ttl)
+    with connected(server, calling_token, token_file) as client:
+        made = client.call(client.tokens.CreateToken, request)
+    return _from_message(made.token), made.secret
+
+
+def _create_in(database: str | None, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[_Row, str]:
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.store import tokens
+
+    async def make(store: "Store") -> "NewToken":
+        return await store.write(
+            lambda connection: tokens.create_token(
+                connection, owner=owner, label=label, scopes=scopes, life_ms=life, now_ms=store.now_ms()
+            )
+        )
+
+    made = in_database(database, make, create=True)
+    return _from_store(made.token), made.secret
+
+
+@command(token, "list", "noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
+def list_tokens(
+    database: options.DatabaseOption = None,
+    server: AtServerOption = None,
+    calling_token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """All tokens, without their secrets; at a server yours, with scope `admin` everybody's.
+
+    JSON: {"tokens": [{"id", "owner", "label", "scopes", "created", "last_used", "revoked", "expires"}]}; times in
+    ISO 8601, or null.
+    """
+    _check_place(database, server)
+    found = _list_in(database) if server is None else _list_at(server, calling_token, token_file)
+    if output_format is Format.JSON:
+        output.print_json({"tokens": [_document(row) for row in found]})
+        return
+    columns = (">id", "owner", "label", "scopes", "created", "last used", "state")
+    rows = [
+        (row.id, row.owner, row.label, " ".join(row.scopes), _ago(row.created), _ago(row.last_used), _state(row))
+        for row in found
+    ]
+    hint = "No tokens yet. Make one: noughts token create --owner NAME"
+    output.stdout().print(output.table(columns, rows) if rows else hint)
+
+
+def _list_in(database: str | None) -> list[_Row]:
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.store import tokens
+
+    return list(map(_from_store, in_database(database, lambda store: store.read(tokens.list_tokens))))
+
+
+def _list_at(server: str, calling_token: str | None, token_file: Path | None) -> list[_Row]:
+    from noughts_proto.v1 import tokens_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, calling_token, token_file) as client:
+        request = pb.ListTokensRequest()
+        found = client.pages(client.tokens.ListTokens, request, lambda page: page.tokens, _LARGEST_PAGE)
+    return list(map(_from_message, found))
+
+
+@command(token, "revoke", "noughts token revoke 3", "noughts token revoke 3 --server 127.0.0.1:7450")
+def revoke(
+    identifier: Annotated[int, typer.Argument(metavar="ID", help="Its number in `noughts token list`.")],
+    database: options.DatabaseOption = None,
+    server: AtServerOption = None,
+    calling_token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Makes a token worthless. Bots that are logged in with it are sent away within a second and lose their games.
+
+    JSON: as an element of list.
+    """
+    _check_place(database, server)
+    if server is None:
+        revoked = _revoke_in(database, identifier)
+    else:
+        revoked = _revoke_at(server, calling_token, token_file, identifier)
+    if output_format is Format.JSON:
+        output.print_json(_document(revoked))
+    else:
+        output.stdout().print(f"Token {revoked.id} of {revoked.owner} is revoked.")
+
+
+def _revoke_in(database: str | None, identifier: int) -> _Row:
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.store import tokens
+
+    async def end(store: "Store") -> "Token":
+        def revoke(connection: "Connection") -> "Token":
+            return tokens.revoke_token(connection, identifier, now_ms=store.now_ms())
+
+        return await store.write(revoke)
+
+    return _from_store(in_database(database, end))
+
+
+def _revoke_at(server: str, calling_token: str | None, token_file: Path | None, identifier: int) -> _Row:
+    from noughts_proto.v1 import tokens_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, calling_token, token_file) as client:
+        request = pb.RevokeTokenRequest(name=f"tokens/{identifier}")
+        return _from_message(client.call(client.tokens.RevokeToken, request).token)
+
+
+def _check_place(database: str | None, server: str | None) -> None:
+    if database is not None and server is not None:
+        raise UsageProblem("--db and --server: got both, expected one of them")
+
+
+def _from_store(row: "Token") -> _Row:
+    moments = (row.created_at, row.last_used_at, row.revoked_at, row.expires_at)
+    return _Row(row.id, row.owner, row.label, row.scopes, *moments)
+
+
+def _from_message(row: "pb.Token") -> _Row:
+    moments = (milliseconds(row, f"{name}_time") for name in ("create", "last_use", "revoke", "expire"))
+    return _Row(int(row.name.rpartition("/")[2]), row.owner, row.label, tuple(row.scopes), *moments)
+
+
+def _document(row: _Row) -> dict[str, object]:
+    return {
+        "id": row.id,
+        "owner": row.owner,
+        "label": row.label,
+        "scopes": row.scopes,
+        "created": iso(row.created),
+        "last_used": iso(row.last_used),
+        "revoked": iso(row.revoked),
+        "expires": iso(row.expires),
+    }
+
+
+def _ago(moment: int | None) -> str:
+    return "-" if moment is None else from_now(moment)
+
+
+def _state(row: _Row) -> str:
+    if row.revoked is not None:
+        return f"revoked {from_now(row.revoked)}"
+    if row.expires is None:
+        return "good"
+    told = from_now(row.expires)
+    return f"expired {told}" if told.endswith("ago") else f"expires {told}"

@@ -1,0 +1,1 @@
+"""Commands at a server: `tournament`, `watch`, `leaderboard`, `challenge`, `game`."""

@@ -1,0 +1,125 @@
+"""`noughts challenge`: a few unrated games against a bot that is online at a server."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.local.match_summary import MatchSummary
+from noughts_server.cli.output import Format
+from noughts_server.cli.resource_names import bot_name
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import challenges_pb2 as pb
+    from noughts_proto.v1 import tournaments_pb2
+    from noughts_server.cli.client import Client
+
+_MOST_GAMES = 100
+
+
+def challenge(
+    opponent: Annotated[
+        str, typer.Argument(metavar="bot:NAME[@VERSION]", help="The bot to play against; it must be online.")
+    ],
+    spec: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="SPEC",
+            help="A reference bot, run here, e.g. `nextstep:depth=3`; else `random`.",
+            show_default=False,
+        ),
+    ] = None,
+    own: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="Instead: your own bot that is online.", show_default=False),
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="With --with: its name at the server; else OWNER-SPEC.")
+    ] = "",
+    games: Annotated[
+        int,
+        typer.Option(
+            "--games", min=1, max=_MOST_GAMES, metavar="N", help="Games; sides alternate, you begin the first."
+        ),
+    ] = 2,
+    variant: options.VariantOption = "tictactoe",
+    time: options.TimeOption = "none",
+    seed: options.SeedOption = None,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays a few unrated games against a bot that is online at a server, and estimates the difference in Elo.
+
+    You play with a reference bot that this command runs for as long as it takes, or with your own bot (--as). The
+    opponent's owner can forbid it (`noughts bot run --no-challenges`).
+
+    JSON, as of match: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second",
+    "terminations", "elo": {"value", "error95", "los"}, "tournament", "challenger", "opponent"}; a is the challenger.
+    """
+    if own is not None and (spec is not None or name):
+        raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
+    read_variant, read_time, read_seed = options.read_variant(variant), options.read_time(time), options.read_seed(seed)
+    from noughts_bots.event_loop import run_loop
+    from noughts_bots.specs import make_bot, parse_spec, unique_labels
+    from noughts_proto.v1 import challenges_pb2 as pb
+    from noughts_proto.v1 import types_pb2
+    from noughts_server.cli.client import connected
+    from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.remote.challenge_run import free_name, play_challenge, play_challenge_with
+
+    request = pb.CreateChallengeRequest(
+        opponent=bot_name(opponent.removeprefix("bot:")),
+        variant=read_variant.name,
+        time=types_pb2.TimeControl(
+            move_us=read_time.move_us, bank_us=read_time.bank_us, increment_us=read_time.increment_us
+        ),
+        games=games,
+        seed=read_seed,
+    )
+    configure_logs(options.LogLevel.WARNING)
+    secret = options.require_token(token, token_file)
+    with connected(server, token=None if token is None else secret, token_file=token_file) as client:
+        if own is not None:
+            request.challenger = bot_name(own)
+            played = run_loop(play_challenge(client, request))
+        else:
+            parsed = parse_spec(spec or "random")
+            # A wrong option, or a variant that it does not play: now, and not in each game.
+            make_bot(parsed, read_variant)
+            request.challenger = f"bots/{name or free_name(client, unique_labels((parsed,))[0])}"
+            played = run_loop(play_challenge_with(client, request, parsed, secret))
+        _show(client, request, played, output_format)
+
+
+def _show(
+    client: "Client",
+    request: "pb.CreateChallengeRequest",
+    played: "tournaments_pb2.Tournament",
+    output_format: Format,
+) -> None:
+    from noughts_proto.v1 import games_pb2, tournaments_pb2
+    from noughts_referee.rules import Termination
+
+    table = client.call(client.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=played.name))
+    listed = games_pb2.ListGamesRequest(parent=played.name)
+    games = client.pages(client.games.ListGames, listed, lambda page: page.games, _MOST_GAMES)
+    ends = sorted(Termination(game.termination) for game in games)
+    terminations = {str(end): ends.count(end) for end in dict.fromkeys(ends)}
+    first, second = _labels(played, request.challenger)
+    result = MatchSummary(played.variant, request.seed, first, second, list(table.cells), terminations)
+    result.show(
+        output_format, {"tournament": played.name, "challenger": request.challenger, "opponent": request.opponent}
+    )
+    if played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
+        raise Problem(f"{played.name} was cancelled after {output.count(len(games), 'game')}: {played.reason or '-'}")
+
+
+def _labels(played: "tournaments_pb2.Tournament", challenger: str) -> tuple[str, str]:
+    """The challenger's label and the opponent's."""
+    labels = {row.bot_version: row.label for row in played.standings}
+    own = next(label for version, label in labels.items() if f"{version}/".startswith(f"{challenger}/"))
+    return own, next(label for label in labels.values() if label != own)

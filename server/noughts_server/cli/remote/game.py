@@ -1,0 +1,131 @@
+"""`noughts game`: the record of games."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command, group
+from noughts_server.cli.output import Format
+from noughts_server.cli.resource_names import game_name, tournament_name
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import games_pb2 as pb
+
+game = group("Games that were played at a server.")
+
+
+@command(game, "list", "noughts game list spring --limit 20")
+def list_games(
+    tournament: Annotated[str, typer.Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.")],
+    limit: options.LimitOption = 50,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The games of a tournament, in slot order.
+
+    JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
+    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot"}.
+    """
+    from noughts_proto.v1 import games_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.ListGamesRequest(parent=tournament_name(tournament))
+    with connected(server, token, token_file) as client:
+        found = client.pages(client.games.ListGames, request, lambda page: page.games, limit)
+    if output_format is Format.JSON:
+        for row in found:
+            output.print_json(document(row))
+        return
+    columns = (">#", "first", "second", "result", "termination", ">plies")
+    rows = [
+        (_number(row), row.first, row.second, result_text(row), termination_text(row), len(row.moves)) for row in found
+    ]
+    output.stdout().print(output.table(columns, rows) if rows else f"No games in {request.parent} yet.")
+
+
+@command(game, "show", "noughts game show spring/7")
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """One game: its moves, the board at its end, and why a bot failed, if one did.
+
+    JSON: as a line of list; where a bot failed also "notes": [{"side": "first" or "second", "text"}].
+    """
+    from noughts_proto.v1 import games_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, token, token_file) as client:
+        answer = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name)))
+    sides = {1: "first", 2: "second"}
+    notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
+    if output_format is Format.JSON:
+        output.print_json({**document(answer.game), **({"notes": notes} if notes else {})})
+        return
+    _print(answer.game)
+    for note in notes:
+        label = answer.game.first if note["side"] == "first" else answer.game.second
+        output.stdout().print(f"\n{label}: {output.printable(note['text'])}", soft_wrap=True, markup=False)
+
+
+def _print(shown: "pb.Game") -> None:
+    from noughts_server.cli.drawing.boards import board_lines
+
+    console = output.stdout()
+    output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
+    console.print(
+        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}"
+    )
+    for line in board_lines(shown.variant, shown.moves, shown.winning_cells, width=console.width - 1):
+        # Without what pads the last cell: who copies a board does not want it.
+        line.rstrip()
+        console.print(" ", line, sep="")
+    console.print(f"moves: {' '.join(map(str, shown.moves))}", soft_wrap=True)
+    if shown.winning_cells:
+        console.print(f"winning cells: {' '.join(map(str, shown.winning_cells))}", soft_wrap=True)
+
+
+def document(row: "pb.Game") -> dict[str, Any]:
+    """A game as JSON."""
+    from datetime import UTC
+
+    return {
+        "game": row.name,
+        "variant": row.variant,
+        "first": row.first,
+        "second": row.second,
+        "seed": row.seed,
+        "moves": list(row.moves),
+        "result": result_text(row),
+        "termination": termination_text(row),
+        "winning_cells": list(row.winning_cells),
+        "times_ms": [microseconds / 1000 for microseconds in row.times_us],
+        "end_time": row.end_time.ToDatetime(UTC).isoformat() if row.HasField("end_time") else None,
+        "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
+        "first_bot": row.first_bot,
+        "second_bot": row.second_bot,
+    }
+
+
+def _number(row: "pb.Game") -> str:
+    return row.name.rpartition("/")[2]
+
+
+def result_text(row: "pb.Game") -> str:
+    """`1-0`, `1/2-1/2`, `0-1` or `*`."""
+    from noughts_referee.rules import Result
+
+    return str(Result(row.result))
+
+
+def termination_text(row: "pb.Game") -> str:
+    """How it ended, e.g. `board_full`."""
+    from noughts_referee.rules import Termination
+
+    return str(Termination(row.termination))

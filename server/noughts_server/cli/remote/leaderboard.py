@@ -1,0 +1,129 @@
+"""`noughts leaderboard`: who is strongest at a server."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.output import Format
+from noughts_server.cli.resource_names import short
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+
+# What the request can hold.
+_MOST_GAMES = (1 << 64) - 1
+
+TimeClassOption = Annotated[
+    str,
+    typer.Option("--time-class", metavar="CLASS", help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`."),
+]
+
+
+def leaderboard(
+    variant: options.VariantOption = "tictactoe",
+    time_class: TimeClassOption = "untimed",
+    owner: Annotated[str, typer.Option("--owner", metavar="NAME", help="Only bots of this owner.")] = "",
+    online: Annotated[bool, typer.Option("--online", help="Only bots that are online.")] = False,
+    min_games: Annotated[
+        int,
+        typer.Option(
+            "--min-games", min=0, max=_MOST_GAMES, metavar="N", help="Only bots with so many rated games here."
+        ),
+    ] = 0,
+    settled: Annotated[bool, typer.Option("--settled", help="Only bots whose rating is not provisional.")] = False,
+    retired: Annotated[bool, typer.Option("--retired", help="Also bots that are retired.")] = False,
+    limit: options.LimitOption = 50,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The bots of a rating list, strongest first. There is a list for each variant and time class.
+
+    Ranks count what is shown. See also `noughts bot show` and `noughts rating-lists`.
+
+    JSON: {"rating_list", "rows": [{"rank", "name", "rating", "games", "wins", "draws", "losses", "provisional",
+    "owner", "online"}]}.
+    """
+    read_variant = options.read_variant(variant)
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.GetLeaderboardRequest(
+        variant=read_variant.name,
+        time_class=time_class,
+        owner=owner,
+        online_only=online,
+        min_games=min_games,
+        exclude_provisional=settled,
+        show_retired=retired,
+    )
+    names: list[str] = []
+
+    def rows_of(page: pb.GetLeaderboardResponse) -> "list[pb.LeaderboardRow]":
+        names.append(page.rating_list)
+        return list(page.rows)
+
+    with connected(server, token, token_file) as client:
+        rows = client.pages(client.leaderboards.GetLeaderboard, request, rows_of, limit)
+    if output_format is Format.JSON:
+        output.print_json({"rating_list": names[0], "rows": [row_document(row) for row in rows]})
+        return
+    console = output.stdout()
+    output.heading(console, names[0])
+    if rows:
+        print_rows(("bot", "owner"), [((short(row.bot), row.owner), row) for row in rows])
+    elif owner or online or min_games or settled:
+        console.print("No bot of this list passes the filters.")
+    else:
+        hint = "" if retired else " (or all are out of service, see `--retired`)"
+        console.print(f"Nobody has a rating here yet{hint}. `noughts rating-lists` shows the lists that have some.")
+
+
+def print_rows(columns: tuple[str, ...], rows: "Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]") -> None:
+    """A table of places: rank, the columns named, rating and record; with a legend for the marks in it."""
+    dot = "●" if output.unicode() else "*"
+    console = output.stdout()
+    lines = [
+        (
+            row.rank,
+            dot if row.online else "",
+            *cells,
+            _rating(row),
+            f"{row.games:,}",
+            f"{row.wins:,}",
+            f"{row.draws:,}",
+            f"{row.losses:,}",
+        )
+        for cells, row in rows
+    ]
+    console.print(output.table((">#", "", *columns, ">rating", ">games", ">wins", ">draws", ">losses"), lines))
+    legend = []
+    if any(row.online for _, row in rows):
+        legend.append(f"{dot} online")
+    if any(row.provisional for _, row in rows):
+        legend.append("? provisional: too few games to be sure")
+    if legend:
+        console.print("\n" + "   ".join(legend))
+
+
+def _rating(row: "pb.LeaderboardRow") -> str:
+    return f"{output.rating(row.rating)}{'?' if row.provisional else ' '}"
+
+
+def row_document(row: "pb.LeaderboardRow") -> dict[str, object]:
+    """A place as JSON."""
+    return {
+        "rank": row.rank,
+        "name": short(row.bot),
+        "rating": row.rating,
+        "games": row.games,
+        "wins": row.wins,
+        "draws": row.draws,
+        "losses": row.losses,
+        "provisional": row.provisional,
+        "owner": row.owner,
+        "online": row.online,
+    }

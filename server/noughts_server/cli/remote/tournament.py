@@ -1,0 +1,256 @@
+"""`noughts tournament`: organising tournaments at a server."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noughts_server.cli import options, output
+from noughts_server.cli.commands import command, group
+from noughts_server.cli.output import Format
+from noughts_server.cli.remote.tournament_view import (
+    conditions_document,
+    show_tournament,
+    state_wording,
+    time_wording,
+)
+from noughts_server.cli.resource_names import bot_name, short, tournament_name
+from noughts_server.cli.times import read_moment
+
+if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+tournament = group("Tournaments: run one here, or organise one at a server.")
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The tournament, e.g. `spring`.")]
+_AT_A_SERVER = "At a server"
+
+
+@command(
+    tournament,
+    "create",
+    "noughts tournament create spring --games 10 --seed 1",
+    "noughts tournament create fives --variant mnk:15,15,5 --time 60+0.5 --title 'Five in a row'",
+    "noughts tournament create tonight --start-at +10m --min-entries 4 --max-entries 16",
+    panel=_AT_A_SERVER,
+)
+def create(
+    name: NameArgument,
+    variant: options.VariantOption = "tictactoe",
+    games: Annotated[int, typer.Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
+    time: options.TimeOption = "none",
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
+    ] = 1_024,
+    seed: options.SeedOption = None,
+    title: Annotated[str, typer.Option("--title", help="For people.")] = "",
+    unrated: Annotated[bool, typer.Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
+    join_from: Annotated[
+        str | None,
+        typer.Option("--join-from", metavar="WHEN", help="When bots may join; else at once.", show_default=False),
+    ] = None,
+    join_until: Annotated[
+        str | None,
+        typer.Option("--join-until", metavar="WHEN", help="Until when; else until the start.", show_default=False),
+    ] = None,
+    start_at: Annotated[
+        str | None,
+        typer.Option(
+            "--start-at", metavar="WHEN", help="When it starts by itself; else with `start`.", show_default=False
+        ),
+    ] = None,
+    entries_min: Annotated[
+        int, typer.Option("--min-entries", min=2, max=4_096, metavar="N", help="With fewer it does not start.")
+    ] = 2,
+    entries_max: Annotated[
+        int, typer.Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
+    ] = 4_096,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Creates a tournament that bots can join.
+
+    WHEN is a moment such as `2026-03-01T18:00` (by this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now.
+    A tournament that starts by itself is cancelled if it has too few entries by then.
+
+    JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "games_per_pair",
+    "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
+    "start_at", "reason", "challenge", "standings", "crosstable", "offline"}.
+    """
+    read_variant, read_time = options.read_variant(variant), options.read_time(time)
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_proto.v1 import types_pb2
+    from noughts_server.cli.client import connected
+
+    wanted = pb.Tournament(
+        name=tournament_name(name),
+        title=title.encode(errors="replace").decode(),
+        variant=read_variant.name,
+        time=types_pb2.TimeControl(
+            move_us=read_time.move_us, bank_us=read_time.bank_us, increment_us=read_time.increment_us
+        ),
+        games_per_pair=games,
+        concurrency=concurrency,
+        seed=options.read_seed(seed),
+        rated=not unrated,
+        entries_min=entries_min,
+        entries_max=entries_max,
+        join_from=_moment(join_from, "--join-from"),
+        join_until=_moment(join_until, "--join-until"),
+        start_at=_moment(start_at, "--start-at"),
+    )
+    with connected(server, token, token_file) as client:
+        request = pb.CreateTournamentRequest(tournament=wanted)
+        created = client.call(client.tournaments.CreateTournament, request).tournament
+        show_tournament(client, created, output_format)
+    if output_format is Format.TEXT:
+        output.note(f"Next: noughts tournament join {short(created.name)} --bot BOT")
+
+
+def _moment(text: str | None, option: str) -> "Timestamp | None":
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+    if text is None:
+        return None
+    moment = Timestamp()
+    moment.FromDatetime(read_moment(text, option))
+    return moment
+
+
+@command(tournament, "join", "noughts tournament join spring --bot mybot", panel=_AT_A_SERVER)
+def join(
+    name: NameArgument,
+    bot: Annotated[str, typer.Option("--bot", metavar="BOT", help="Your bot: `mybot`, or `mybot@2` for a version.")],
+    label: Annotated[
+        str, typer.Option("--label", metavar="LABEL", help="Its name in this tournament; else the bot's name.")
+    ] = "",
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Enters a bot, pinned at its newest version. It must have logged in once.
+
+    JSON: {"tournament", "label", "bot_version"}.
+    """
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.JoinTournamentRequest(name=tournament_name(name), bot=bot_name(bot), label=label)
+    with connected(server, token, token_file) as client:
+        joined = client.call(client.tournaments.JoinTournament, request)
+    if output_format is Format.JSON:
+        document = {"tournament": request.name, "label": joined.label, "bot_version": joined.bot_version}
+        output.print_json(document)
+    else:
+        output.stdout().print(f"{joined.bot_version} plays in {request.name} as {joined.label}.")
+
+
+@command(tournament, "withdraw", "noughts tournament withdraw spring mybot", panel=_AT_A_SERVER)
+def withdraw(
+    name: NameArgument,
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="The entry's name in the tournament.")],
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Takes an entry out before the start.
+
+    JSON: {"tournament", "label"}.
+    """
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.WithdrawTournamentRequest(name=tournament_name(name), label=label)
+    with connected(server, token, token_file) as client:
+        client.call(client.tournaments.WithdrawTournament, request)
+    if output_format is Format.JSON:
+        output.print_json({"tournament": request.name, "label": label})
+    else:
+        output.stdout().print(f"{label} no longer plays in {request.name}.")
+
+
+def _register(verb: str, method: str, summary: str, *more: str) -> None:
+    """A command that calls a method on one tournament and shows what came of it."""
+
+    def run(
+        name: NameArgument,
+        server: options.ServerOption = None,
+        token: options.TokenOption = None,
+        token_file: options.TokenFileOption = None,
+        output_format: options.FormatOption = Format.TEXT,
+    ) -> None:
+        from noughts_proto.v1 import tournaments_pb2 as pb
+        from noughts_server.cli.client import connected
+
+        request = getattr(pb, f"{method}Request")(name=tournament_name(name))
+        with connected(server, token, token_file) as client:
+            answer: Any = client.call(getattr(client.tournaments, method), request)
+            show_tournament(client, answer.tournament, output_format)
+
+    run.__doc__ = summary
+    command(tournament, verb, f"noughts tournament {verb} spring", *more, panel=_AT_A_SERVER)(run)
+
+
+_register("start", "StartTournament", "Starts a tournament, or resumes one that is paused.")
+_register("pause", "PauseTournament", "Begins no new game; those running are finished. `start` goes on.")
+_register("cancel", "CancelTournament", "Ends a tournament for good; what was played stays.")
+_register(
+    "show",
+    "GetTournament",
+    "A tournament with its standings and its crosstable.",
+    "noughts tournament show spring --format json",
+)
+
+
+@command(
+    tournament,
+    "list",
+    "noughts tournament list --limit 20",
+    "noughts tournament list --challenges",
+    panel=_AT_A_SERVER,
+)
+def list_tournaments(
+    challenges: Annotated[
+        bool, typer.Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
+    ] = False,
+    limit: options.LimitOption = 50,
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """All tournaments, newest first.
+
+    JSON: {"tournaments": [{"tournament", "title", "state", "variant", "time", "games", "games_total", ...}]}.
+    """
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(server, token, token_file) as client:
+        found = client.pages(
+            client.tournaments.ListTournaments,
+            pb.ListTournamentsRequest(challenges=challenges),
+            lambda page: page.tournaments,
+            limit,
+        )
+    if output_format is Format.JSON:
+        output.print_json({"tournaments": [conditions_document(row) for row in found]})
+        return
+    columns = ("name", "state", "variant", "time", ">games", "title")
+    rows = [
+        (
+            short(row.name),
+            state_wording(row),
+            row.variant,
+            time_wording(row),
+            f"{row.games_done:,}/{row.games_total:,}",
+            row.title,
+        )
+        for row in found
+    ]
+    output.stdout().print(
+        output.table(columns, rows) if rows else f"No {'challenges' if challenges else 'tournaments'} yet."
+    )

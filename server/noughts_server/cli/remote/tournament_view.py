@@ -1,0 +1,138 @@
+"""A tournament of a server, for people and for programs."""
+
+from typing import TYPE_CHECKING, Any
+
+from noughts_server.cli import output
+from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.drawing.standings import standings_document, standings_table
+from noughts_server.cli.output import Format
+from noughts_server.cli.times import clock, from_now, iso, milliseconds, now_ms
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import Client
+
+
+def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format) -> None:
+    """Prints a tournament with its standings and its crosstable."""
+    standings = [_Standing(row) for row in shown.standings]
+    crosstable = _crosstable(client, shown)
+    if output_format is Format.JSON:
+        document = conditions_document(shown)
+        document["standings"] = standings_document(standings)
+        document["crosstable"] = crosstable.document() if crosstable else None
+        document["offline"] = list(shown.offline)
+        output.print_json(document)
+    else:
+        _print(shown, standings, crosstable)
+
+
+def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable | None:
+    """None where the server finds it too large."""
+    from grpc import StatusCode
+
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import CallFailed
+
+    try:
+        table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=shown.name))
+    except CallFailed as failed:
+        if failed.code is not StatusCode.RESOURCE_EXHAUSTED:
+            raise
+        return None
+    return Crosstable((row.label for row in table.standings), table.cells)
+
+
+class _Standing:
+    """A line of the protocol's standings, in which a missing rating is None."""
+
+    def __init__(self, row: "pb.Standing") -> None:
+        self.label = row.label
+        self.wins, self.draws, self.losses = row.wins, row.draws, row.losses
+        self.points = row.points
+        self.rating = row.rating if row.HasField("rating") else None
+
+
+def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable | None) -> None:
+    console = output.stdout()
+    output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
+    played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
+    console.print(
+        f"{state_wording(shown)}{played}\n"
+        f"{shown.variant}, time {time_wording(shown)}, {output.count(shown.games_per_pair, 'game')} a pair,"
+        f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
+    )
+    if _state(shown) == "open":
+        console.print(_joining(shown))
+    if shown.offline:
+        console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
+    if standings:
+        console.print()
+        console.print(standings_table(standings))
+    if shown.games_done and crosstable:
+        console.print()
+        output.heading(console, CROSSTABLE_HEADING)
+        console.print(crosstable.table(console))
+
+
+def _joining(shown: "pb.Tournament") -> str:
+    """What has to come together for the start, by this machine's clock."""
+    told = [f"{output.count(len(shown.standings), 'entry', 'entries')} of {shown.entries_min} to {shown.entries_max:,}"]
+    for name, wording in (("join_from", "joining from"), ("join_until", "joining until"), ("start_at", "start at")):
+        moment = milliseconds(shown, name)
+        if moment is not None:
+            told.append(f"{wording} {clock(moment)}")
+    return ", ".join(told)
+
+
+def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
+    """What is known of a tournament without its standings, for programs."""
+    return {
+        "tournament": shown.name,
+        "title": shown.title,
+        "state": _state(shown),
+        "variant": shown.variant,
+        "time": time_wording(shown),
+        "games_per_pair": shown.games_per_pair,
+        "concurrency": shown.concurrency,
+        "seed": shown.seed if shown.HasField("seed") else None,
+        "rated": shown.rated,
+        "games": shown.games_done,
+        "games_total": shown.games_total,
+        "entries_min": shown.entries_min,
+        "entries_max": shown.entries_max,
+        **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
+        "reason": shown.reason,
+        "challenge": shown.challenge,
+    }
+
+
+def state_wording(shown: "pb.Tournament") -> str:
+    """The state for people, with what comes next, e.g. `open, starts in 9 min`."""
+    state, now = _state(shown), now_ms()
+    if state == "cancelled" and shown.reason:
+        return f"{state}: {shown.reason}"
+    if state != "open":
+        return state
+    join_from, join_until, start_at = (milliseconds(shown, name) for name in ("join_from", "join_until", "start_at"))
+    told = []
+    if join_from is not None and join_from > now:
+        told.append(f"joining begins {from_now(join_from)}")
+    elif join_until is not None and join_until != start_at:
+        told.append(f"joining {'ends' if join_until > now else 'ended'} {from_now(join_until)}")
+    if start_at is not None:
+        told.append(f"starts {from_now(start_at) if start_at > now else 'now'}")
+    return ", ".join([state, *told])
+
+
+def _state(shown: "pb.Tournament") -> str:
+    from noughts_proto.v1 import tournaments_pb2 as pb
+
+    return pb.TournamentState.Name(shown.state).removeprefix("TOURNAMENT_STATE_").lower()
+
+
+def time_wording(shown: "pb.Tournament") -> str:
+    """The time control, e.g. `60+0.5`."""
+    from noughts_referee.clock import TimeControl
+
+    return str(TimeControl(shown.time.move_us, shown.time.bank_us, shown.time.increment_us))

@@ -1,0 +1,241 @@
+"""A feed as lines: JSON for programs, text where no terminal is."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Result, Termination
+from noughts_server.cli import output
+from noughts_server.cli.resource_names import short
+from noughts_server.feed.view import View
+
+
+class _Lines:
+    """Nothing to open or to close."""
+
+    def __enter__(self) -> "_Lines":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def message(self, message: pb.WatchResponse, view: View) -> None:
+        """Prints its events."""
+        self.show(message, view)
+        view.take(message)
+
+    def show(self, message: pb.WatchResponse, view: View) -> None:
+        raise NotImplementedError
+
+    def lost(self, reason: str) -> None:
+        """Says so on stderr."""
+        output.note(f"connection lost, trying again: {reason}")
+
+
+class JsonLines(_Lines):
+    """A JSON document a line."""
+
+    def show(self, message: pb.WatchResponse, view: View) -> None:
+        for event in events(message):
+            output.print_json(event)
+
+
+class TextLines(_Lines):
+    """A line an event."""
+
+    def show(self, message: pb.WatchResponse, view: View) -> None:
+        console = output.stdout()
+        for line in lines(message, view):
+            console.print(output.printable(line), soft_wrap=True)
+        console.file.flush()
+
+
+def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
+    """What a message says, as documents."""
+    if message.HasField("resync"):
+        reason = pb.Resync.Reason.Name(message.resync.reason).removeprefix("REASON_").lower()
+        yield {"event": "resync", "sequence": message.sequence, "reason": reason}
+    elif message.HasField("snapshot"):
+        yield {
+            "event": "snapshot",
+            "sequence": message.sequence,
+            # As a text: most programs cannot read 64 bits as a number.
+            "epoch": f"{message.epoch:016x}",
+            "tournaments": [_tournament(tournament) for tournament in message.snapshot.tournaments],
+            "games": [_game(game) for game in message.snapshot.games],
+        }
+    else:
+        for event, document in _increments(message.increments):
+            yield {"event": event, "sequence": message.sequence, **document}
+
+
+def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
+    """What a message says, in words; `view` is what was known before it."""
+    if message.HasField("resync"):
+        yield "Some events were missed."
+    if message.HasField("snapshot") and not message.snapshot.ByteSize():
+        yield "Nothing is being played now."
+    for game in (*message.snapshot.games, *message.increments.games):
+        yield _game_line(game)
+    for ply in message.increments.plies:
+        yield _ply_line(ply)
+    for end in message.increments.ends:
+        yield f"{short_game(end.game)}: {Result(end.result)}, {_words(end.termination)}"
+    for tournament in (*message.snapshot.tournaments, *message.increments.tournaments):
+        yield tournament_line(tournament)
+        for row in tournament.standings:
+            yield (
+                f"{short(tournament.name)}: {row.rank}. {row.standing.label},"
+                f" points {output.points(row.standing.points)}, rating {output.rating(rating_of(row))}"
+            )
+
+
+def tournament_line(tournament: pb.WatchedTournament) -> str:
+    """`spring: running, 12 of 100 games, 4 in play`."""
+    return (
+        f"{short(tournament.name)}: {state_of(tournament)}, {tournament.games_done:,} of {tournament.games_total:,}"
+        f" games, {tournament.games_running:,} in play"
+    )
+
+
+def short_game(name: str) -> str:
+    """`spring/7`."""
+    return short(name).replace("/games/", "/")
+
+
+def state_of(tournament: pb.WatchedTournament) -> str:
+    """`running` and so on."""
+    return tournaments_pb2.TournamentState.Name(tournament.state).removeprefix("TOURNAMENT_STATE_").lower()
+
+
+def rating_of(row: pb.WatchedStanding) -> float | None:
+    """The rating, if there is one."""
+    return row.standing.rating if row.standing.HasField("rating") else None
+
+
+def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
+    """The last score of each side, if it gave any."""
+    return (
+        game.first_score if game.HasField("first_score") else None,
+        game.second_score if game.HasField("second_score") else None,
+    )
+
+
+def score_text(score: float | None) -> str:
+    """Six digits at most; `-` for none."""
+    return "-" if score is None else f"{score:g}"
+
+
+def ended_line(game: pb.WatchedGame) -> str:
+    """`1-0, line`; only of a game that has ended."""
+    return f"{Result(game.result)}, {_words(game.termination)}"
+
+
+def _words(termination: int) -> str:
+    return str(Termination(termination)).replace("_", " ")
+
+
+def _game_line(game: pb.WatchedGame) -> str:
+    begin = f"{short_game(game.name)}: {game.first} (X) - {game.second} (O), {game.variant}"
+    moves = f", moves {' '.join(map(str, game.moves))}" if game.moves else ""
+    if game.state == pb.GAME_STATE_ENDED:
+        return f"{begin}{moves}, {ended_line(game)}"
+    return f"{begin}, {_game_state(game)}{moves}"
+
+
+def _ply_line(ply: pb.WatchedPly) -> str:
+    clocks = ""
+    if ply.HasField("first_clock_us"):
+        clocks = f", clocks {ply.first_clock_us / 1e6:.1f} s and {ply.second_clock_us / 1e6:.1f} s"
+    score = f", score {score_text(ply.score)}" if ply.HasField("score") else ""
+    return (
+        f"{short_game(ply.game)}: ply {ply.ply}, {'XO'[ply.ply & 1]} on {ply.cell},"
+        f" {ply.time_us / 1000:.1f} ms{clocks}{score}"
+    )
+
+
+def _increments(increments: pb.Increments) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in increments.gone:
+        yield "gone", {"name": name}
+    for game in increments.games:
+        yield "game", _game(game)
+    for ply in increments.plies:
+        yield "ply", _ply(ply)
+    for end in increments.ends:
+        yield "end", {"game": end.game, **_result(end)}
+    for tournament in increments.tournaments:
+        yield "tournament", _tournament(tournament)
+
+
+def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
+    return {
+        "tournament": tournament.name,
+        "title": tournament.title,
+        "state": state_of(tournament),
+        "variant": tournament.variant,
+        "games": tournament.games_done,
+        "games_total": tournament.games_total,
+        "games_running": tournament.games_running,
+        "plies": tournament.plies,
+        "standings": [
+            {
+                "rank": row.rank,
+                "name": row.standing.label,
+                "wins": row.standing.wins,
+                "draws": row.standing.draws,
+                "losses": row.standing.losses,
+                "points": row.standing.points,
+                "rating": rating_of(row),
+            }
+            for row in tournament.standings
+        ],
+    }
+
+
+def _game(game: pb.WatchedGame) -> dict[str, Any]:
+    return {
+        "game": game.name,
+        "variant": game.variant,
+        "first": game.first,
+        "second": game.second,
+        "time": str(TimeControl(game.time.move_us, game.time.bank_us, game.time.increment_us)),
+        "state": _game_state(game),
+        "moves": list(game.moves),
+        "times_ms": [microseconds / 1000 for microseconds in game.times_us],
+        **_clocks(game),
+        **dict(zip(("first_score", "second_score"), scores_of(game), strict=True)),
+        **_result(game),
+    }
+
+
+def _ply(ply: pb.WatchedPly) -> dict[str, Any]:
+    return {
+        "game": ply.game,
+        "ply": ply.ply,
+        "cell": ply.cell,
+        "time_ms": ply.time_us / 1000,
+        **_clocks(ply),
+        "score": ply.score if ply.HasField("score") else None,
+    }
+
+
+def _game_state(game: pb.WatchedGame) -> str:
+    return pb.GameState.Name(game.state).removeprefix("GAME_STATE_").lower()
+
+
+def _clocks(of: pb.WatchedGame | pb.WatchedPly) -> dict[str, float | None]:
+    if not of.HasField("first_clock_us"):
+        return {"first_clock_ms": None, "second_clock_ms": None}
+    return {"first_clock_ms": of.first_clock_us / 1000, "second_clock_ms": of.second_clock_us / 1000}
+
+
+def _result(of: pb.WatchedGame | pb.WatchedEnd) -> dict[str, Any]:
+    if not of.result:
+        return {"result": None, "termination": None, "winning_cells": []}
+    return {
+        "result": str(Result(of.result)),
+        "termination": str(Termination(of.termination)),
+        "winning_cells": list(of.winning_cells),
+    }

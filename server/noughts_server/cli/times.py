@@ -1,0 +1,73 @@
+"""Moments and durations, as people write and read them."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from noughts_server.cli.errors import UsageProblem
+
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([a-z]+)")
+_LONGEST_SECONDS = 100 * 365 * 86_400
+# From the largest down: a duration is told in the first unit of which it has two, or in seconds.
+_TOLD = ((86_400, "days"), (3_600, "h"), (60, "min"))
+
+
+def read_duration(text: str, option: str) -> timedelta:
+    """The duration written as `30d`, `12h`, `10m` or `90s`."""
+    matched = _DURATION.fullmatch(text.strip().lower())
+    seconds = float(matched[1]) * _SECONDS.get(matched[2], 0) if matched else 0
+    if not 0 < seconds <= _LONGEST_SECONDS:
+        raise UsageProblem(f"{option} {text!r}: expected a duration such as `30d`, `12h`, `10m` or `90s`")
+    return timedelta(seconds=seconds)
+
+
+def read_moment(text: str, option: str) -> datetime:
+    """The moment written in ISO 8601 (in this machine's time zone where none is named), or as `+10m` from now."""
+    if text.startswith("+"):
+        return datetime.now(UTC) + read_duration(text[1:], option)
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageProblem(
+            f"{option} {text!r}: expected a moment such as `2026-03-01T18:00`, `2026-03-01T17:00Z` or `+10m`"
+        ) from error
+
+
+def milliseconds(message: Any, name: str) -> int | None:
+    """The field `name` of a message, which is a moment, in milliseconds since 1970; None where it is unset."""
+    if not message.HasField(name):
+        return None
+    moment: int = getattr(message, name).ToMilliseconds()
+    return moment
+
+
+def iso(milliseconds: int | None) -> str | None:
+    """ISO 8601 in UTC, to the second; None stays None."""
+    if milliseconds is None:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
+
+
+def clock(milliseconds: int) -> str:
+    """The moment by this machine's calendar and clock, e.g. `2026-03-01 18:00`."""
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone():%Y-%m-%d %H:%M}"
+
+
+def now_ms() -> float:
+    """Milliseconds since 1970."""
+    return datetime.now(UTC).timestamp() * 1000
+
+
+def from_now(milliseconds: int, now: float | None = None) -> str:
+    """How far away the moment is, e.g. `in 9 min` or `2 days ago`. `now` is in milliseconds since 1970, too."""
+    seconds = (milliseconds - (now_ms() if now is None else now)) / 1000
+    told = _length(abs(seconds))
+    return f"in {told}" if seconds >= 0 else f"{told} ago"
+
+
+def _length(seconds: float) -> str:
+    for size, unit in _TOLD:
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,1 @@
+"""Pure arithmetic: who plays whom, and what results say about strength."""

@@ -1,0 +1,41 @@
+"""Which channels follow which slots."""
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_server.feed.observer import FeedObserver, SlotKey
+
+if TYPE_CHECKING:
+    from noughts_server.feed.channel import Channel
+
+
+class SlotFollowers:
+    """The channels of each slot that is followed; the observer is told which those are."""
+
+    def __init__(self, observer: FeedObserver) -> None:
+        self._observer = observer
+        self._channels: defaultdict[SlotKey, list[Channel]] = defaultdict(list)
+
+    def __bool__(self) -> bool:
+        return bool(self._channels)
+
+    def __contains__(self, slot: tuple[int, int]) -> bool:
+        """Whether anybody follows it."""
+        return slot in self._channels
+
+    def of(self, slot: SlotKey) -> "tuple[Channel, ...]":
+        """Who follows the slot."""
+        return tuple(self._channels.get(slot, ()))
+
+    def follow(self, slot: SlotKey, channel: "Channel") -> pb.WatchedGame | None:
+        """From now on the channel is told what happens there. The game, if it is running."""
+        self._channels[slot].append(channel)
+        return self._observer.want(slot)
+
+    def leave(self, slot: SlotKey, channel: "Channel") -> None:
+        """The inverse of `follow`."""
+        self._channels[slot].remove(channel)
+        if not self._channels[slot]:
+            del self._channels[slot]
+        self._observer.unwant(slot)

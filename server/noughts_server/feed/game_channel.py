@@ -1,0 +1,85 @@
+"""The channel of one game: every ply at once."""
+
+from functools import partial
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_referee.records import FinishedGame
+from noughts_server.feed.channel import Channel, Numbering
+from noughts_server.feed.followers import SlotFollowers
+from noughts_server.feed.observer import SlotKey
+from noughts_server.feed.stored import end_message, missing_plies, read_game
+from noughts_server.store.database import Store
+
+
+class GameChannel(Channel):
+    """A game that waits for its begin, is running, or was played."""
+
+    def __init__(self, slug: str, ordinal: int, store: Store, followers: SlotFollowers, numbering: Numbering) -> None:
+        super().__init__(numbering, numbering.settings.buffered_events)
+        self._name = f"tournaments/{slug}/games/{ordinal}"
+        self._read = partial(read_game, slug=slug, ordinal=ordinal)
+        self._store = store
+        self._followers = followers
+        self._slot: SlotKey | None = None
+        self._look_again = False
+
+    async def load(self) -> None:
+        found = await self._store.read(self._read)
+        self._set(found.message)
+        if self.over:
+            return
+        self._slot = found.slot
+        running = self._followers.follow(found.slot, self)
+        if running is not None:
+            self._set(running)
+            return
+        # It may have been played and stored since it was read; from now on nothing is missed.
+        found = await self._store.read(self._read)
+        if found.message.state == pb.GAME_STATE_ENDED and not self.over:
+            self._set(found.message)
+
+    async def tick(self) -> None:
+        if self._look_again:
+            self._look_again = False
+            found = (await self._store.read(self._read)).message
+            if found.state == pb.GAME_STATE_ENDED and not self.over:
+                end = pb.WatchedEnd(
+                    game=self._name,
+                    result=found.result,
+                    termination=found.termination,
+                    winning_cells=found.winning_cells,
+                )
+                self.emit(pb.Increments(ends=[end]))
+                self.finish()
+
+    def played(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
+        if isinstance(event, pb.WatchedPly):
+            self.emit(pb.Increments(plies=[event]))
+        elif self._known.state == pb.GAME_STATE_WAITING:
+            self.emit(pb.Increments(games=[event]))
+        else:
+            self._set(event)
+            self.start_again(pb.Resync.REASON_PLAYED_AGAIN)
+
+    def stored(self, slot: SlotKey, game: FinishedGame) -> None:
+        if not self.over:
+            plies = missing_plies(self._known, game)
+            self.emit(pb.Increments(plies=plies, ends=[end_message(self._name, self._known.variant, game)]))
+            self.finish()
+
+    def changed(self, tournament: int) -> None:
+        # Another tournament may change before the next look.
+        self._look_again |= self._slot is not None and self._slot.tournament == tournament
+
+    def release(self) -> None:
+        if self._slot is not None:
+            self._followers.leave(self._slot, self)
+            self._slot = None
+
+    @property
+    def _known(self) -> pb.WatchedGame:
+        return self.view.games[self._name]
+
+    def _set(self, game: pb.WatchedGame) -> None:
+        self.view.games[self._name] = game
+        self.over = game.state == pb.GAME_STATE_ENDED

@@ -1,0 +1,158 @@
+"""The observer: looks over the referee's shoulder, only at the games that somebody wants to see.
+
+It publishes values on the bus, so that it may one day sit in another process than the feed. While nobody watches, the
+referee has no observer.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_referee.arbiter import Game
+from noughts_referee.referee import Referee
+from noughts_server.messages.conversions import time_control_message
+from noughts_server.runtime.bus import Bus
+
+PLAYED = "feed.played"
+"""The subject under which what happens in followed games is published, as `GameEvent`."""
+
+
+class SlotKey(NamedTuple):
+    """One slot of a tournament."""
+
+    tournament: int
+    """The store's key."""
+    ordinal: int
+
+
+class GameEvent(NamedTuple):
+    """Something that happened in a followed game: it began (or was begun when it was first wanted), or got a ply."""
+
+    slot: SlotKey
+    event: pb.WatchedGame | pb.WatchedPly
+
+
+class FeedObserver:
+    """The referee's observer while any slot is wanted."""
+
+    def __init__(self, referee: Referee, bus: Bus) -> None:
+        self._referee = referee
+        self._bus = bus
+        self._wanted: Counter[SlotKey] = Counter()
+        self._following: dict[int, _Followed] = {}
+        """The running games that are wanted, by handle."""
+
+    def want(self, slot: SlotKey) -> pb.WatchedGame | None:
+        """What happens in this slot is published until `unwant` was called as often. Its game, if that is running."""
+        if not self._wanted:
+            self._referee.observe(self)
+        self._wanted[slot] += 1
+        for game in self._referee.running(slot.tournament):
+            if game.slot.ordinal == slot.ordinal:
+                return _game_message(self._following.setdefault(game.handle, _Followed(game)))
+        return None
+
+    def unwant(self, slot: SlotKey) -> None:
+        """One reason less to look at the slot."""
+        self._wanted[slot] -= 1
+        if self._wanted[slot] > 0:
+            return
+        del self._wanted[slot]
+        self._following = {handle: game for handle, game in self._following.items() if game.slot != slot}
+        if not self._wanted:
+            self._referee.observe(None)
+
+    def follows(self, slot: SlotKey) -> bool:
+        """Whether a game is running in this slot, which is wanted."""
+        return any(followed.slot == slot for followed in self._following.values())
+
+    def running(self, tournament: int) -> Iterator[SlotKey]:
+        """The slots of the tournament whose games are running."""
+        return (SlotKey(tournament, game.slot.ordinal) for game in self._referee.running(tournament))
+
+    def in_flight(self, tournament: int) -> int:
+        """How many those are."""
+        return self._referee.in_flight(tournament)
+
+    # What the referee tells.
+
+    def began(self, game: Game) -> None:
+        # Every game of the server comes by here while anybody watches: a plain tuple is found as well, and made sooner.
+        if (game.conditions.tournament, game.slot.ordinal) in self._wanted:
+            followed = self._following[game.handle] = _Followed(game)
+            self._bus.publish(PLAYED, GameEvent(followed.slot, _game_message(followed)))
+
+    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+        followed_games = self._following.keys() & games
+        if not followed_games:
+            return
+        given = {(games[row], plies[row]): score for row, score in scores}
+        for handle in followed_games:
+            followed = self._following[handle]
+            game = followed.game
+            # An answer that came late, or lost the game, is no ply.
+            if len(game.moves) > followed.plies:
+                followed.plies = len(game.moves)
+                ply = followed.plies - 1
+                score = given.get((handle, ply))
+                if score is not None:
+                    followed.scores[ply & 1] = score
+                self._bus.publish(PLAYED, GameEvent(followed.slot, _ply_message(game, score)))
+
+    def ended(self, games: Sequence[Game]) -> None:
+        if self._following:
+            for game in games:
+                self._following.pop(game.handle, None)
+
+
+class _Followed:
+    __slots__ = ("game", "plies", "scores", "slot")
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.slot = _slot(game)
+        self.plies = len(game.moves)
+        """So many are known to those who follow."""
+        self.scores: list[float | None] = [None, None]
+        """The last of each side, since the game is followed."""
+
+
+def _slot(game: Game) -> SlotKey:
+    return SlotKey(game.conditions.tournament, game.slot.ordinal)
+
+
+def _name(game: Game) -> str:
+    return f"{game.conditions.name}/games/{game.slot.ordinal}"
+
+
+def _game_message(followed: _Followed) -> pb.WatchedGame:
+    game = followed.game
+    conditions = game.conditions
+    first_score, second_score = followed.scores
+    message = pb.WatchedGame(
+        name=_name(game),
+        variant=conditions.variant.name,
+        first=conditions.labels[game.slot.first],
+        second=conditions.labels[game.slot.second],
+        time=time_control_message(conditions.time),
+        state=pb.GAME_STATE_RUNNING,
+        moves=game.moves,
+        times_us=game.times_us,
+        first_score=first_score,
+        second_score=second_score,
+    )
+    if game.time is not None:
+        message.first_clock_us, message.second_clock_us = game.clock_us(0), game.clock_us(1)
+    return message
+
+
+def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
+    ply = len(game.moves) - 1
+    # A resignation or a lost clock adds a time without a move, but then the game got no ply.
+    message = pb.WatchedPly(
+        game=_name(game), ply=ply, cell=game.moves[ply], time_us=min(game.times_us[ply], 0xFFFFFFFF), score=score
+    )
+    if game.time is not None:
+        message.first_clock_us, message.second_clock_us = game.clock_us(0), game.clock_us(1)
+    return message

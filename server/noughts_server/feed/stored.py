@@ -1,0 +1,133 @@
+"""What channels read in the store."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_referee.clock import TimeControl
+from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
+from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_server.errors import NotFound
+from noughts_server.feed.observer import SlotKey
+from noughts_server.messages.conversions import standing_message, time_control_message
+from noughts_server.store.database import Connection
+from noughts_server.store.entries import standings
+from noughts_server.store.games import get_game
+from noughts_server.store.tournaments import (
+    Tournament,
+    TournamentState,
+    conditions,
+    get_tournament,
+    get_tournament_by_id,
+    running_tournaments,
+    schedule_of,
+)
+
+OVER = (TournamentState.FINISHED, TournamentState.CANCELLED)
+"""No game will be played any more."""
+
+_MOST_FEATURED = 16
+
+
+class ReadGame(NamedTuple):
+    """A game as the store knows it."""
+
+    slot: SlotKey
+    message: pb.WatchedGame
+
+
+def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
+    """A slot of a started tournament with its game, if that is stored. Raises NotFound."""
+    tournament = get_tournament(connection, slug)
+    name = f"{tournament.name}/games/{ordinal}"
+    if not 0 < ordinal <= tournament.games_total:
+        hint = f"Its games are numbered from 1 to {tournament.games_total:,}." if tournament.games_total else ""
+        raise NotFound(name, hint=hint or "The tournament has not been started, so that it has no games yet.")
+    playing = conditions(connection, tournament.id)
+    slot = schedule_of(connection, tournament).slot(ordinal)
+    message = pb.WatchedGame(
+        name=name,
+        variant=tournament.variant,
+        first=playing.labels[slot.first],
+        second=playing.labels[slot.second],
+        time=time_control_message(tournament.time),
+        state=pb.GAME_STATE_WAITING,
+    )
+    _set_clocks(message, tournament.time, [])
+    try:
+        game = get_game(connection, slug, ordinal)
+    except NotFound:
+        if tournament.state in OVER:
+            message.state = pb.GAME_STATE_ENDED
+            message.result, message.termination = int(Result.VOID), int(Termination.VOID)  # type: ignore[assignment]
+    else:
+        message.state = pb.GAME_STATE_ENDED
+        message.moves.extend(game.moves)
+        message.times_us.extend(game.times_us)
+        message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
+        message.winning_cells.extend(parse_variant(tournament.variant).won_with(game.moves))
+        _set_clocks(message, tournament.time, game.times_us[: len(game.moves)])
+    return ReadGame(SlotKey(tournament.id, ordinal), message)
+
+
+def read_tournament(connection: Connection, slug: str) -> tuple[int, pb.WatchedTournament]:
+    """The tournament's key in the store and all of its standings. Raises NotFound."""
+    tournament = get_tournament(connection, slug)
+    return tournament.id, _with_standings(connection, tournament)
+
+
+def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[int, pb.WatchedTournament]]:
+    """The running tournaments, the newest if there are many, and those that are known; without standings."""
+    running = {tournament.id: tournament for tournament in running_tournaments(connection)[-_MOST_FEATURED:]}
+    running |= {key: get_tournament_by_id(connection, key) for key in known if key not in running}
+    return [(key, _message(tournament)) for key, tournament in running.items()]
+
+
+def _message(tournament: Tournament) -> pb.WatchedTournament:
+    return pb.WatchedTournament(
+        name=tournament.name,
+        title=tournament.title,
+        state=int(tournament.state),  # type: ignore[arg-type]  # equal values
+        variant=tournament.variant,
+        games_total=tournament.games_total,
+        games_done=tournament.games_done,
+    )
+
+
+def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedPly]:
+    """The moves of a stored game that are not known yet: none, if it was followed from its begin."""
+    moves = unpack_moves(game.moves, parse_variant(known.variant).cells)
+    times = unpack_times(game.times)
+    return [
+        pb.WatchedPly(game=known.name, ply=ply, cell=moves[ply], time_us=times[ply])
+        for ply in range(len(known.moves), len(moves))
+    ]
+
+
+def end_message(name: str, variant_name: str, game: FinishedGame) -> pb.WatchedEnd:
+    """How a stored game ended."""
+    variant = parse_variant(variant_name)
+    return pb.WatchedEnd(
+        game=name,
+        result=game.result,  # type: ignore[arg-type]  # equal values
+        termination=game.termination,  # type: ignore[arg-type]  # equal values
+        winning_cells=variant.won_with(unpack_moves(game.moves, variant.cells)),
+    )
+
+
+def _with_standings(connection: Connection, tournament: Tournament) -> pb.WatchedTournament:
+    message = _message(tournament)
+    for rank, row in enumerate(standings(connection, tournament), start=1):
+        message.standings.add(rank=rank, standing=standing_message(row))
+    return message
+
+
+def _set_clocks(message: pb.WatchedGame, time: TimeControl, times_us: list[int]) -> None:
+    """The clocks after moves that took so long, as the arbiter would have charged them."""
+    if not time.timed:
+        return
+    left = [time.move_us or time.bank_us] * 2
+    if not time.move_us:
+        for ply, took in enumerate(times_us):
+            left[ply & 1] = max(0, left[ply & 1] - took) + time.increment_us
+    message.first_clock_us, message.second_clock_us = left

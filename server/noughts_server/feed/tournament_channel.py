@@ -1,0 +1,222 @@
+"""The channels of tournaments: a few boards move by move, the rest as numbers, together a few times a second."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
+from noughts_referee.records import FinishedGame
+from noughts_referee.rules import parse_variant
+from noughts_server.feed.channel import Channel, Numbering
+from noughts_server.feed.followers import SlotFollowers
+from noughts_server.feed.observer import FeedObserver, SlotKey
+from noughts_server.feed.stored import OVER, end_message, read_featured, read_tournament
+from noughts_server.store.database import Store
+from noughts_server.store.results import TournamentProgress
+from noughts_server.store.tournaments import TournamentState
+
+# In ticks, of a quarter of a second by default.
+_BETWEEN_READS = 4
+_BETWEEN_LOOKS_WHILE_OPEN = 8
+_ENDED_BOARD_STAYS = 4
+_LOST_BOARD_STAYS = 40
+_OVER_STAYS_FEATURED = 40
+
+
+class _Member:
+    """A tournament as it is, and as the watchers know it."""
+
+    def __init__(self, message: pb.WatchedTournament) -> None:
+        self.now = pb.WatchedTournament()
+        self.sent = pb.WatchedTournament()
+        self.rows: dict[str, pb.WatchedStanding] = {}
+        self.sent_rows: dict[str, pb.WatchedStanding] = {}
+        self.packed_moves = 0
+        self.bytes_per_move = 1 if parse_variant(message.variant).cells <= 256 else 2
+        self.over_for = 0
+        self.read(message)
+
+    @property
+    def over(self) -> bool:
+        return TournamentState(self.now.state) in OVER
+
+    @property
+    def open(self) -> bool:
+        return self.now.state == tournaments_pb2.TOURNAMENT_STATE_OPEN
+
+    def read(self, message: pb.WatchedTournament) -> None:
+        """What the store says."""
+        self.rows = {row.standing.label: row for row in message.standings}
+        self.now = message
+        del self.now.standings[:]
+
+    def changes(self, running: int) -> pb.WatchedTournament | None:
+        """What the watchers do not know yet."""
+        self.now.games_running = running
+        self.now.plies = self.packed_moves // self.bytes_per_move
+        rows = [row for label, row in self.rows.items() if self.sent_rows.get(label) != row]
+        if not rows and self.now == self.sent:
+            return None
+        self.sent.CopyFrom(self.now)
+        self.sent_rows = dict(self.rows)
+        message = pb.WatchedTournament(standings=rows)
+        message.MergeFrom(self.now)
+        return message
+
+
+class _Board:
+    """A game that is shown move by move."""
+
+    def __init__(self, game: pb.WatchedGame) -> None:
+        self.name = game.name
+        self.variant = game.variant
+        self.ended = False
+        self.idle = 0
+        """Ticks since the game has ended, or was last seen running."""
+
+
+class TournamentsChannel(Channel):
+    """One tournament with its standings (`slug`), or all that are running (None)."""
+
+    def __init__(
+        self, slug: str | None, store: Store, followers: SlotFollowers, observer: FeedObserver, numbering: Numbering
+    ) -> None:
+        super().__init__(numbering, numbering.settings.buffered_frames)
+        self._slug = slug
+        self._store = store
+        self._followers = followers
+        self._observer = observer
+        self._most_boards = numbering.settings.boards
+        self._members: dict[int, _Member] = {}
+        self._boards: dict[SlotKey, _Board] = {}
+        self._pending = pb.Increments()
+        self._dirty = self._urgent = True
+        self._ticks = 0
+
+    async def load(self) -> None:
+        await self._read()
+        self._show()
+
+    async def tick(self) -> None:
+        self._ticks += 1
+        if self._slug and not self._ticks % _BETWEEN_LOOKS_WHILE_OPEN:
+            self._dirty |= any(
+                member.now.state == tournaments_pb2.TOURNAMENT_STATE_OPEN for member in self._members.values()
+            )
+        if self._urgent or (self._dirty and not self._ticks % _BETWEEN_READS):
+            await self._read()
+        self._show()
+
+    def played(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
+        if isinstance(event, pb.WatchedPly):
+            self._pending.plies.append(event)
+            return
+        # The game is played again: what is pending of its first attempt must not be added to the second.
+        kept = [ply for ply in self._pending.plies if ply.game != event.name]
+        del self._pending.plies[:]
+        self._pending.plies.extend(kept)
+        self._pending.games.append(event)
+
+    def stored(self, slot: SlotKey, game: FinishedGame) -> None:
+        board = self._boards.get(slot)
+        if board is not None and not board.ended:
+            board.ended, board.idle = True, 0
+            self._pending.ends.append(end_message(board.name, board.variant, game))
+
+    def progressed(self, progress: TournamentProgress, packed_moves: int) -> None:
+        member = self._members.get(progress.tournament)
+        if member is not None:
+            member.now.games_done = progress.games_done
+            member.packed_moves += packed_moves
+            self._dirty |= self._slug is not None
+            self._urgent |= progress.finished
+
+    def changed(self, tournament: int) -> None:
+        self._urgent |= self._slug is None or tournament in self._members
+
+    def release(self) -> None:
+        for slot in self._boards:
+            self._followers.leave(slot, self)
+        self._boards.clear()
+
+    async def _read(self) -> None:
+        self._dirty = self._urgent = False
+        slug, known = self._slug, tuple(self._members)
+        if slug is None:
+            found = await self._store.read(lambda connection: read_featured(connection, known))
+        else:
+            found = [await self._store.read(lambda connection: read_tournament(connection, slug))]
+        for key, message in found:
+            member = self._members.get(key)
+            if member is None:
+                self._members[key] = _Member(message)
+                # What was committed while it was being read is counted by the next look.
+                self._dirty = True
+            else:
+                member.read(message)
+
+    def _show(self) -> None:
+        """Sends what has accumulated."""
+        self._choose_boards()
+        increments, self._pending = self._pending, pb.Increments()
+        for key, member in list(self._members.items()):
+            if member.sent_rows.keys() - member.rows.keys():
+                # Somebody withdrew: the table is sent anew.
+                increments.gone.append(member.now.name)
+                member.sent_rows = {}
+            message = member.changes(self._observer.in_flight(key))
+            if message is not None:
+                increments.tournaments.append(message)
+            if self._slug is None and member.over:
+                self._retire(key, member, increments)
+        if increments.ByteSize():
+            self.emit(increments)
+        if self._slug is not None and all(member.over for member in self._members.values()):
+            self.finish()
+
+    def _retire(self, key: int, member: _Member, increments: pb.Increments) -> None:
+        member.over_for += 1
+        if member.over_for > _OVER_STAYS_FEATURED:
+            del self._members[key]
+            increments.gone.append(member.now.name)
+            for slot in [slot for slot in self._boards if slot.tournament == key]:
+                self._drop(slot, increments)
+
+    def _choose_boards(self) -> None:
+        for slot, board in list(self._boards.items()):
+            running = not board.ended and self._observer.follows(slot)
+            board.idle = 0 if running else board.idle + 1
+            if not board.ended and board.idle > _LOST_BOARD_STAYS:
+                self._drop(slot, self._pending)
+        free = self._most_boards - len(self._boards)
+        replaceable = [slot for slot, board in self._boards.items() if board.ended and board.idle > _ENDED_BOARD_STAYS]
+        if not free and not replaceable:
+            return
+        for slot in self._candidates():
+            if not free:
+                if not replaceable:
+                    return
+                self._drop(replaceable.pop(0), self._pending)
+                free = 1
+            game = self._followers.follow(slot, self)
+            if game is None:
+                self._followers.leave(slot, self)
+                continue
+            self._boards[slot] = _Board(game)
+            self._pending.games.append(game)
+            free -= 1
+
+    def _candidates(self) -> Iterator[SlotKey]:
+        """Running games without a board; those about to be chosen are looked up before anything else happens."""
+        running = chain.from_iterable(self._observer.running(key) for key in self._members)
+        found: list[SlotKey] = []
+        for slot in running:
+            if slot not in self._boards:
+                found.append(slot)
+                if len(found) == self._most_boards:
+                    break
+        return iter(found)
+
+    def _drop(self, slot: SlotKey, increments: pb.Increments) -> None:
+        increments.gone.append(self._boards.pop(slot).name)
+        self._followers.leave(slot, self)

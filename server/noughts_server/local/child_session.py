@@ -1,0 +1,194 @@
+"""One child player asked one question at a time: for `noughts bot ask` and `noughts bot check`.
+
+It is started as for a tournament, behind the same lock; only that here somebody waits for each of its answers.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from noughts_bots.bot import Resign
+from noughts_bots.errors import BotFault, VariantRefused
+from noughts_bots.specs import BotSpec
+from noughts_proto.transport import PROTOCOL
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild, start_child
+from noughts_referee.rules import Position, PositionError, Result, Termination, Variant, covers, members
+
+
+class ChildSession:
+    """The conversation with a child. What it does wrong is a BotFault. Made by `child_session`."""
+
+    def __init__(self, spec: BotSpec, child: RunningChild, move_seconds: float) -> None:
+        self.name = ""
+        """What it calls itself; may be empty."""
+        self.variants: tuple[str, ...] = ()
+        """Those it says it plays; empty means every one."""
+        self.said = ""
+        """The last 64 KB that it wrote to stderr; known at its end."""
+        self._subject = f"bot {str(spec)!r}"
+        self._child = child
+        self._move_seconds = move_seconds
+        self._frame = pb.PlayResponse()
+        """What the next question travels with."""
+        self._frames = 0
+        self._games = 0
+        self._stopped = False
+
+    async def greet(self) -> None:
+        """Waits for its hello and welcomes it."""
+        try:
+            hello = await self._child.hello()
+        except NotStarted as failure:
+            raise await self._gone("a hello", str(failure)) from None
+        if hello.protocol != PROTOCOL:
+            raise self.fault(f"protocol {hello.protocol}", f"{PROTOCOL}, in a hello as its first frame")
+        self.name, self.variants = hello.bot, tuple(hello.variants)
+        welcome = pb.Welcome(bot=f"bots/{self.name}", protocol=PROTOCOL, max_games=1)
+        await self._child.frames.write(pb.PlayResponse(welcome=welcome))
+
+    def require(self, variant: Variant) -> None:
+        """Raises VariantRefused unless the bot plays this variant."""
+        if not covers(self.variants, variant.name):
+            advice = "choose such a variant, or another bot"
+            raise VariantRefused(self._subject, f"variant {variant.name}", f"one of {', '.join(self.variants)}", advice)
+
+    def begin(self, variant: Variant, side: int, seed: int, moves: list[int], number: int = 1) -> int:
+        """Begins a game after these moves, together with its first question. Returns its handle."""
+        self._games += 1
+        self._frame.starts.add(
+            tournament="tournaments/check",
+            variant=variant.name,
+            game=[self._games],
+            number=[number],
+            side=[side + 1],
+            seed=[seed],
+            opponent=[0],
+            opponents=["random"],
+            move_count=[len(moves)],
+            moves=moves,
+        )
+        return self._games
+
+    async def ask(self, game: int, moves: list[int]) -> int:
+        """Its answer after the moves, any number. Raises Resign, BotFault."""
+        turns = self._frame.turns
+        turns.game.append(game)
+        turns.ply.append(len(moves))
+        turns.cell.append(moves[-1] if moves else 0)
+        await self._send_frame()
+        deadline = time.monotonic() + self._move_seconds
+        while not (answer := await self._receive(deadline, "a move")).moves.game:
+            pass  # an acknowledgement alone
+        answered = (list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell))
+        if answered != ([game], [len(moves)], 1):
+            got = f"an answer to games {answered[0]}, plies {answered[1]}, with {answered[2]} cells"
+            raise self.fault(got, f"one to game {game}, ply {len(moves)}")
+        if answer.moves.resigned:
+            raise Resign
+        return answer.moves.cell[0]
+
+    async def end(self, game: int, result: Result, termination: Termination, moves: list[int]) -> None:
+        """Tells that the game is over, and waits until the bot has heard it."""
+        ends = self._frame.ends
+        ends.game.append(game)
+        ends.result.append(result.value)  # type: ignore[arg-type]
+        ends.termination.append(termination.value)  # type: ignore[arg-type]
+        ends.plies.append(len(moves))
+        ends.cell.append(moves[-1] if moves else 0)
+        await self._send_frame()
+        deadline = time.monotonic() + self._move_seconds
+        while (await self._receive(deadline, "an acknowledgement")).done_through < self._frames:
+            pass
+
+    async def answer(self, position: Position) -> int:
+        """Its answer to a single position, in a game of its own.
+
+        Raises Resign, BotFault, and PositionError for a position to which no moves lead.
+        """
+        moves = position.moves or moves_to(position)
+        game = self.begin(position.variant, position.side, position.seed, moves)
+        cell = await self.ask(game, moves)
+        await self.end(game, Result.VOID, Termination.VOID, moves)
+        if cell not in position.free:
+            raise self.fault(f"{named(position.variant, cell)} on {position}", "a free cell")
+        return cell
+
+    def fault(self, got: str, expected: str) -> BotFault:
+        """An error about this bot."""
+        return BotFault(self._subject, got, expected, "what it printed may say why")
+
+    async def stop(self) -> None:
+        """Ends the child; nothing of it is left."""
+        if not self._stopped:
+            await self._stop("")
+
+    async def _stop(self, reason: str) -> str:
+        """Ends the child. Returns what it did, a phrase that follows "it"."""
+        self._stopped = True
+        death = await self._child.stop(reason)
+        self.said = death.stderr
+        return death.reason
+
+    async def _gone(self, wanted: str, reason: str = "") -> BotFault:
+        return self.fault(f"a process that {await self._stop(reason)}", wanted)
+
+    async def _send_frame(self) -> None:
+        self._frames += 1
+        self._frame.frame = self._frames
+        await self._child.frames.write(self._frame)
+        self._frame = pb.PlayResponse()
+
+    async def _receive(self, deadline: float, wanted: str) -> pb.PlayRequest:
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                request = await self._child.frames.read()
+        except TimeoutError:
+            raise self.fault("no answer in time", wanted) from None
+        if request is None:
+            raise await self._gone(wanted)
+        return request
+
+
+@asynccontextmanager
+async def child_session(
+    spec: BotSpec, launcher: Launcher, times: ChildSettings, *, move_seconds: float
+) -> AsyncIterator[ChildSession]:
+    """A child of this spec, to be greeted first; afterwards no process is left.
+
+    `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
+    """
+    child = await start_child(launcher, Command(spec.kind, spec.target, spec.options), times)
+    session = ChildSession(spec, child, move_seconds)
+    try:
+        yield session
+    finally:
+        await session.stop()
+
+
+def moves_to(position: Position) -> list[int]:
+    """Moves in turns after which the stones lie so: one order of many. Raises PositionError if there is none.
+
+    With gravity each stone comes after those below it wherever taking turns allows it.
+    """
+    first, second = (
+        list(members(stones))
+        for stones in ((position.own, position.opponent) if position.side == 0 else (position.opponent, position.own))
+    )
+    if len(first) - len(second) != position.side:
+        raise PositionError(str(position), "a position that moves in turns lead to: a bot of this kind is told moves")
+    below, occupied, moves = position.variant.below, 0, []
+    for ply in range(len(first) + len(second)):
+        stones = second if ply & 1 else first
+        cell = next((cell for cell in stones if not below[cell] & ~occupied), stones[0])
+        stones.remove(cell)
+        occupied |= 1 << cell
+        moves.append(cell)
+    return moves
+
+
+def named(variant: Variant, cell: int) -> str:
+    """A cell that a bot has chosen, for people: hosts send the same number for whatever lies off the board."""
+    return f"cell {cell}" if cell < variant.cells else "a cell off the board"

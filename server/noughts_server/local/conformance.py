@@ -1,0 +1,155 @@
+"""What is wrong with a bot that plays in a child: a few games against chance, for `noughts bot check`."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from noughts_bots.bot import Resign
+from noughts_bots.errors import BotError
+from noughts_bots.specs import BotSpec
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.rules import (
+    Position,
+    Result,
+    Termination,
+    Variant,
+    game_seed,
+    result_against,
+    result_for,
+    side_seed,
+)
+from noughts_server.local.child_session import ChildSession, child_session, named
+
+
+@dataclass(slots=True)
+class ConformanceReport:
+    """What a few games have shown."""
+
+    spec: str
+    variant: str
+    name: str = ""
+    """What the bot calls itself."""
+    start_ms: float = 0.0
+    """Until it was there: the quicker of two starts, for with the first one what starts children is started too."""
+    games: list[list[int]] = field(default_factory=list)
+    """The moves of each game; in even ones it moved first."""
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    resigned: int = 0
+    """Of the losses."""
+    move_us: list[float] = field(default_factory=list)
+    """Of each answer, the way there and back included."""
+    repeats: bool = True
+    """Whether the same seeds gave the same games again."""
+    faults: list[str] = field(default_factory=list)
+    """A line for each."""
+    said: str = ""
+    """The last 64 KB of what it printed."""
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        times = self.move_us
+        return {
+            "spec": self.spec,
+            "name": self.name,
+            "variant": self.variant,
+            "games": len(self.games),
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "resigned": self.resigned,
+            "start_ms": round(self.start_ms, 1),
+            "move_us": {"mean": sum(times) / len(times), "most": max(times)} if times else None,
+            "repeats": self.repeats,
+            "faults": self.faults,
+            "said": self.said,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConformancePlan:
+    """What is to be played."""
+
+    variant: Variant
+    games: int
+    seed: int
+    move_seconds: float
+    """The longest wait for a move."""
+    times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
+
+
+async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> ConformanceReport:
+    """Plays the games twice, in two processes. `spec` is of a kind that is started."""
+    report = await _games(spec, plan, launcher)
+    if not report.faults:
+        again = await _games(spec, plan, launcher)
+        report.start_ms = min(report.start_ms, again.start_ms)
+        report.repeats = again.games == report.games
+        report.faults += again.faults
+        report.said = again.said
+    if report.games and report.resigned == len(report.games):
+        report.faults.append("it resigns every game")
+    return report
+
+
+async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> ConformanceReport:
+    """Plays the games once, in one process."""
+    report = ConformanceReport(str(spec), plan.variant.name)
+    began = time.perf_counter()
+    async with child_session(spec, launcher, plan.times, move_seconds=plan.move_seconds) as session:
+        try:
+            await session.greet()
+            report.start_ms = (time.perf_counter() - began) * 1e3
+            report.name = session.name
+            session.require(plan.variant)
+            for number in range(plan.games):
+                await _play(session, plan.variant, game_seed(plan.seed, number), number, report)
+        except BotError as fault:
+            report.faults.append(f"got {fault.got}, expected {fault.expected}")
+    report.said = session.said.strip()
+    return report
+
+
+async def _play(session: ChildSession, variant: Variant, seed: int, number: int, report: ConformanceReport) -> None:
+    """One game against random moves. Raises BotError when it cannot go on."""
+    side = number % 2
+    position = Position(variant, seed=side_seed(seed, 1 - side))
+    moves = position.moves
+    report.games.append(moves)
+    game = None
+    ending = None
+    while ending is None:
+        if position.side != side:
+            cell = position.draws().choice(position.free)
+        else:
+            if game is None:
+                game = session.begin(variant, side, side_seed(seed, side), moves, number + 1)
+            began = time.perf_counter()
+            try:
+                cell = await session.ask(game, moves)
+            except Resign:
+                report.resigned += 1
+                ending = Termination.RESIGNED, result_against(side)
+                continue
+            report.move_us.append((time.perf_counter() - began) * 1e6)
+            if cell not in position.free:
+                free = " ".join(map(str, position.free))
+                report.faults.append(
+                    f"game {number + 1}, ply {len(moves)}: got {named(variant, cell)} after {moves}, "
+                    f"expected a free one: {free}"
+                )
+                ending = Termination.ILLEGAL_MOVE, result_against(side)
+                continue
+        position.play(cell)
+        if variant.completes(position.opponent, cell):
+            ending = Termination.LINE, result_for(1 - position.side)
+        elif not position.free:
+            ending = Termination.BOARD_FULL, Result.DRAW
+    termination, result = ending
+    report.draws += result is Result.DRAW
+    report.wins += result is result_for(side)
+    report.losses += result is result_against(side)
+    if game is not None:
+        await session.end(game, result, termination, moves)

@@ -1,0 +1,49 @@
+"""Which launcher starts child players here: behind the lock, unless somebody has chosen otherwise."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from enum import StrEnum
+
+from noughts_bots.hosts import FOLDER_VARIABLE
+from noughts_referee.children.kernel import is_linux
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.locked_launcher import LockedLauncher
+from noughts_referee.children.unlocked_launcher import PlainLauncher
+
+_ENTRY = "noughts_bots.hosts.warm:main"
+
+
+class Locking(StrEnum):
+    """What is asked of the lock."""
+
+    REQUIRED = "required"
+    """All of it, or nothing is played."""
+    USUAL = "usual"
+    """Whatever the kernel can lock; what it cannot is said."""
+    OFF = "off"
+    """None: children may do what their user may."""
+
+
+@asynccontextmanager
+async def launching(locking: Locking, tell: Callable[[str], None]) -> AsyncIterator[Launcher]:
+    """A launcher for child players; `tell` gets a line for people for each thing that cannot be locked here.
+
+    Raises LockIncomplete when the lock is required and cannot be had.
+    """
+    launcher = _launcher(locking, tell)
+    try:
+        yield launcher
+    finally:
+        await launcher.close()
+
+
+def _launcher(locking: Locking, tell: Callable[[str], None]) -> Launcher:
+    if locking is Locking.OFF:
+        tell("child players run without a lock, as was asked: they may do whatever you may")
+        return PlainLauncher()
+    environment = {FOLDER_VARIABLE: os.getcwd()}
+    launcher = LockedLauncher(_ENTRY, require_lock=locking is Locking.REQUIRED, environment=environment)
+    for gap in launcher.gaps:
+        tell(f"not locked here: {gap}")
+    return launcher if is_linux() else PlainLauncher()

@@ -1,0 +1,128 @@
+"""A program or plugin on its author's machine at a server elsewhere: frames go to and fro between pipes and a stream.
+
+A session has a child of its own: when the stream is lost, the next one begins with a child that knows nothing, as every
+session does, and the server sends it its running games again.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import grpc.aio
+
+from noughts_bots.stream import (
+    Login,
+    PlayCall,
+    end_of_stream,
+    greet,
+    keep_dialling,
+    next_frame,
+    open_call,
+    raise_if_failed,
+)
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_server.local.launcher import Locking, launching
+
+_MOST_DEATHS = 3
+_SHOWN_LINES = 15
+
+
+class PlayerFailed(Exception):
+    """A player that ended several times in a row without an answer; the text has the last lines it wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelayPlan:
+    """What plays, and what its hello is to say instead of what it says itself."""
+
+    command: Command
+    max_games: int = 0
+    """0: as many as it says."""
+    challenges: bool = True
+    times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
+    locking: Locking = Locking.USUAL
+
+
+async def relay(plan: RelayPlan, login: Login, on_event: Callable[[str], None]) -> None:
+    """Plays until the server ends the session. Raises PlayerFailed, LockIncomplete, and what `keep_dialling` raises."""
+    deaths = 0
+    async with launching(plan.locking, on_event) as launcher:
+        while True:
+            try:
+                return await keep_dialling(login, on_event, lambda: _RelaySession(plan, launcher, login, on_event))
+            except _PlayerEndedError as ended:
+                deaths = 1 if ended.answered else deaths + 1
+                lines = ended.death.stderr.splitlines()[-_SHOWN_LINES:]
+                on_event("\n".join([f"the player: it {ended.death.reason}", *lines]))
+                if deaths == _MOST_DEATHS:
+                    what = f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
+                    raise PlayerFailed("\n".join([what, *lines])) from None
+
+
+class _PlayerEndedError(Exception):
+    """The child has ended by itself."""
+
+    def __init__(self, death: Death, answered: bool) -> None:
+        super().__init__(death.reason)
+        self.death = death
+        self.answered = answered
+
+
+class _RelaySession:
+    """One stream and its child."""
+
+    def __init__(self, plan: RelayPlan, launcher: Launcher, login: Login, on_event: Callable[[str], None]) -> None:
+        self.welcomed = False
+        self._plan = plan
+        self._launcher = launcher
+        self._login = login
+        self._on_event = on_event
+        self._answered = False
+
+    async def serve(self, channel: grpc.aio.Channel) -> None:
+        """Plays until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
+        child = await start_child(self._launcher, self._plan.command, self._plan.times)
+        reason, died = "", False
+        try:
+            hello = self._renamed(await child.hello())
+            died = await self._carry(child, hello, open_call(channel, self._login))
+        except NotStarted as failure:
+            reason, died = str(failure), True
+        finally:
+            death = await child.stop(reason)
+        if died:
+            raise _PlayerEndedError(death, self._answered)
+
+    def _renamed(self, hello: pb.Hello) -> pb.PlayRequest:
+        hello.bot, hello.version = self._login.name, self._login.version
+        hello.max_games = self._plan.max_games or hello.max_games
+        hello.declines_challenges = hello.declines_challenges or not self._plan.challenges
+        return pb.PlayRequest(hello=hello)
+
+    async def _carry(self, child: RunningChild, hello: pb.PlayRequest, call: PlayCall) -> bool:
+        """Carries frames both ways until one end has gone; returns whether it was the child's."""
+        died = False
+
+        async def up() -> None:
+            nonlocal died
+            while (request := await child.frames.read()) is not None:
+                self._answered = self._answered or request.HasField("moves")
+                await call.write(request)
+            died = True
+            # The server ends the stream then, as it does when a bot leaves.
+            await call.done_writing()
+
+        with end_of_stream(call):
+            first = await greet(call, hello, self._on_event)
+            self.welcomed = True
+            await child.frames.write(first)
+            async with asyncio.TaskGroup() as tasks:
+                upwards = tasks.create_task(up())
+                while (frame := await next_frame(call)) is not None:
+                    await child.frames.write(frame)
+                upwards.cancel()
+        if not died:
+            await raise_if_failed(call)
+        return died

@@ -1,0 +1,146 @@
+"""A tournament that is organised in the server's own process, between bots that log in with tickets."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from noughts_referee.children.dialled_frames import Carry
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Variant
+from noughts_server.runtime.bus import listening
+from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.sessions import PRESENCE, Ticket
+from noughts_server.server import Server
+from noughts_server.store.bots import LoggedIn, log_in
+from noughts_server.store.database import Connection
+from noughts_server.store.entries import Standing, join_tournament, standings
+from noughts_server.store.tokens import create_owner
+from noughts_server.store.tournaments import (
+    NewTournament,
+    Tournament,
+    TournamentState,
+    create_tournament,
+    get_tournament,
+)
+
+_OWNER = "local"
+_TICK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class PrivatePlan:
+    """What is to be played: a round robin."""
+
+    bots: Mapping[str, str]
+    """The version of each bot, by the label under which it plays."""
+    variant: Variant
+    time: TimeControl
+    games_per_pair: int
+    concurrency: int
+    """Games in flight at most."""
+    seed: int
+    title: str = ""
+
+
+class LocalTournament:
+    """One tournament at a running server."""
+
+    def __init__(self, server: Server, plan: PrivatePlan) -> None:
+        self.slug = f"local-{secrets.token_hex(4)}"
+        self._server = server
+        self._plan = plan
+        self._owner = 0
+        self._bots: dict[str, LoggedIn] = {}
+        self._excused: set[str] = set()
+
+    async def create(self) -> None:
+        """Makes the tournament and enters the bots."""
+        self._owner = await self._server.store.write(self._create)
+
+    def ticket(self, label: str, carry: Carry | None = None) -> str:
+        """A secret by which the bot of this label logs in once; `carry` takes the stream, else the bot's wire does."""
+        return self._server.sessions.issue_ticket(Ticket(self._owner, label, self._plan.bots[label], carry))
+
+    def dismiss(self, label: str) -> None:
+        """The bot of this label has died: it loses its running games at once."""
+        self._server.sessions.wire(self._bots[label].bot_version_id).dismiss()
+
+    def bot(self, label: str) -> LoggedIn:
+        """The bot of this label, which plays without a ticket: in this process, or as its child."""
+        return self._bots[label]
+
+    def excuse(self, label: str) -> None:
+        """Nobody need wait for the bot of this label: its games are lost as they begin."""
+        self._excused.add(label)
+        self._server.bus.publish(PRESENCE, self._bots[label].bot_version_id)
+
+    def missing(self) -> list[str]:
+        """The labels of the bots that have no session and are not excused."""
+        online = self._server.sessions.online
+        return [
+            label
+            for label in self._plan.bots
+            if label not in self._excused and not online(self._bots[label].bot_version_id)
+        ]
+
+    async def all_online(self, on_change: Callable[[], None]) -> None:
+        """Returns when every bot has a session; `on_change` is called whenever that number may have changed."""
+        changed = asyncio.Event()
+        with listening(self._server.bus, PRESENCE, lambda _: changed.set()):
+            while self.missing():
+                on_change()
+                await changed.wait()
+                changed.clear()
+
+    async def play(self, on_progress: Callable[[Tournament, tuple[Standing, ...]], None]) -> None:
+        """Starts the tournament and returns when it is finished.
+
+        `on_progress` is called several times a second, and at last with all games.
+        """
+        await self._server.director.start(self.slug)
+        over = asyncio.Event()
+
+        def heard(report: Any) -> None:
+            if any(progress.finished for progress in report.progress):
+                over.set()
+
+        with listening(self._server.bus, COMMITTED, heard):
+            last = False
+            while not last:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_TICK_SECONDS):
+                        await over.wait()
+                last = over.is_set()  # while it reads, the last game may be committed
+                tournament, table = await self._server.store.read(self._standings)
+                on_progress(tournament, table)
+                if tournament.state is TournamentState.FINISHED:
+                    return
+
+    def _create(self, connection: Connection) -> int:
+        plan, now = self._plan, self._server.store.now_ms()
+        owner = create_owner(connection, _OWNER)
+        create_tournament(
+            connection,
+            NewTournament(
+                slug=self.slug,
+                title=plan.title,
+                variant=plan.variant.name,
+                time=plan.time,
+                games_per_pair=plan.games_per_pair,
+                concurrency=plan.concurrency,
+                seed=plan.seed,
+            ),
+            owner_id=owner,
+            now_ms=now,
+        )
+        for label, version in plan.bots.items():
+            self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
+            join_tournament(connection, self.slug, bot=label, label=label)
+        return owner
+
+    def _standings(self, connection: Connection) -> tuple[Tournament, tuple[Standing, ...]]:
+        tournament = get_tournament(connection, self.slug)
+        return tournament, tuple(standings(connection, tournament))

@@ -1,0 +1,165 @@
+"""A server's vital signs, in plain counters that are read when somebody asks.
+
+They are counted where something happens for many games at once: a commit, a second, a tick of the timer. Nothing here
+is called for a game or a move.
+"""
+
+import asyncio
+import time
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
+
+from noughts_referee.referee import Referee
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.store.results import CommitReport
+
+_TICK_SECONDS = 0.1
+_TICKS_A_SECOND = 10
+_RATE_SECONDS = 10
+_HISTORY_SECONDS = 60
+
+_TERMINATION = attrgetter("termination")
+
+
+class Distribution:
+    """How many of the observed values fall into which bucket, as Prometheus counts them."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = tuple(bounds)
+        """The upper end of each bucket, ascending; above the last one there is one more."""
+        self.counts = [0] * (len(self.bounds) + 1)
+        self.total = 0.0
+        """The sum of all values."""
+        self.latest: deque[float] = deque(maxlen=100)
+
+    def observe(self, value: float) -> None:
+        """Counts one value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+        self.latest.append(value)
+
+    @property
+    def worst(self) -> float:
+        """The largest of the last hundred values; 0 without any."""
+        return max(self.latest, default=0.0)
+
+
+class Sample(NamedTuple):
+    """What the counters said at a moment of the monotonic clock, in seconds."""
+
+    moment: float
+    games: int
+    plies: int
+
+
+class Counters:
+    """What is measured from the server's start on."""
+
+    def __init__(self, referee: Referee, bus: Bus) -> None:
+        self.started = datetime.now(UTC)
+        self.draining = False
+        self.games = 0
+        """Games stored."""
+        self.terminations: Counter[int] = Counter()
+        """Games stored, by how they ended."""
+        self.errors: Counter[str] = Counter()
+        """Calls that ended with an error, by its reason."""
+        self.commits = Distribution((0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
+        """Seconds that commits took."""
+        self.commit_games = Distribution((1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000))
+        """Games in each commit."""
+        self.lag = Distribution((0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2))
+        """Seconds by which a timer of the event loop was late."""
+        self._referee = referee
+        self._bus = bus
+        self._began = time.monotonic()
+        self._samples: deque[Sample] = deque([self._sample()], maxlen=_HISTORY_SECONDS + 1)
+        self._progress: dict[int, deque[tuple[float, int]]] = {}
+        """When a running tournament had how many games, each second at most."""
+
+    @asynccontextmanager
+    async def measuring(self) -> AsyncIterator[None]:
+        """Measures inside the `async with` block."""
+        with listening(self._bus, COMMITTED, self._committed):
+            async with asyncio.TaskGroup() as tasks:
+                timer = tasks.create_task(self._tick(), name="counters")
+                try:
+                    yield
+                finally:
+                    timer.cancel()
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._began
+
+    def rates(self) -> tuple[float, float]:
+        """Games and plies a second over the last ten seconds."""
+        last = self._sample()
+        first = self._samples[-min(_RATE_SECONDS, len(self._samples))]
+        seconds = max(last.moment - first.moment, _TICK_SECONDS)
+        return (last.games - first.games) / seconds, (last.plies - first.plies) / seconds
+
+    def plies_history(self) -> list[float]:
+        """Plies a second in each of the last sixty seconds at most, oldest first."""
+        samples = list(self._samples)
+        return [
+            (after.plies - before.plies) / max(after.moment - before.moment, _TICK_SECONDS)
+            for before, after in pairwise(samples)
+        ]
+
+    def tournament_rate(self, tournament: int) -> float:
+        """Games a second that were stored of a running tournament, over the last minute.
+
+        One that stands still comes down to 0 within that minute; 0 also before it has been seen for a second.
+        """
+        known = self._progress.get(tournament)
+        if not known:
+            return 0.0
+        now = time.monotonic()
+        then, before = next((seen for seen in known if now - seen[0] <= _HISTORY_SECONDS), known[-1])
+        seconds = now - then
+        return (known[-1][1] - before) / seconds if seconds >= 1 else 0.0
+
+    async def _tick(self) -> None:
+        due = 0
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(_TICK_SECONDS)
+            self.lag.observe(max(0.0, time.perf_counter() - before - _TICK_SECONDS))
+            due += 1
+            if due == _TICKS_A_SECOND:
+                due = 0
+                self._samples.append(self._sample())
+
+    def _sample(self) -> Sample:
+        return Sample(time.monotonic(), self.games, self._referee.plies)
+
+    def _committed(self, report: CommitReport) -> None:
+        self.games += len(report.games)
+        self.terminations.update(map(_TERMINATION, report.games))
+        self.commits.observe(report.seconds)
+        self.commit_games.observe(len(report.games))
+        now = time.monotonic()
+        for progress in report.progress:
+            if progress.finished:
+                self._progress.pop(progress.tournament, None)
+                continue
+            known = self._progress.get(progress.tournament)
+            if known is None:
+                self._forget_old(now)
+                known = self._progress[progress.tournament] = deque(maxlen=_HISTORY_SECONDS)
+            if not known or now - known[-1][0] >= 1:
+                known.append((now, progress.games_done))
+
+    def _forget_old(self, now: float) -> None:
+        """Drops the tournaments that are not played any more: of a cancelled one nothing is heard."""
+        for old in [key for key, known in self._progress.items() if now - known[-1][0] > _HISTORY_SECONDS]:
+            del self._progress[old]

@@ -1,0 +1,68 @@
+"""The lines of the log that name games and bots: bots that come and go, and games that a bot lost by its own fault.
+
+Never a line for an ordinary game or a move.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import attrgetter
+
+import structlog
+
+from noughts_referee.records import FinishedGame
+from noughts_referee.rules import Result, Termination
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.director import Director
+from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.sessions import PRESENCE, Sessions
+from noughts_server.store.results import CommitReport
+
+logger = structlog.get_logger("noughts.event log")
+
+MOST_FAULTS = 20
+"""Of one commit. A bot that goes for good may lose a thousand games at once."""
+
+_FAULTS = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED})
+_TERMINATION = attrgetter("termination")
+
+
+class EventLog:
+    """Writes down what the bus tells."""
+
+    def __init__(self, bus: Bus, director: Director, sessions: Sessions) -> None:
+        self._bus = bus
+        self._director = director
+        self._sessions = sessions
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Writes inside the `with` block."""
+        with listening(self._bus, COMMITTED, self._committed), listening(self._bus, PRESENCE, self._presence):
+            yield
+
+    def _presence(self, version: int) -> None:
+        event = "bot online" if self._sessions.online(version) else "bot offline"
+        logger.info(event, bot=self._sessions.name(version))
+
+    def _committed(self, report: CommitReport) -> None:
+        # Nearly all commits end here.
+        if _FAULTS.isdisjoint(map(_TERMINATION, report.games)):
+            return
+        faults = [game for game in report.games if game.termination in _FAULTS]
+        for game in faults[:MOST_FAULTS]:
+            self._fault(game)
+        if len(faults) > MOST_FAULTS:
+            logger.info("more faults", games=len(faults) - MOST_FAULTS)
+
+    def _fault(self, game: FinishedGame) -> None:
+        conditions = self._director.conditions(game.tournament)
+        if conditions is None:
+            return
+        loser = game.first if game.result == Result.SECOND_WINS else game.second
+        logger.info(
+            "fault",
+            game=f"{conditions.name}/games/{game.ordinal}",
+            bot=self._sessions.name(conditions.players[loser]),
+            termination=str(Termination(game.termination)),
+            ply=len(game.moves) // (1 if conditions.variant.cells <= 256 else 2),
+        )

@@ -1,0 +1,132 @@
+"""Metrics for Prometheus, read from the parts' own counters when somebody asks: games pay nothing for them.
+
+The table in docs/operations.md names them all; a test compares.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import CancelledError
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+from noughts_referee.rules import Termination
+from noughts_server.errors import AddressUnusable
+from noughts_server.monitoring.counters import Distribution
+from noughts_server.version import software_version
+
+if TYPE_CHECKING:
+    from noughts_server.server import Server
+
+_PATIENCE_SECONDS = 5.0
+
+
+@asynccontextmanager
+async def serving_metrics(server: "Server", address: str | None) -> AsyncIterator[None]:
+    """Metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block; None: nowhere.
+
+    Sets `server.metrics_address`. Raises AddressUnusable.
+    """
+    if address is None:
+        yield
+        return
+    host, _, port = address.rpartition(":")
+    registry = CollectorRegistry()
+    registry.register(_ThreadSafe(server, asyncio.get_running_loop()))
+    ProcessCollector(registry=registry)
+    try:
+        web, thread = start_http_server(int(port), host.strip("[]"), registry)
+    except OSError as error:
+        raise AddressUnusable(address, option="--metrics") from error
+    server.metrics_address = f"{host}:{web.server_port}"
+
+    def stop() -> None:
+        web.shutdown()
+        web.server_close()
+        thread.join()
+
+    try:
+        yield
+    finally:
+        # Not on the loop: a scrape that is being answered needs the loop to be read.
+        await asyncio.to_thread(stop)
+
+
+class _ThreadSafe(Collector):
+    """Reads the counters on the event loop's thread, which alone changes them; scrapes come on others."""
+
+    def __init__(self, server: "Server", loop: asyncio.AbstractEventLoop) -> None:
+        self._server = server
+        self._loop = loop
+
+    def collect(self) -> Iterator[Metric]:
+        reading = asyncio.run_coroutine_threadsafe(self._read(), self._loop)
+        try:
+            yield from reading.result(_PATIENCE_SECONDS)
+        except (TimeoutError, CancelledError):
+            # A loop that does not get round to it says so by what is missing; the process metrics are there still.
+            reading.cancel()
+
+    def describe(self) -> list[Metric]:
+        # Registering would else collect, and wait for the loop that it blocks.
+        return []
+
+    async def _read(self) -> list[Metric]:
+        return list(collect(self._server))
+
+
+def collect(server: "Server") -> Iterator[Metric]:
+    """All metrics of the server itself. Called on the event loop's thread."""
+    referee, counters, wires = server.referee, server.counters, server.sessions.counts
+    build = GaugeMetricFamily("noughts_build_info", "Always 1; the label says which version runs.", labels=["version"])
+    build.add_metric([software_version()], 1)
+    yield build
+    yield CounterMetricFamily("noughts_games", "Games stored.", counters.games)
+    yield CounterMetricFamily("noughts_plies", "Moves taken from bots.", referee.plies)
+    yield _labelled(
+        "noughts_verdicts",
+        "Games stored, by how they ended.",
+        "termination",
+        {str(Termination(kind)): count for kind, count in counters.terminations.items()},
+    )
+    yield GaugeMetricFamily("noughts_games_in_flight", "Games being played.", referee.in_flight())
+    yield GaugeMetricFamily("noughts_slots_queued", "Slots that wait for a seat.", referee.queued())
+    yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(server.sessions.present()))
+    yield _histogram("noughts_commit_seconds", "How long a commit of games took.", counters.commits)
+    yield _histogram("noughts_commit_games", "Games in a commit.", counters.commit_games)
+    yield GaugeMetricFamily("noughts_recorder_backlog", "Games played and not yet stored.", server.recorder.backlog)
+    yield _histogram("noughts_loop_lag_seconds", "How late a timer of the event loop was.", counters.lag)
+    frames = {"down": wires.frames_down, "up": wires.frames_up}
+    yield _labelled("noughts_frames", "Frames to bots (down) and from them (up).", "direction", frames)
+    yield CounterMetricFamily("noughts_complaints", "Answers to what was never asked.", wires.complaints)
+    yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", referee.arbiter.late_answers)
+    yield _labelled("noughts_errors", "Calls that ended with an error.", "reason", counters.errors)
+    yield GaugeMetricFamily("noughts_database_bytes", "Size of the database.", server.store.size_bytes())
+    yield from _of_feed(server)
+
+
+def _of_feed(server: "Server") -> Iterator[Metric]:
+    counts = server.feed.counts
+    yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", counts.watchers)
+    yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
+    yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)
+    yield CounterMetricFamily("noughts_feed_resyncs", "Watchers that were too slow and began anew.", counts.resyncs)
+
+
+def _labelled(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=[label])
+    for value, count in sorted(counts.items()):
+        family.add_metric([value], count)
+    return family
+
+
+def _histogram(name: str, text: str, values: Distribution) -> Metric:
+    buckets: list[tuple[str, float]] = []
+    below = 0
+    for bound, count in zip((*map(float, values.bounds), float("inf")), values.counts, strict=True):
+        below += count
+        buckets.append(("+Inf" if bound == float("inf") else str(bound), below))
+    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=values.total)

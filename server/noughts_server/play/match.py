@@ -1,0 +1,179 @@
+"""The state of a match: whose turn it is, what has been played, the lots and the score. Pure: no screen, no clock."""
+
+from dataclasses import dataclass, field
+
+from noughts_referee.rules import (
+    Draws,
+    Position,
+    Result,
+    Termination,
+    Variant,
+    game_seed,
+    result_for,
+    side_seed,
+)
+from noughts_server.play.cells import cell_name, column_name, landing
+
+MARKS = "XO"
+
+
+class Refused(Exception):
+    """Something that cannot be done now: the text says why. Nothing has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Who sits at the match."""
+
+    name: str
+    person: bool
+    """Whether it is a person at this keyboard."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedGame:
+    """A game that is over."""
+
+    first: int
+    """The player who began it: 0 or 1."""
+    seed: int
+    moves: tuple[int, ...]
+    result: Result
+    termination: Termination
+
+    @property
+    def winner(self) -> int | None:
+        """The player who won it; None when nobody did."""
+        if self.result is Result.FIRST_WINS:
+            return self.first
+        return 1 - self.first if self.result is Result.SECOND_WINS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Games that are over, seen by player 0; void ones do not count."""
+
+    wins: int
+    draws: int
+    losses: int
+
+
+@dataclass
+class Match:
+    """Two players, 0 (whose match it is) and 1, and their games one after the other.
+
+    Who begins the first game and which mark player 0 has are drawn by lot from the seed unless they are given. By lot,
+    the players begin in turn from then on; a game that was broken off is begun again by whoever began it.
+    """
+
+    variant: Variant
+    players: tuple[Participant, Participant]
+    seed: int = 0
+    always_first: int | None = None
+    """The player who begins every game; None: by lot, then in turn."""
+    mark: str | None = None
+    """Player 0's mark on the screen, X or O; None: by lot."""
+    played: list[PlayedGame] = field(default_factory=list)
+    """The games that are over, without the one on the board."""
+    first: int = field(init=False)
+    """The player who began the game on the board."""
+    moves: list[int] = field(init=False, default_factory=list)
+    ended: PlayedGame | None = field(init=False, default=None)
+    """The game on the board, once it is over."""
+    marks: tuple[str, str] = field(init=False)
+    """The marks of players 0 and 1. They are for the eye only: in records the first mover is X."""
+
+    def __post_init__(self) -> None:
+        draws = Draws(self.seed, 0)
+        self._first_by_lot, mark_by_lot = draws.below(2), MARKS[draws.below(2)]
+        own = self.mark or mark_by_lot
+        self.marks = (own, MARKS[1 - MARKS.index(own)])
+        self.begin()
+
+    # What happens.
+
+    def begin(self, first: int | None = None) -> None:
+        """A new game, begun by player `first` if that is given. The last one is kept if it is over."""
+        if self.ended is not None:
+            self.played.append(self.ended)
+        self.ended = None
+        self.moves = []
+        in_turn = (self._first_by_lot + len(self.played)) % 2
+        self.first = next(who for who in (first, self.always_first, in_turn) if who is not None)
+
+    def play(self, cell: int) -> int:
+        """The player whose turn it is plays `cell`; returns where the stone came to rest. Raises Refused."""
+        if self.ended is not None:
+            raise Refused("The game is over: n begins a new one.")
+        position = self.position
+        rest = landing(self.variant, position.free, cell)
+        if rest is None:
+            if self.variant.gravity:
+                raise Refused(f"Column {column_name(cell % self.variant.columns)} is full: choose another one.")
+            raise Refused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
+        position.play(rest)
+        self.moves.append(rest)
+        # After a move the stones of the one who made it are the opponent's.
+        if self.variant.completes(position.opponent, rest):
+            self.end(result_for(1 - position.side), Termination.LINE)
+        elif not position.free:
+            self.end(Result.DRAW, Termination.BOARD_FULL)
+        return rest
+
+    def end(self, result: Result, termination: Termination) -> None:
+        """The game on the board is over."""
+        self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), result, termination)
+
+    def undo(self) -> None:
+        """Takes back to the last turn of a person, the end of a game and its point included. Raises Refused."""
+        ply = len(self.moves) - 1
+        while ply >= 0 and not self.players[self.mover(ply)].person:
+            ply -= 1
+        if ply < 0:
+            raise Refused("There is nothing to take back.")
+        del self.moves[ply:]
+        self.ended = None
+
+    # What there is to see.
+
+    def mover(self, ply: int) -> int:
+        """The player who makes the move at `ply`."""
+        return (self.first + ply) % 2
+
+    @property
+    def turn(self) -> int:
+        """The player to move."""
+        return self.mover(len(self.moves))
+
+    @property
+    def position(self) -> Position:
+        """The position, with the seed of the side to move in this game."""
+        return Position.after(self.variant, self.moves, seed=side_seed(self.game_seed, len(self.moves) % 2))
+
+    @property
+    def game_seed(self) -> int:
+        """The seed of the game on the board."""
+        return game_seed(self.seed, len(self.played) + 1)
+
+    @property
+    def games(self) -> list[PlayedGame]:
+        """Every game that is over, also the one on the board."""
+        return self.played if self.ended is None else [*self.played, self.ended]
+
+    @property
+    def score(self) -> Score:
+        """How often player 0 has won, drawn and lost."""
+        winners = [game.winner for game in self.games if game.result is not Result.VOID]
+        return Score(winners.count(0), winners.count(None), winners.count(1))
+
+    @property
+    def stones(self) -> dict[int, str]:
+        """The marks on the board."""
+        return {cell: self.marks[self.mover(ply)] for ply, cell in enumerate(self.moves)}
+
+    @property
+    def winning(self) -> frozenset[int]:
+        """The cells of the lines that the last move completed."""
+        if self.ended is None or self.ended.termination is not Termination.LINE:
+            return frozenset()
+        return frozenset(self.variant.won_with(self.moves))

@@ -1,0 +1,64 @@
+"""What a match has to say: whose turn it is, how a game ended, the score."""
+
+from noughts_referee.rules import Result, Termination
+from noughts_server.play.match import Match, Participant
+
+YOU = "You"
+
+
+def status(match: Match) -> str:
+    """Whose turn it is, or how the game ended."""
+    if match.ended is not None:
+        return _ended(match)
+    player, mark = match.players[match.turn], match.marks[match.turn]
+    if not player.person:
+        return f"{player.name} ({mark}) is thinking."
+    return f"Your turn ({mark})." if player.name == YOU else f"{player.name} ({mark}) to move."
+
+
+def _ended(match: Match) -> str:
+    assert match.ended is not None
+    result, termination, winner = match.ended.result, match.ended.termination, match.ended.winner
+    if result is Result.VOID:
+        return "The game was called off and does not count."
+    if winner is None:
+        full = termination is Termination.BOARD_FULL
+        return "Nobody wins: the board is full." if full else f"Nobody wins ({_plain(termination)})."
+    won, lost = match.players[winner], match.players[1 - winner]
+    if termination is Termination.LINE:
+        return f"{_does(won, 'win')}: the line is complete."
+    return f"{_does(won, 'win')}: {_why(lost, termination)}."
+
+
+def _why(lost: Participant, termination: Termination) -> str:
+    """What the loser did."""
+    you = lost.name == YOU
+    subject, has, was = ("you", "have", "were") if you else (lost.name, "has", "was")
+    told = {
+        Termination.TIMEOUT: f"{subject} ran out of time",
+        Termination.RESIGNED: f"{subject} {has} resigned",
+        Termination.DISCONNECTED: f"{subject} {was} away for too long",
+        Termination.CRASHED: f"{subject} crashed",
+        Termination.ILLEGAL_MOVE: f"{subject} played an illegal move",
+    }
+    return told.get(termination, _plain(termination))
+
+
+def _does(player: Participant, verb: str) -> str:
+    return f"{player.name} {verb}" if player.name == YOU else f"{player.name} {verb}s"
+
+
+def _plain(termination: Termination) -> str:
+    return str(termination).replace("_", " ")
+
+
+def score_rows(match: Match) -> tuple[tuple[str, int], ...]:
+    """Who or what has how many games so far: the first player's wins, draws, the second's wins."""
+    score = match.score
+    own, other = (player.name if player.name != YOU else "you" for player in match.players)
+    return (own, score.wins), ("draws", score.draws), (other, score.losses)
+
+
+def score_line(match: Match) -> str:
+    """The games so far, e.g. `you 2, draws 1, pascal 0`."""
+    return ", ".join(f"{name} {count}" for name, count in score_rows(match))

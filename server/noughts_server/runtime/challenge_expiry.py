@@ -1,0 +1,44 @@
+"""Ends challenges that wait for a bot which does not come back: they would count as open for ever."""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from noughts_server.errors import NoughtsError, WrongState
+from noughts_server.runtime.director import Director
+from noughts_server.runtime.sessions import Sessions
+from noughts_server.store.challenges import open_challenges
+from noughts_server.store.database import Store
+
+logger = structlog.get_logger("noughts.challenges")
+
+
+class ChallengeWatch:
+    """Looks at the open challenges once in a grace: one query for all of them."""
+
+    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._director = director
+        self._waiting: set[str] = set()
+        """Challenges of which a bot was not there when last looked at."""
+
+    async def run(self) -> None:
+        """Looks again and again, until it is cancelled."""
+        while True:
+            await asyncio.sleep(max(1.0, self._sessions.settings.grace))
+            try:
+                await self._look()
+            except NoughtsError as error:
+                logger.warning("challenges are looked at later", reason=error.reason, error=str(error))
+
+    async def _look(self) -> None:
+        """Cancels those that have waited since the last look, which is as long as a bot may be away."""
+        challenges = await self._store.read(open_challenges)
+        waiting = {slug for slug, versions in challenges.items() if not all(map(self._sessions.online, versions))}
+        for slug in waiting & self._waiting:
+            logger.info("ending a challenge", tournament=slug)
+            with suppress(WrongState):  # its last game has just been stored
+                await self._director.cancel(slug, reason="a bot went offline and did not come back in time")
+        self._waiting = waiting

@@ -1,0 +1,252 @@
+"""The director: keeps every running tournament supplied with games to play.
+
+A running tournament has one task. It puts the tournament's units on the bus, takes them from there when the referee
+has room, claims each in the store and hands its missing slots to the referee; finished games go to the recorder.
+Restarted in the middle, it claims again and exactly the missing games are played. One more task starts tournaments
+whose moment has come.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+import structlog
+
+from noughts_referee.records import Conditions, Unit
+from noughts_referee.referee import Referee
+from noughts_server.errors import NoughtsError, Unavailable
+from noughts_server.runtime.bus import Bus
+from noughts_server.runtime.recorder import Recorder
+from noughts_server.runtime.uncancelled import Done, UncancelledWork
+from noughts_server.store.database import Store
+from noughts_server.store.scheduling import due_tournaments, next_start, start_or_cancel
+from noughts_server.store.tournaments import (
+    Tournament,
+    TournamentState,
+    cancel_tournament,
+    get_tournament,
+    pause_tournament,
+    running_tournaments,
+    start_tournament,
+)
+from noughts_server.store.tournaments import conditions as read_conditions
+from noughts_server.store.units import claim_unit, unfinished_units
+
+logger = structlog.get_logger("noughts.director")
+
+CHANGED = "tournaments.changed"
+"""The subject under which the store's key of a tournament is published that was started, paused or cancelled."""
+
+# So many slots wait in the referee at least, so that a frame never finds it without the next game.
+_FEWEST_QUEUED = 64
+# A call that resumes a tournament waits so long for the games that were running when it was paused.
+_FINISHING_SECONDS = 5.0
+# The scheduler looks at the clock now and then, which may have been set meanwhile.
+_LONGEST_WAIT_SECONDS = 60.0
+_AFTER_FAILURE_SECONDS = 1.0
+
+
+class Director:
+    """Starts, pauses, resumes and ends the play of tournaments. Owns the tasks that do it."""
+
+    def __init__(self, store: Store, referee: Referee, recorder: Recorder, bus: Bus) -> None:
+        self._store = store
+        self._referee = referee
+        self._recorder = recorder
+        self._bus = bus
+        self._tasks: asyncio.TaskGroup | None = None
+        self._playing: dict[int, asyncio.Task[None]] = {}
+        self._conditions: dict[int, Conditions] = {}
+        self._progress = asyncio.Event()
+        self._rescheduled = asyncio.Event()
+        self._uncancelled = UncancelledWork()
+        referee.on_progress(self._progress.set)
+
+    @asynccontextmanager
+    async def directing(self) -> AsyncIterator[None]:
+        """Plays what is running in the store until the block is left; running games are then abandoned."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            self._uncancelled.open(tasks)
+            scheduler = tasks.create_task(self._start_on_time(), name="scheduled starts")
+            for tournament in await self._store.read(running_tournaments):
+                self._play(tournament)
+            try:
+                yield
+            finally:
+                self._uncancelled.close()
+                for task in (scheduler, *self._playing.values()):
+                    task.cancel()
+                self.abandon()
+
+    async def uncancelled(self, work: Callable[[], Awaitable[Done]]) -> Done:
+        """What `work` returns or raises. It goes on when its caller is cancelled: a call whose caller has hung up.
+
+        For work that writes a tournament and then has it played. Raises Draining when the server goes down.
+        """
+        return await self._uncancelled.run(work)
+
+    async def start(self, slug: str, *, owner_id: int | None = None) -> None:
+        """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may.
+
+        Raises Unavailable when games of the time before a pause are still being finished after a few seconds, and
+        what the store raises. A caller who gives up meanwhile does not stop it; so it is with `pause` and `cancel`.
+        """
+        await self.uncancelled(lambda: self._start(slug, owner_id))
+
+    async def _start(self, slug: str, owner_id: int | None) -> None:
+        before = await self._store.read(lambda connection: get_tournament(connection, slug))
+        # Games of an earlier start are still being finished: no slot may be played twice at the same time.
+        try:
+            async with asyncio.timeout(_FINISHING_SECONDS):
+                await self._until(lambda: before.id in self._playing or not self._referee.in_flight(before.id))
+        except TimeoutError:
+            running = self._referee.in_flight(before.id)
+            text = f"{before.name}: {running} games begun before the pause are still being finished"
+            raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=before.name) from None
+        await self._recorder.flush()
+        now = self._store.now_ms()
+        tournament = await self._store.write(
+            lambda connection: start_tournament(connection, slug, now_ms=now, owner_id=owner_id)
+        )
+        self.play_on(tournament)
+
+    def play_on(self, tournament: Tournament) -> None:
+        """Plays a tournament that the store has set running; one that is being played already, no second time."""
+        if tournament.state is TournamentState.RUNNING and tournament.id not in self._playing:
+            self._play(tournament)
+        self._bus.publish(CHANGED, tournament.id)
+
+    def reschedule(self) -> None:
+        """A tournament that starts by itself has been created."""
+        self._rescheduled.set()
+
+    async def pause(self, slug: str, *, owner_id: int | None = None) -> None:
+        """Begins no new game; those running are finished and kept."""
+        await self.uncancelled(lambda: self._pause(slug, owner_id))
+
+    async def _pause(self, slug: str, owner_id: int | None) -> None:
+        tournament = await self._store.write(lambda connection: pause_tournament(connection, slug, owner_id=owner_id))
+        self._stop(tournament)
+        self._bus.publish(CHANGED, tournament.id)
+
+    async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
+        """Ends the tournament for good; games that are running are ended void."""
+        await self.uncancelled(lambda: self._cancel(slug, owner_id, reason))
+
+    async def _cancel(self, slug: str, owner_id: int | None, reason: str) -> None:
+        await self._recorder.flush()
+        now = self._store.now_ms()
+        tournament = await self._store.write(
+            lambda connection: cancel_tournament(connection, slug, now_ms=now, owner_id=owner_id, reason=reason)
+        )
+        self._stop(tournament)
+        self._referee.abandon(tournament.id)
+        self._referee.forget(tournament.id)
+        self._conditions.pop(tournament.id, None)
+        self._bus.publish(CHANGED, tournament.id)
+
+    def conditions(self, tournament: int) -> Conditions | None:
+        """The conditions of a tournament whose games are being played or stored."""
+        return self._conditions.get(tournament)
+
+    async def drain(self) -> None:
+        """Begins no new game anywhere and waits until those running are stored."""
+        self._referee.stop_starting()
+        await self._until(lambda: self._referee.in_flight() == 0)
+        await self._recorder.flush()
+
+    def abandon(self) -> None:
+        """Ends all running games void; their slots are played when the server is back."""
+        self._referee.stop_starting()
+        self._referee.abandon()
+
+    def _play(self, tournament: Tournament) -> None:
+        if self._tasks is None:
+            raise RuntimeError("the director is not directing")
+        task = self._tasks.create_task(self._supply(tournament), name=tournament.name)
+        self._playing[tournament.id] = task
+        task.add_done_callback(lambda done: self._forget(tournament.id, done))
+
+    def _forget(self, tournament: int, task: asyncio.Task[None]) -> None:
+        if self._playing.get(tournament) is task:
+            del self._playing[tournament]
+
+    def _stop(self, tournament: Tournament) -> None:
+        task = self._playing.pop(tournament.id, None)
+        if task is not None:
+            task.cancel()
+        self._referee.withdraw(tournament.id)
+
+    async def _start_on_time(self) -> None:
+        """Starts tournaments whose moment has come, also those whose moment passed while the server was away."""
+        while True:
+            self._rescheduled.clear()
+            delay = _LONGEST_WAIT_SECONDS
+            try:
+                moment = await self._start_due()
+                if moment is not None:
+                    delay = min(delay, max(0, moment - self._store.now_ms()) / 1000)
+            except NoughtsError as error:
+                logger.error("scheduled start failed", reason=error.reason, error=str(error))
+                delay = _AFTER_FAILURE_SECONDS
+            with suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await self._rescheduled.wait()
+
+    async def _start_due(self) -> int | None:
+        """Starts what is due; returns the moment of the next start."""
+        now = self._store.now_ms()
+        failed: NoughtsError | None = None
+        for slug in await self._store.read(lambda connection: due_tournaments(connection, now_ms=now)):
+            try:
+                start = partial(start_or_cancel, slug=slug, now_ms=now)
+                tournament = await self._store.write_patiently(start)
+            except NoughtsError as error:
+                failed = error  # the others start all the same
+                continue
+            logger.info("its moment has come", tournament=slug, state=str(tournament.state), reason=tournament.reason)
+            self.play_on(tournament)
+        if failed is not None:
+            raise failed
+        return await self._store.read(next_start)
+
+    async def _supply(self, tournament: Tournament) -> None:
+        """Plays one tournament. What goes wrong with it must not end the others."""
+        try:
+            await self._play_units(tournament)
+        except NoughtsError as error:
+            logger.error("stopped", tournament=tournament.name, reason=error.reason, error=str(error))
+            self._referee.withdraw(tournament.id)
+
+    async def _play_units(self, tournament: Tournament) -> None:
+        playing = await self._store.read(lambda connection: read_conditions(connection, tournament.id))
+        self._conditions[tournament.id] = playing
+        units = await self._store.read(lambda connection: unfinished_units(connection, tournament.id))
+        logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
+        queue = f"units.{tournament.id}"
+        wanted = max(_FEWEST_QUEUED, playing.concurrency)
+        for number in units:
+            await self._until(lambda: self._referee.queued(tournament.id) < wanted)
+            await self._recorder.room()
+            self._bus.put(queue, number)
+            unit = await self._claim(playing, await self._bus.take(queue))
+            if unit.slots:
+                self._referee.add(unit)
+        await self._until(
+            lambda: not self._referee.queued(tournament.id) and not self._referee.in_flight(tournament.id)
+        )
+        await self._recorder.flush()
+        self._referee.forget(tournament.id)
+        self._conditions.pop(tournament.id, None)
+        logger.info("tournament played", tournament=playing.name)
+
+    async def _claim(self, playing: Conditions, number: int) -> Unit:
+        claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
+        return Unit(playing, claim.attempt, claim.slots)
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            self._progress.clear()
+            await self._progress.wait()

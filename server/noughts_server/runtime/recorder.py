@@ -1,0 +1,132 @@
+"""Stores finished games in groups: one commit for all that accumulated, so that a game costs microseconds."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+
+from noughts_referee.records import FinishedGame
+from noughts_server.errors import Draining
+from noughts_server.store.database import Store
+from noughts_server.store.rater import FoldingState
+from noughts_server.store.results import CommitReport, commit_games
+
+COMMITTED = "games.committed"
+"""The subject under which a server publishes each commit's report on its bus."""
+
+
+class Recorder:
+    """Takes games without ever blocking, and commits them in its one loop, `run`. Used from one event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        publish: Callable[[CommitReport], None],
+        *,
+        interval_seconds: float = 0.25,
+        backlog_limit: int = 50_000,
+    ) -> None:
+        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart."""
+        self._store = store
+        self._publish = publish
+        self._interval = interval_seconds
+        self._limit = backlog_limit
+        self._state = FoldingState()
+        self._waiting: list[FinishedGame] = []
+        self._recorded = 0
+        self._committed = 0
+        self._closed = False
+        self._running = False
+        self._failure: BaseException | None = None
+        self._wake = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._step = asyncio.Event()
+
+    @property
+    def backlog(self) -> int:
+        """Games recorded and not committed yet."""
+        return self._recorded - self._committed
+
+    def record(self, games: list[FinishedGame]) -> None:
+        """Takes games over and returns at once. Raises Draining after `close`."""
+        if self._closed:
+            raise Draining()
+        self._waiting += games
+        self._recorded += len(games)
+        self._wake.set()
+
+    async def flush(self) -> None:
+        """Returns when everything recorded so far is committed. Raises what ended `run`, if that failed."""
+        target = self._recorded
+        while self._committed < target:
+            self._hurry.set()
+            await self._next_step()
+
+    async def room(self) -> None:
+        """Returns when the backlog is within its limit. Raises what ended `run`, if that failed."""
+        while self.backlog > self._limit:
+            await self._next_step()
+
+    async def close(self) -> None:
+        """Takes no more games; returns when `run` has committed what is left and ended. May be called again."""
+        self._closed = True
+        self._wake.set()
+        self._hurry.set()
+        while self._running:
+            await self._step.wait()
+
+    async def run(self) -> None:
+        """Commits games until `close`. Raises what the database raises, unless it is only busy."""
+        self._running = True
+        try:
+            while await self._has_games():
+                pause = asyncio.get_running_loop().time() + self._interval
+                await self._commit()
+                await self._rest(until=pause)
+        except BaseException as error:
+            self._failure = error
+            raise
+        finally:
+            self._running = False
+            self._step.set()
+
+    async def _has_games(self) -> bool:
+        while not self._waiting:
+            if self._closed:
+                return False
+            self._wake.clear()
+            await self._wake.wait()
+        return True
+
+    async def _rest(self, until: float) -> None:
+        # Whoever flushes, and the end, need not wait for more company.
+        try:
+            async with asyncio.timeout_at(until):
+                await self._hurry.wait()
+        except TimeoutError:
+            pass
+
+    async def _commit(self) -> None:
+        games, self._waiting = self._waiting, []
+        if not self._closed:
+            self._hurry.clear()
+        began = time.perf_counter()
+        report = await self._store_games(games)
+        report.seconds = time.perf_counter() - began
+        self._state.apply(report.changes)
+        for progress in report.progress:
+            if progress.finished:
+                self._state.forget(progress.tournament)
+        self._committed += len(games)
+        self._step.set()
+        self._step = asyncio.Event()
+        self._publish(report)
+
+    async def _store_games(self, games: list[FinishedGame]) -> CommitReport:
+        commit = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms())
+        return await self._store.write_patiently(commit)
+
+    async def _next_step(self) -> None:
+        if self._failure is not None:
+            raise RuntimeError("games can no longer be stored") from self._failure
+        await self._step.wait()

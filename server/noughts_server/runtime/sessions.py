@@ -1,0 +1,181 @@
+"""Who is online: the wires of all bots that ever logged in, and the tickets of those that are about to."""
+
+import secrets
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import grpc
+
+from noughts_proto.transport import PROTOCOL
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled_frames import Carry
+from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, StreamClosed, WireCounts, WireSettings
+from noughts_referee.referee import Referee
+from noughts_referee.rules import covers
+from noughts_server.errors import InvalidArgument, ProtocolUnsupported
+from noughts_server.runtime.bus import Bus
+from noughts_server.version import software_version
+
+_LONGEST_AGENT = 200
+_MOST_VARIANTS = 100
+
+PRESENCE = "sessions.presence"
+"""Subject on which the key of a bot version is published when it comes or goes."""
+
+
+def check_hello(hello: pb.Hello) -> None:
+    """Raises ProtocolUnsupported, and InvalidArgument for what is too long."""
+    if hello.protocol != PROTOCOL:
+        raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
+    if len(hello.variants) > _MOST_VARIANTS or any(len(name) > _LONGEST_AGENT for name in hello.variants):
+        expected = f"at most {_MOST_VARIANTS} names of at most {_LONGEST_AGENT} characters"
+        raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", expected)
+    if len(hello.agent) > _LONGEST_AGENT:
+        raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """The right to log in once, as this bot of this owner."""
+
+    owner: int
+    bot: str
+    version: str = "1"
+    carry: Carry | None = None
+    """Who takes the stream that is opened with it; else the bot's wire does."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineBot:
+    """What is known of a bot version since it logged in last."""
+
+    bot: int
+    name: str
+    """`bots/NAME/versions/V`."""
+    token: int | None
+    """None: by a ticket."""
+    declines_challenges: bool
+    variants: tuple[str, ...] = ()
+    """The variants it plays, as it names them (see `covers`); empty: all."""
+
+    def check_plays(self, field: str, variant: str) -> None:
+        """Raises InvalidArgument of the request's `field` when the bot does not play the variant."""
+        if not covers(self.variants, variant):
+            got = f"{self.name}, which plays {', '.join(self.variants)}"
+            raise InvalidArgument.of(field, got, f"a bot that plays {variant}")
+
+
+class Present(NamedTuple):
+    """A bot version with a stream."""
+
+    version: str
+    """`bots/NAME/versions/V`."""
+    games: int
+    """In flight."""
+
+
+class Sessions:
+    """The wires of this server, by key of the bot version."""
+
+    def __init__(self, referee: Referee, bus: Bus, settings: WireSettings) -> None:
+        self.settings = settings
+        self.counts = WireCounts()
+        self._referee = referee
+        self._bus = bus
+        self._wires: dict[int, FrameWire] = {}
+        self._logins: dict[int, OnlineBot] = {}
+        """Of each version that ever logged in."""
+        self._tickets: dict[str, Ticket] = {}
+        self._streams = 0
+
+    def wire(self, version: int, settings: WireSettings | None = None) -> FrameWire:
+        """The wire of a bot version, made at first sight; with `settings`, else with those of the server."""
+        wire = self._wires.get(version)
+        if wire is None:
+            player = self._referee.player(version)
+            wire = self._wires[version] = FrameWire(player, self._referee, settings or self.settings, self.counts)
+            wire.on_presence = partial(self._bus.publish, PRESENCE, version)
+        return wire
+
+    def online(self, version: int) -> bool:
+        """Whether the bot version has a stream now."""
+        wire = self._wires.get(version)
+        return wire is not None and wire.online
+
+    def login(self, version: int) -> OnlineBot | None:
+        """How the bot version logged in, if it is online."""
+        return self._logins.get(version) if self.online(version) else None
+
+    def logged_in(self, version: int, login: OnlineBot) -> FrameWire:
+        """The wire of a bot version that has just logged in."""
+        self._logins[version] = login
+        return self.wire(version)
+
+    def welcome(self, hello: pb.Hello, bot: str, version: str) -> pb.Welcome:
+        """The answer to a hello: `bots/NAME` and `bots/NAME/versions/V` are who the bot is."""
+        self._streams += 1
+        return pb.Welcome(
+            bot=bot,
+            version=version,
+            session=f"{version}/sessions/{self._streams}",
+            server=software_version(),
+            protocol=PROTOCOL,
+            heartbeat_ms=round(self.settings.heartbeat * 1000),
+            grace_ms=round(self.settings.grace * 1000),
+            margin_us=self._referee.arbiter.margin_us,
+            max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
+        )
+
+    def bots_online(self) -> set[int]:
+        """The bots that have a stream now, in whatever version."""
+        return {login.bot for login in self.logins_online().values()}
+
+    def logins_online(self) -> dict[int, OnlineBot]:
+        """The bot versions that have a stream now, and how they logged in."""
+        return {version: login for version, login in self._logins.items() if self.online(version)}
+
+    def tokens(self) -> set[int]:
+        """The tokens by which bots that are online logged in."""
+        return {login.token for login in self.logins_online().values() if login.token is not None}
+
+    def expel(self, token: int, closed: StreamClosed) -> None:
+        """Ends every stream that was opened with the token, and says why. Its bots lose their running games."""
+        for version, login in self.logins_online().items():
+            if login.token == token:
+                wire = self._wires[version]
+                wire.close(closed)
+                wire.dismiss()
+
+    def name(self, version: int) -> str:
+        """`bots/NAME/versions/V` of a bot version that ever logged in; empty of any other."""
+        login = self._logins.get(version)
+        return login.name if login else ""
+
+    def present(self) -> list[Present]:
+        """The bot versions that have a stream now."""
+        return [
+            Present(self.name(version), len(wire.player.games)) for version, wire in self._wires.items() if wire.online
+        ]
+
+    def close_all(self, closed: StreamClosed) -> None:
+        """Ends every stream, and says why; nobody's grace runs on afterwards."""
+        for wire in self._wires.values():
+            wire.shut(closed)
+
+    def issue_ticket(self, ticket: Ticket) -> str:
+        """A secret that logs the bot in once."""
+        secret = f"ticket_{secrets.token_urlsafe(24)}"
+        self._tickets[secret] = ticket
+        return secret
+
+    def redeem_ticket(self, secret: str) -> Ticket | None:
+        """The ticket, which is used up by this; None if there is none such."""
+        return self._tickets.pop(secret, None)
+
+
+def server_stopping() -> StreamClosed:
+    """What bots are told when the server goes down; they come back by themselves."""
+    return StreamClosed(
+        grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down: log in again later", retry_seconds=5.0
+    )

@@ -1,0 +1,28 @@
+"""Requests that may come again, as the services see them."""
+
+from collections.abc import Callable
+
+from google.protobuf.message import Message
+
+from noughts_server.store.database import Connection
+from noughts_server.store.idempotency import once
+from noughts_server.store.tokens import Caller
+
+
+def repeatable(
+    who: Caller, request_id: str, request: Message, action: Callable[[Connection], str]
+) -> Callable[[Connection], str]:
+    """`action` for the store; the same request sent again only gets the first answer. See `requests.once`."""
+    method, body = request.DESCRIPTOR.full_name, request.SerializeToString(deterministic=True)
+
+    def run(connection: Connection) -> str:
+        return once(
+            connection,
+            token_id=who.token_id,
+            request_id=request_id,
+            method=method,
+            body=body,
+            action=lambda: action(connection),
+        )
+
+    return run
