@@ -19,7 +19,7 @@ from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.errors import AddressUnusable
 from noughts_server.monitoring.counters import Counters, Distribution
-from noughts_server.monitoring.prometheus import collect
+from noughts_server.monitoring.prometheus import ServerMetrics
 from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.database import Connection
@@ -153,7 +153,9 @@ async def test_status_tells_the_same_as_the_metrics(playing: Playing) -> None:
 
 async def test_page_for_operators_has_a_row_for_every_metric(playing: Playing) -> None:
     table = set(re.findall(r"(?m)^\| `(noughts_\w+)", PAGE.read_text(encoding="utf-8")))
-    families = {family.name + ("_total" if family.type == "counter" else "") for family in collect(playing.server)}
+    of = playing.server
+    metrics = ServerMetrics(of.store, of.referee, of.recorder, of.sessions, of.counters, of.feed.counts)
+    families = {family.name + ("_total" if family.type == "counter" else "") for family in metrics.collect()}
     feed = {f"noughts_feed_{name}" for name in ("watchers", "events_total", "frames_total", "resyncs_total")}
     assert families | feed == table
 
@@ -206,9 +208,7 @@ async def test_rate_of_a_tournament_is_forgotten_when_it_is_over() -> None:
     assert counters._progress == {}
 
 
-async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotten() -> None:
     class Referee:
         plies = 0
 
@@ -217,8 +217,7 @@ async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotte
         bus.publish("games.committed", CommitReport(progress=[progress]))
 
     now, bus = 1_000.0, MemoryBus()
-    monkeypatch.setattr("noughts_server.monitoring.counters.time.monotonic", lambda: now)
-    counters = Counters(Referee(), bus)  # type: ignore[arg-type]  # it reads nothing else
+    counters = Counters(Referee(), bus, clock=lambda: now)  # type: ignore[arg-type]  # it reads nothing else
     with listening(bus, "games.committed", counters._committed):
         done(1, 0)
         now += 10
