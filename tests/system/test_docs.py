@@ -24,13 +24,12 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from noughts_server.version import software_version
-
-from .ground import PATIENCE, Ground, ground_at
+from tests.support.ground import PATIENCE, Ground, ground_at
+from tests.support.root import ROOT
 
 if TYPE_CHECKING:
     from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
 PAGES = ((ROOT / "README.md").read_text(), GUIDE)
 DEFAULT_ADDRESS = "127.0.0.1:7450"

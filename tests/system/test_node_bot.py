@@ -16,9 +16,10 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Draws, parse_variant
 from noughts_server.local.launcher import Locking
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
+from tests.support.ground import Ground, ground_at
+from tests.support.root import ROOT
 
-from .ground import Ground, ground_at
-from .node import NODE, ROOT, NodeBot, installed_bot, node_bot
+from .node import NODE, NodeBot, installed_bot, node_bot
 
 BLAMELESS = {types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL}
 
