@@ -17,6 +17,7 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.errors import AddressUnusable
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.monitoring.prometheus import ServerMetrics
@@ -77,7 +78,7 @@ async def playing(tmp_path: Path) -> AsyncIterator[Playing]:
         def make(connection: Connection) -> None:
             now = server.store.now_ms()
             owner = create_owner(connection, "ada")
-            new = NewTournament("cup", games_per_pair=GAMES, concurrency=8, seed=3)
+            new = NewTournament("cup", TournamentSettings(games_per_pair=GAMES, concurrency=8, seed=3))
             create_tournament(connection, new, owner_id=owner, now_ms=now)
             for name in ("left", "right"):
                 join_tournament(connection, "cup", bot=name, owner_id=owner)
