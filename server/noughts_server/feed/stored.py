@@ -6,7 +6,7 @@ from typing import NamedTuple
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
-from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_referee.rules import VOID, parse_variant
 from noughts_server.errors import NotFound
 from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message, time_control_message
@@ -59,7 +59,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     except NotFound:
         if tournament.state in OVER:
             message.state = pb.GAME_STATE_ENDED
-            message.result, message.termination = int(Result.VOID), int(Termination.VOID)  # type: ignore[assignment]
+            message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
     else:
         message.state = pb.GAME_STATE_ENDED
         message.moves.extend(game.moves)
