@@ -22,7 +22,7 @@ MOST_COMPLAINTS = 100
 # Every game ends, most of them so: these are made once.
 _WON = (won(0), won(1))
 
-_NO_BANK = [0, 0]
+_NO_CLOCKS = [0, 0]
 
 
 class Outbox:
@@ -124,8 +124,8 @@ class Game:
         self.moves: list[int] = []
         self.times_us: list[int] = []
         time = conditions.limits
-        self.left_us = _NO_BANK if time is None else [time.bank_us] * 2
-        """What is left of each side's bank."""
+        self.left_us = _NO_CLOCKS if time is None else [time.start_us] * 2
+        """What each side's clock shows: what is left of its bank, or the limit of each move; 0 in untimed games."""
         # `result` and `termination` are set at the end.
 
     @property
@@ -138,13 +138,12 @@ class Game:
         return 0 if player is self.players[0] else 1
 
     def clock_us(self, side: int) -> int:
-        """What a side's clock shows: what is left of its bank, or the limit of each move; only in timed games."""
-        assert self.time is not None
-        return self.time.move_us or self.left_us[side]
+        """What a side's clock shows; only in timed games."""
+        return self.left_us[side]
 
     def limit_us(self) -> int:
         """The mover's limit for this move; only in timed games."""
-        return self.clock_us(self.ply & 1)
+        return self.left_us[self.ply & 1]
 
     def position(self) -> Position:
         """The position now."""
@@ -314,14 +313,12 @@ class Arbiter:
 
     def _late(self, game: Game, took: int) -> bool:
         """Charges the mover's clock; ends the game if the limit and the margin are overstepped."""
-        time = game.time
-        assert time is not None
-        if took > game.limit_us() + self.margin_us:
+        left_us, side = game.left_us, game.ply & 1
+        if took > left_us[side] + self.margin_us:
             self._time_out(game, took)
             return True
-        if not time.move_us:
-            side = game.ply & 1
-            game.left_us[side] = max(0, game.left_us[side] - took) + time.increment_us
+        assert game.time is not None
+        left_us[side] = game.time.after_move(left_us[side], took)
         return False
 
     def _time_out(self, game: Game, took: int) -> None:

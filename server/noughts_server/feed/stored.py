@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_referee.clock import TimeControl
 from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
 from noughts_referee.rules import VOID, parse_variant
 from noughts_server.errors import NotFound
@@ -53,7 +52,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         time=time_control_message(tournament.time),
         state=pb.GAME_STATE_WAITING,
     )
-    _set_clocks(message, tournament.time, [])
+    if tournament.time.timed:
+        message.first_clock_us, message.second_clock_us = tournament.time.clocks_after(())
     try:
         game = get_game(connection, slug, ordinal)
     except NotFound:
@@ -66,7 +66,10 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.variant).won_with(game.moves))
-        _set_clocks(message, tournament.time, game.times_us[: len(game.moves)])
+        if tournament.time.timed:
+            # A move that came too late has a time, and did not happen.
+            clocks = tournament.time.clocks_after(game.times_us[: len(game.moves)])
+            message.first_clock_us, message.second_clock_us = clocks
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 
@@ -120,14 +123,3 @@ def _with_standings(connection: Connection, tournament: Tournament) -> pb.Watche
     for rank, row in enumerate(standings(connection, tournament), start=1):
         message.standings.add(rank=rank, standing=standing_message(row))
     return message
-
-
-def _set_clocks(message: pb.WatchedGame, time: TimeControl, times_us: list[int]) -> None:
-    """The clocks after moves that took so long, as the arbiter would have charged them."""
-    if not time.timed:
-        return
-    left = [time.move_us or time.bank_us] * 2
-    if not time.move_us:
-        for ply, took in enumerate(times_us):
-            left[ply & 1] = max(0, left[ply & 1] - took) + time.increment_us
-    message.first_clock_us, message.second_clock_us = left
