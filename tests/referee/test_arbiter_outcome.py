@@ -9,9 +9,8 @@ from noughts_referee.arbiter import Game
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
-
-from .games import Table
-from .settings import examples
+from tests.support.games import Table
+from tests.support.settings import examples
 
 
 def corners(name: str) -> Variant:
