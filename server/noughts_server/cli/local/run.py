@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from noughts_server.cli.errors import INTERRUPTED
 from noughts_server.cli.options import LogLevel
 from noughts_server.cli.output import note
@@ -90,4 +88,4 @@ def leave_if_interrupted(outcome: "LocalOutcome") -> None:
     """Ends the program with the exit code of an interruption, after the result has been printed."""
     if outcome.interrupted:
         note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
-        raise typer.Exit(INTERRUPTED)
+        raise SystemExit(INTERRUPTED)

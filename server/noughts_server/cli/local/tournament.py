@@ -2,16 +2,14 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.standings import standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable, faults_document, show_faults
 from noughts_server.cli.local.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,38 +32,18 @@ _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 
 SpecArgument = Annotated[
-    list[str], typer.Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    list[str], Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
 ]
-FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
-SecondArgument = Annotated[str, typer.Argument(metavar="B", help="Its opponent.")]
-PerPairOption = Annotated[
-    int, typer.Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")
-]
+FirstArgument = Annotated[str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
+SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.")]
+PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,
-    typer.Option(
+    Option(
         "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
     ),
 ]
-ScheduleOption = Annotated[
-    str, typer.Option("--schedule", metavar="KIND", help="`round-robin`: everyone against everyone.")
-]
-
-
-def register_local(app: typer.Typer, tournament: typer.Typer) -> None:
-    """Adds the commands to `noughts` and to `noughts tournament`."""
-    panel = "On this machine"
-    command(app, "demo", "noughts demo", panel=panel)(demo)
-    command(
-        app, "match", "noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", panel=panel
-    )(match)
-    command(
-        tournament,
-        "run",
-        "noughts tournament run random three-stage minimax --games 10 --seed 1",
-        "noughts tournament run random nextstep:depth=3 --variant mnk:5,5,4 -o games.jsonl",
-        panel=panel,
-    )(run)
+ScheduleOption = Annotated[str, Option("--schedule", metavar="KIND", help="`round-robin`: everyone against everyone.")]
 
 
 def demo(
@@ -150,7 +128,7 @@ def run(
     database: options.DatabaseOption = None,
     games_file: options.GamesFileOption = None,
     times: options.TimesOption = False,
-    title: Annotated[str, typer.Option("--title", help="For people.")] = "",
+    title: Annotated[str, Option("--title", help="For people.")] = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
