@@ -82,7 +82,9 @@ class LoadedCommand:
         self.line = line
         self._function = function
         own = inspect.signature(function, eval_str=True).parameters
-        self._bundles = {name: kind.annotation for name, kind in own.items() if is_bundle(kind.annotation)}
+        self._bundles: dict[str, Any] = {
+            name: parameter.annotation for name, parameter in own.items() if is_bundle(parameter.annotation)
+        }
         self.parameters: list[inspect.Parameter] = []
         """By name only. Fields of bundles stand where the bundle stands."""
         for name, parameter in own.items():
@@ -111,7 +113,7 @@ class LoadedCommand:
             self._function(**values)
 
 
-def _fields(bundle: type) -> list[inspect.Parameter]:
+def _fields(bundle: Any) -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     fields: Iterable[inspect.Parameter] = inspect.signature(bundle, eval_str=True).parameters.values()
     return [field.replace(kind=keyword) for field in fields]
