@@ -137,7 +137,11 @@ def _explain_call(error: BaseException) -> Problem | None:
         from noughts_bots.stream import BotRefused
 
         if isinstance(error, BotRefused):
-            hint = _servers_hint(error.__cause__) or _REFUSAL_HINTS.get(error.code.name, "")
+            from noughts_server.cli.error_details import error_info
+
+            info = error_info(error.__cause__)
+            hint = info.metadata.get("hint", "") if info else ""
+            hint = hint or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
     if "noughts_server.local.launcher" in sys.modules:
         from noughts_referee.children.lock import LockIncomplete
@@ -156,22 +160,6 @@ _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
 }
-
-
-def _servers_hint(error: BaseException | None) -> str:
-    """What the server advises in the details of the status with which it ended a stream."""
-    import grpc.aio
-    from google.rpc.error_details_pb2 import ErrorInfo
-    from google.rpc.status_pb2 import Status
-
-    if not isinstance(error, grpc.aio.AioRpcError):
-        return ""
-    packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
-    info = ErrorInfo()
-    for detail in Status.FromString(packed).details if isinstance(packed, bytes) else ():
-        if detail.Unpack(info):
-            return info.metadata.get("hint", "")
-    return ""
 
 
 def _explain_system(error: BaseException) -> Problem | None:

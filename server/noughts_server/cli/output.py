@@ -94,8 +94,11 @@ def heading(console: "Console", text: str) -> None:
     console.print(printable(text), style="bold", soft_wrap=True)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Table":
-    """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> "Table":
+    """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
+
+    With `first_whole` the cells of the first column are not broken into lines.
+    """
     texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
     if not has_rich():
         from noughts_server.cli.plain_output import PlainTable
@@ -112,9 +115,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Table":
         show_edge=False,
         header_style="bold",
     )
-    for name in columns:
+    for number, name in enumerate(columns):
         right = name.startswith(">")
-        grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=right)
+        whole = right or (first_whole and number == 0)
+        grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)
     for row in texts:
         grid.add_row(*map(Text, row))
     return grid

@@ -66,8 +66,8 @@ def run(
     from noughts_bots.event_loop import run_loop
     from noughts_bots.session import Login, play
     from noughts_bots.specs import make_bot
-    from noughts_server.cli.local.run import until_terminated
     from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.signals import until_terminated
 
     configure_logs(options.LogLevel.WARNING)
     name = name or unique_labels((parsed,))[0]
@@ -309,10 +309,9 @@ def _list_reference_bots(output_format: Format) -> None:
         return
     console = output.stdout()
     theirs = [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
-    table = output.table(("spec", "what it does", "plays"), [*found, *theirs])
     # A spec broken in two could not be copied; where it is too narrow for that, the other columns need the room.
-    table.columns[0].no_wrap = console.width >= 80
-    console.print(table)
+    whole = console.width >= 80
+    console.print(output.table(("spec", "what it does", "plays"), [*found, *theirs], first_whole=whole))
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
     console.print(
         "Not here: py:FILE.py:CLASS, dll:FILE.so, exec:COMMAND, gomocup:COMMAND; noughts bot check tries one."

@@ -49,9 +49,12 @@ def watch(
 
 def _showing(resource: str, output_format: Format) -> "AbstractContextManager[Show]":
     from noughts_server.cli.remote.watch_lines import JsonLines, TextLines
-    from noughts_server.cli.remote.watch_screen import Screen
 
     if output_format is Format.JSON:
         return JsonLines()
     console = output.stdout()
-    return Screen(resource, console) if console.is_terminal else TextLines()
+    if not console.is_terminal:
+        return TextLines()
+    from noughts_server.cli.remote.watch_screen import Screen
+
+    return Screen(resource, console)
