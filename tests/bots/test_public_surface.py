@@ -3,13 +3,13 @@
 import importlib
 import inspect
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import noughts_bots
 from noughts_bots import Bot
+from tests.support.root import ROOT
 
 DOCUMENTED = (
     "Bot",
@@ -28,7 +28,7 @@ DOCUMENTED = (
     "run",
     "run_async",
 )
-PAGE = Path(__file__).parents[2] / "docs" / "writing-a-bot.md"
+PAGE = ROOT / "docs" / "writing-a-bot.md"
 
 
 def public(thing: type[Any]) -> list[str]:

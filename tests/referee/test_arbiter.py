@@ -7,8 +7,7 @@ import pytest
 from noughts_referee.arbiter import MOST_COMPLAINTS
 from noughts_referee.records import Slot
 from noughts_referee.rules import Termination
-
-from .games import Question, Table, conditions, verdict
+from tests.support.games import Question, Table, conditions, verdict
 
 SECOND = 1_000_000
 MARGIN = 50_000

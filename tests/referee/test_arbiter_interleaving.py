@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from noughts_referee.arbiter import Game
 from noughts_referee.records import Conditions, Slot
-
-from .games import Table, conditions
-from .settings import examples
+from tests.support.games import Table, conditions
+from tests.support.settings import examples
 
 MARGIN = 50_000
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
-
-from .settings import examples
+from tests.support.settings import examples
 
 SECOND = 1_000_000
 WEEK = 7 * 24 * 3600 * SECOND

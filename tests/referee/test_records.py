@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.records import pack_moves, pack_times, unpack_moves, unpack_times
-
-from .settings import examples
+from tests.support.settings import examples
 
 
 @pytest.mark.parametrize("cells, bytes_each", [(1, 1), (9, 1), (225, 1), (256, 1), (257, 2), (900, 2)])

@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from noughts_referee.arbiter import Game
 from noughts_referee.records import Conditions, Slot, unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination
+from tests.support.games import conditions, unit
+from tests.support.settings import examples
 
-from .games import conditions, unit
-from .settings import examples
 from .wires import Hall, ScriptedWire
 
 

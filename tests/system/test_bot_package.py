@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .processes import asked, environment, installed_package, said
+from tests.support.processes import asked, environment, installed_package, said
+from tests.support.root import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "bot-patient"
 
 

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import yaml
 
-from .processes import asked, ended, environment, eventually, first_line, said, started
+from tests.support.processes import asked, ended, environment, eventually, first_line, said, started
+from tests.support.root import ROOT
 
-ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 FILE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]

@@ -21,16 +21,15 @@ from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.clock import parse_time_control
-from noughts_referee.rules import parse_variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from noughts_server.version import software_version
-
-from .ground import PATIENCE, Ground, ground_at
+from tests.support.ground import PATIENCE, Ground, ground_at
+from tests.support.root import ROOT
 
 if TYPE_CHECKING:
     from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
 PAGES = ((ROOT / "README.md").read_text(), GUIDE)
 DEFAULT_ADDRESS = "127.0.0.1:7450"
@@ -106,11 +105,13 @@ async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> N
     (tmp_path / "lowest.py").write_text(PROGRAMS["lowest.py"])
     plan = LocalPlan(
         specs=(parse_spec(f"Lowest=exec:{sys.executable} {tmp_path / 'lowest.py'}"), parse_spec("first-free")),
-        variant=parse_variant("mnk:5,5,4"),
-        time=parse_time_control("2/move"),
-        games_per_pair=4,
-        concurrency=4,
-        seed=1,
+        settings=TournamentSettings(
+            variant="mnk:5,5,4",
+            time=parse_time_control("2/move"),
+            games_per_pair=4,
+            concurrency=4,
+            seed=1,
+        ),
     )
     outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
     # Two of a kind: both take the lowest free cell.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from .processes import environment
+from tests.support.processes import environment
+from tests.support.root import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
 
 

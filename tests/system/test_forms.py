@@ -8,9 +8,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from .processes import asked, environment, eventually, first_line, said, started
+from tests.support.processes import asked, environment, eventually, first_line, said, started
+from tests.support.root import ROOT
 
-EXAMPLES = Path(__file__).parents[2] / "bots" / "examples" / "c"
+EXAMPLES = ROOT / "bots" / "examples" / "c"
 FORMS = ("library", "engine", "plugin", "program", "dialling")
 
 PLUGIN = """

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,8 @@ from noughts_bots import Position, parse_variant
 from noughts_bots.hosts import bot_for
 from noughts_bots.specs import parse_spec
 from noughts_server.version import software_version
+from tests.support.root import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
 NOUGHTS = (sys.executable, "-m", "noughts_server.cli")
 # They stand for the reader's own engine, which is not there.

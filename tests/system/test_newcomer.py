@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.root import ROOT
+
 PORT = 7450
 INSTALL_SECONDS, STEP_SECONDS = 240, 60
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from noughts_server.testing import ServerUnderTest, serving
+from tests.support.processes import environment, first_line, said, started
+from tests.support.root import ROOT
 
-from .processes import environment, first_line, said, started
 from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, running, terminal
 
 GREEN, RED = "1e7f3a", "b3261e"
@@ -455,7 +456,7 @@ def test_a_bot_without_scores_shows_what_it_chose_among() -> None:
 
 
 def test_pictures_of_the_pages_fetch_nothing_from_elsewhere() -> None:
-    pictures = list((Path(__file__).resolve().parents[2] / "docs").glob("*.svg"))
+    pictures = list((ROOT / "docs").glob("*.svg"))
     assert len(pictures) >= 8
     for picture in pictures:
         assert set(re.findall(r"https?://[^\s\"')]+", picture.read_text())) <= {"http://www.w3.org/2000/svg"}, picture

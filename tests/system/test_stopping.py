@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from .processes import asked, ended, environment, eventually, first_line, said, started
+from tests.support.processes import asked, ended, environment, eventually, first_line, said, started
 
 
 def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_path: Path) -> None:

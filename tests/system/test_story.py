@@ -15,9 +15,9 @@ from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc
 from noughts_server.feed.view import View
+from tests.support.processes import PROGRAM, asked, ended, environment, eventually, first_line, said, started
 
 from .node import NodeBot, installed_bot, node_bot
-from .processes import PROGRAM, asked, ended, environment, eventually, first_line, said, started
 
 if TYPE_CHECKING:
     from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub

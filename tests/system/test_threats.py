@@ -3,12 +3,12 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_server.testing import serving
+from tests.support.root import ROOT
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "threats.py"
+BENCHMARK = ROOT / "benchmarks" / "threats.py"
 
 
 def test_threats_wins_timed_games_on_a_large_board() -> None:

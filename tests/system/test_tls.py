@@ -11,10 +11,10 @@ import grpc
 import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
+from tests.support.processes import asked, ended, environment, eventually, first_line, said, started
 
 from .authority import Authority
 from .node import installed_bot, node_bot
-from .processes import asked, ended, environment, eventually, first_line, said, started
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from noughts_server.cli.parameters import Argument, Option
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
+    from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.local.run import LocalOutcome, LocalPlan
 
 _DEMO_SPECS = (
@@ -103,7 +104,7 @@ def match(
 
     outcome = play(plan, output=playing.games_file, times=playing.times)
     first, second = unique_labels(plan.specs)
-    result = MatchSummary(plan.variant.name, plan.seed, first, second, outcome.pairs, outcome.terminations)
+    result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
     result.show(output_format, faults_document(plan, outcome))
     if output_format is Format.TEXT:
         show_faults(outcome)
@@ -125,17 +126,16 @@ def run(
     "first": {...}, "second": {...}}, the last two for the games that A and that B began. With a program or plugin
     also "faults": [{"bot", "reason", "times", "games", "benched", "stderr"}].
     """
-    if schedule != "round-robin":
-        raise UsageProblem(f"--schedule {schedule!r}: expected `round-robin`")
+    read_schedule = options.read_schedule(schedule)
     if len(specs) < 2:
         raise UsageProblem(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
             "`noughts bot list` shows the reference bots.",
         )
-    _run_tournament(_plan(specs, playing, title), playing, output_format)
+    _run_tournament(_plan(specs, playing, title, read_schedule), playing, output_format)
 
 
-def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
+def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "ScheduleKind | None" = None) -> "LocalPlan":
     """What the options ask for. Raises UsageProblem, BotError and what else is wrong with them."""
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
@@ -145,18 +145,23 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     _check_playable(read_specs, variant)
     from noughts_referee.children.running_child import ChildSettings
+    from noughts_server.competition.schedule import ScheduleKind
+    from noughts_server.competition.settings import TournamentSettings
     from noughts_server.local.run import LocalPlan
 
     return LocalPlan(
         specs=read_specs,
-        variant=variant,
-        time=time,
-        games_per_pair=playing.games,
-        concurrency=playing.concurrency,
-        seed=options.read_seed(playing.seed),
+        settings=TournamentSettings(
+            variant=variant.name,
+            time=time,
+            schedule=schedule or ScheduleKind.ROUND_ROBIN,
+            games_per_pair=playing.games,
+            concurrency=playing.concurrency,
+            seed=options.read_seed(playing.seed),
+            title=title,
+        ),
         margin_us=margin_us,
         database=options.read_database(playing.database),
-        title=title,
         children=ChildSettings(start=playing.start_timeout),
         locking=locking,
     )
@@ -199,15 +204,17 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "games": outcome.games,
         "standings": standings_document(outcome.standings),
         "crosstable": _crosstable(outcome).document(),
-        "variant": plan.variant.name,
-        "seed": plan.seed,
+        "variant": plan.settings.variant,
+        "seed": plan.settings.seed,
         "terminations": outcome.terminations,
     }
 
 
 def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> None:
     console = output.stdout()
-    output.heading(console, f"{plan.title or 'Round robin'}: {plan.variant.name}, seed {plan.seed}")
+    output.heading(
+        console, f"{plan.settings.title or 'Round robin'}: {plan.settings.variant}, seed {plan.settings.seed}"
+    )
     console.print()
     output.heading(console, CROSSTABLE_HEADING)
     console.print(_crosstable(outcome).table(console))

@@ -1,0 +1,287 @@
+"""Bots in shared libraries, `dll:`: the header, the examples, and what a library can do wrong."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from noughts_bots.hosts.dll import HEADER
+from noughts_bots.reference.random_ import Random
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.rules import Position, game_seed, parse_variant, side_seed
+from tests.support.hosting import C99, C_EXAMPLES, CXX11, Hosted, built_by_cargo, compiled, refused, tool
+
+# A flat board, gravity, layers, and lines that can be spoiled.
+VARIANTS = ("tictactoe", "connect4", "tictactoe3d", "gomoku:exact")
+API = """
+static const noughts_bot_api api = {%s};
+NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &api; }
+"""
+PLAIN = API % "sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, 0, 0, 0, 0"
+HEAD = """
+#include "noughts_bot.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int32_t play(void *bot, const noughts_turn *turn) { (void)bot; (void)turn; %s }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("libraries")
+
+
+def plays_like_random(library: Path, variant_name: str, games: int = 100) -> None:
+    """The library's side of so many games at once, each half of them on either side, against random moves."""
+    variant, reference = parse_variant(variant_name), Random()
+    with Hosted("dll", library) as child:
+        child.hello()
+        for side in (0, 1):
+            running = {number: Position(variant) for number in range(games // 2)}
+            seeds = {number: side_seed(game_seed(11 + side, number), side) for number in running}
+            fresh = True
+            while running:
+                if side != next(iter(running.values())).side:
+                    for number, position in running.items():
+                        position.seed = seeds[number] ^ 1  # the opponent's chance
+                        position.play(reference.choose(position))
+                running = {number: each for number, each in running.items() if goes_on(each)}
+                if not running:
+                    break
+                histories = {number + side * games: each.moves for number, each in running.items()}
+                given = {number + side * games: seed for number, seed in seeds.items()}
+                answers = child.ask(variant_name, histories, seeds=given, side=side) if fresh else child.turn(histories)
+                fresh = False
+                for number, position in running.items():
+                    position.seed = seeds[number]
+                    expected = reference.choose(position)
+                    assert answers[number + side * games] == expected, position
+                    position.play(expected)
+                running = {number: each for number, each in running.items() if goes_on(each)}
+        assert child.close() == 0
+
+
+def goes_on(position: Position) -> bool:
+    won = bool(position.moves) and position.variant.completes(position.opponent, position.moves[-1])
+    return bool(position.free) and not won
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("compiler", [C99, CXX11], ids=["C99", "C++11"])
+def test_a_hundred_games_of_the_c_bot_are_those_of_ours(folder: Path, compiler: tuple[str, ...], variant: str) -> None:
+    plays_like_random(compiled(C_EXAMPLES / "lots.c", folder, compiler, "lots"), variant)
+
+
+def test_a_hundred_games_of_the_rust_bot_are_those_of_ours(folder: Path) -> None:
+    library = built_by_cargo(folder)
+    for variant in VARIANTS:
+        plays_like_random(library, variant)
+
+
+@pytest.mark.parametrize("compiler", [C99, CXX11], ids=["C99", "C++11"])
+def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, compiler: tuple[str, ...]) -> None:
+    # `engine.c` is no bot: it makes programs of them.
+    sources = sorted(source for source in C_EXAMPLES.glob("*.c") if source.stem != "engine")
+    assert [source.stem for source in sources] == ["lots", "lowest", "reach"]
+    for source in sources:
+        with Hosted("dll", compiled(source, folder, compiler, source.stem)) as child:
+            assert child.hello().bot.startswith(source.stem)
+            assert child.first_move() is not None
+            assert child.close() == 0
+
+
+def test_a_test_fails_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(pytest.fail.Exception, match=r"no gcc here: .* install gcc, g\+\+"):
+        compiled(C_EXAMPLES / "lowest.c", tmp_path)
+
+
+def test_the_makefile_builds_the_examples(tmp_path: Path) -> None:
+    shutil.copytree(C_EXAMPLES, tmp_path / "c", ignore=shutil.ignore_patterns("*.so"))
+    command = (tool("make"), "-s", f"INCLUDE={HEADER.parent}")
+    done = subprocess.run(command, cwd=tmp_path / "c", capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sorted(file.name for file in (tmp_path / "c").glob("*.so")) == ["lots.so", "lowest.so", "reach.so"]
+
+
+@pytest.mark.parametrize(
+    "variant, moves, cell",
+    [
+        ("tictactoe", (0, 4, 1, 8), 2),  # wins
+        ("tictactoe", (0, 4, 1, 2), 6),  # blocks 2-4-6
+        ("connect4", (38, 35, 31, 36, 24, 41), 17),  # wins on top of three
+        ("tictactoe3d", (0, 5, 13, 7), 26),  # through the layers
+        ("gomoku:exact", (0, 200, 1, 202, 2, 204, 3, 206), 4),  # exactly five
+        # Cell 3 would make six, which counts for nothing: it takes the first cell on most lines.
+        ("gomoku:exact", (0, 200, 1, 202, 2, 204, 4, 206, 5, 208), 64),
+    ],
+)
+def test_what_a_library_is_told_of_a_variant_is_enough_to_win(
+    folder: Path, variant: str, moves: tuple[int, ...], cell: int
+) -> None:
+    with Hosted("dll", compiled(C_EXAMPLES / "reach.c", folder, name="reach")) as child:
+        child.hello()
+        assert child.ask(variant, {1: moves}, seeds={1: 1})[1] == cell
+
+
+def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
+    told = """
+    const noughts_variant *v = turn->variant;
+    uint32_t i;
+    int good = v->size == sizeof *v && turn->size == sizeof *turn && v->beside.cells && v->below.cells && turn->moves;
+    printf("%u %u %u %u %u %u %u %u %d %s", v->columns, v->rows, v->layers, v->cells, v->k, v->gravity, v->exact,
+           v->lines_count, good, v->name);
+    for (i = v->lines.starts[0]; i < v->lines.starts[1]; i++) printf(" %u", v->lines.cells[i]);
+    printf(" | %u", v->beside.starts[v->lines_count]);
+    printf(" | %u %u\\n", v->below.starts[v->cells], turn->ply);
+    for (i = 0; i < turn->ply; i++) printf("%u ", turn->moves[i]);
+    printf("| %u %s %lld\\n", turn->side, turn->seed == 77 ? "seed" : "?", (long long)turn->own_clock_ms);
+    return NOUGHTS_RESIGN;
+    """
+    with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
+        child.hello()
+        for variant, moves in (("connect4", (38, 31)), ("gomoku:exact", (0, 1)), ("tictactoe3d", (5, 6))):
+            assert child.ask(variant, {1: moves}, seeds={1: 77}) == {1: None}
+        child.close()
+        assert child.said().splitlines() == [
+            "7 6 1 42 4 1 0 69 1 connect4 0 1 2 3 | 0 | 35 2",
+            "38 31 | 0 seed -1",
+            f"15 15 1 225 5 0 1 572 1 gomoku:exact 0 1 2 3 4 | {beside_cells('gomoku:exact')} | 0 2",
+            "0 1 | 0 seed -1",
+            "3 3 3 27 3 0 0 49 1 tictactoe3d 0 1 2 | 0 | 0 2",
+            "5 6 | 0 seed -1",
+        ]
+
+
+def beside_cells(name: str) -> int:
+    return sum(cells.bit_count() for cells in parse_variant(name).beside.values())
+
+
+def test_clocks_are_told_in_milliseconds(tmp_path: Path) -> None:
+    told = "return turn->own_clock_ms == 1500 && turn->opponent_clock_ms == 2000 ? 5 : 6;"
+    with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
+        child.hello()
+        assert child.first_move() == 6
+        frame = pb.PlayResponse()
+        frame.turns.own_clock_us.append(1_500_999)
+        frame.turns.opponent_clock_us.append(2_000_000)
+        assert child.turn({1: (6, 0)}, frame) == {1: 5}
+
+
+def test_options_reach_create_and_what_it_made_is_destroyed_once(tmp_path: Path) -> None:
+    source = (
+        """
+#include "noughts_bot.h"
+#include <stdio.h>
+#include <stdlib.h>
+static void *create(const noughts_variant *variant, const char *options) {
+    int *made = (int *)malloc(sizeof *made);
+    *made = 7;
+    printf("create %s %s\\n", variant->name, options);
+    return made;
+}
+static void destroy(void *bot) { printf("destroy %d\\n", *(int *)bot); free(bot); }
+static int32_t play(void *bot, const noughts_turn *turn) { (void)turn; return *(int *)bot; }
+"""
+        + API % 'sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, create, destroy, "seven", "tictactoe mnk:7,6,4"'
+    )
+    with Hosted("dll", compiled(source, tmp_path), "depth=3", "book=a=b") as child:
+        hello = child.hello()
+        assert (hello.bot, list(hello.variants)) == ("seven", ["tictactoe", "mnk:7,6,4"])
+        assert child.ask("tictactoe", {1: (), 2: (3, 4)}, seeds={1: 1, 2: 2}) == {1: 7, 2: 7}
+        assert child.ask("mnk:7,6,4", {3: ()}, seeds={3: 1}) == {3: 7}
+        assert child.close() == 0
+        options = "depth=3,book=a=b"
+        assert child.said() == f"create tictactoe {options}\ncreate mnk:7,6,4 {options}\ndestroy 7\ndestroy 7\n"
+
+
+def test_a_library_that_cannot_play_so_resigns_and_says_it_once(folder: Path) -> None:
+    with Hosted("dll", compiled(C_EXAMPLES / "reach.c", folder, name="reach"), "choice=best") as child:
+        child.hello()
+        assert child.ask("tictactoe", {1: (), 2: ()}, seeds={1: 1, 2: 2}) == {1: None, 2: None}
+        assert child.close() == 0
+        assert child.said().splitlines() == [
+            "reach: got options choice=best, expected choice=first or choice=lot",
+            "the library does not play tictactoe with choice=best: it resigns",
+        ]
+
+
+def test_a_library_that_prints_and_reads_spoils_no_frame(tmp_path: Path) -> None:
+    body = 'printf("thinking\\n"); puts("of 3"); fflush(stdout); return getchar() == EOF ? 3 : 8;'
+    with Hosted("dll", compiled(HEAD % body + PLAIN, tmp_path)) as child:
+        child.hello()
+        assert child.first_move() == 3
+        assert child.close() == 0
+        assert child.said() == "thinking\nof 3\n"
+
+
+@pytest.mark.parametrize("cell, answered", [(-1, None), (-99, None), (9, 0xFFFFFFFF), (8, 8)])
+def test_negative_cells_resign_and_cells_off_the_board_are_passed_on(
+    tmp_path: Path, cell: int, answered: int | None
+) -> None:
+    with Hosted("dll", compiled(HEAD % f"return {cell};" + PLAIN, tmp_path)) as child:
+        child.hello()
+        assert child.first_move() == answered
+
+
+@pytest.mark.parametrize(
+    "table, complaint",
+    [
+        ("sizeof(noughts_bot_api), 2, play, 0, 0, 0, 0", "got version 2 of the interface, expected version 1; compile"),
+        ("8, NOUGHTS_BOT_VERSION, play, 0, 0, 0, 0", "got a table of 8 bytes, expected at least 16, up to `play`"),
+        ("sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, 0, 0, 0, 0, 0", "got no function `play`"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_on_one_line(tmp_path: Path, table: str, complaint: str) -> None:
+    source = (HEAD % "return 0;") + (API % table) + "int32_t (*used)(void *, const noughts_turn *) = play;\n"
+    said = refused("dll", compiled(source, tmp_path))
+    assert said.startswith("bot 'dll:")
+    assert complaint in said
+
+
+def test_a_table_of_an_older_header_and_one_of_a_newer_play(tmp_path: Path) -> None:
+    older = HEAD % "return 6;" + API % "16, NOUGHTS_BOT_VERSION, play, 0, 0, 0, 0"
+    older = older.replace('"noughts_bot.h"', '"noughts_bot.h"\n#define UNREADABLE ((const char *)1)')
+    older = older.replace("play, 0, 0, 0, 0", "play, 0, 0, UNREADABLE, UNREADABLE")
+    newer = (
+        HEAD % "return 7;"
+        + """
+static const struct { noughts_bot_api known; const char *appended; } table = {
+    {sizeof table, NOUGHTS_BOT_VERSION, play, 0, 0, "newer", 0}, "later"};
+NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &table.known; }
+"""
+    )
+    for source, name, cell in ((older, "", 6), (newer, "newer", 7)):
+        with Hosted("dll", compiled(source, tmp_path, name=f"bot{cell}")) as child:
+            assert child.hello().bot == name
+            assert child.first_move() == cell
+
+
+def test_a_file_that_is_no_library_is_refused_on_one_line(tmp_path: Path) -> None:
+    assert "which is no file" in refused("dll", tmp_path / "nothing.so")
+    text = tmp_path / "text.so"
+    text.write_text("#!/bin/sh\n")
+    assert "a file that begins with b'#!/bin/s', expected a shared library (ELF)" in refused("dll", text)
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(compiled(HEAD % "return 0;" + PLAIN, tmp_path).read_bytes()[:200])
+    assert "expected a library that can be loaded" in refused("dll", broken)
+    no_symbol = compiled("int something_else(void);\nint something_else(void) { return 1; }\n", tmp_path, name="other")
+    assert "got no symbol noughts_bot" in refused("dll", no_symbol)
+    null = (
+        HEAD % "return 0;"
+        + """
+int32_t (*used)(void *, const noughts_turn *) = play;
+NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return 0; }
+"""
+    )
+    assert "got NULL from noughts_bot()" in refused("dll", compiled(null, tmp_path, name="null"))
+
+
+def test_relative_paths_are_looked_for_in_the_folder_of_the_environment(folder: Path, tmp_path: Path) -> None:
+    library = compiled(C_EXAMPLES / "lowest.c", folder, name="lowest")
+    environment = {"NOUGHTS_FOLDER": str(library.parent)}
+    with Hosted("dll", f"./{library.name}", env=environment, cwd=tmp_path) as child:
+        assert child.hello().bot == "lowest"
+    assert "which is no file" in refused("dll", f"./{library.name}", cwd=tmp_path)

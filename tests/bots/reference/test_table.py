@@ -1,0 +1,309 @@
+"""A table plays exactly like the bot it was built from, until somebody edits it; a faulty one says where and why."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from noughts_bots.errors import BotSpecError, TableError, VariantRefused
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.learner import Learner
+from noughts_bots.reference.positions import positions
+from noughts_bots.reference.table import Table, build
+from noughts_bots.reference.table_file import TableFile, load, save
+from noughts_bots.specs import make_bot, parse_spec, reference_bots, unique_labels
+from noughts_referee.rules import Position, parse_variant
+from tests.support.root import ROOT
+
+from .oracle import pascal as pascal_oracle
+from .oracle import table as oracle
+from .oracle.boards import every_question, reachable_questions
+
+TICTACTOE = parse_variant("tictactoe")
+BUILDABLE = (
+    "random",
+    "first-free",
+    "three-stage",
+    "coursework:level=1",
+    "coursework:level=2",
+    "pascal:level=0",
+    "pascal:level=1",
+    "nextstep",
+    "nextstep:depth=2",
+    "minimax",
+    "minimax:faster=true",
+    "fives",
+)
+HEADER = "noughts table 1\nvariant tictactoe\nlevel 1\n"
+CORNERS = "X...O...X O  - 1 2 3 - 5 6 7 -\n"
+
+
+def no_progress(done: int, total: int) -> None:
+    """Nobody looks."""
+
+
+@cache
+def built(spec: str, variant: str = "tictactoe") -> TableFile:
+    read = parse_variant(variant)
+    return build(make_bot(parse_spec(spec), read), read, no_progress)
+
+
+def file_of(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "edited.table"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def at(text: str, seed: int = 0) -> Position:
+    return Position.parse(TICTACTOE, text, seed=seed)
+
+
+# Playing like the bot that was written down.
+
+
+@pytest.mark.parametrize("spec", BUILDABLE)
+def test_table_chooses_in_every_position_and_for_every_seed_what_its_bot_chooses(spec: str, tmp_path: Path) -> None:
+    file = tmp_path / "bot.table"
+    save(file, built(spec))
+    bot, table = make_bot(parse_spec(spec)), make_bot(parse_spec(f"table:file={file}"), TICTACTOE)
+    for position in positions(TICTACTOE):
+        for seed in range(3):
+            position.seed = seed * 0x9E3779B97F4A7C15 + 1
+            assert table.choose(position) == bot.choose(position), position
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_table_of_pascal_has_its_two_levels_whichever_it_was_built_from(level: int, tmp_path: Path) -> None:
+    file = tmp_path / "pascal.table"
+    save(file, built(f"pascal:level={1 - level}"))
+    bot, table = make_bot(parse_spec(f"pascal:level={level}")), Table(file, level)
+    assert all(table.consider(position) == bot.consider(position) for position in positions(TICTACTOE))
+
+
+@pytest.mark.parametrize(
+    "spec, level, rated",
+    [
+        ("pascal:level=0", 0, True),
+        ("pascal:level=1", 1, True),
+        ("nextstep", 1, True),
+        # It takes the first of equal scores, which no level does; nor has `random` any scores.
+        ("minimax", 0, False),
+        ("random", 0, False),
+    ],
+)
+def test_table_holds_the_scores_of_its_bot_if_its_choice_follows_from_them(spec: str, level: int, rated: bool) -> None:
+    table, bot = built(spec), make_bot(parse_spec(spec))
+    assert table.level == level
+    position = at("XO....... X")
+    scores = bot.consider(position).scores
+    ratings = table.rows[position.own, position.opponent].ratings
+    assert ({cell: ratings[cell] for cell in position.free} == scores) is rated
+
+
+def test_table_holds_the_4520_positions_in_which_a_move_is_made() -> None:
+    expected = {(position.own, position.opponent) for position in (at(f"{b} {m}") for b, m in reachable_questions())}
+    assert set(built("random").rows) == expected
+    assert len(expected) == 4520
+
+
+def test_table_of_another_small_board_plays_like_its_bot(tmp_path: Path) -> None:
+    variant = parse_variant("mnk:3,2,2")
+    file = tmp_path / "small.table"
+    save(file, built("nextstep", "mnk:3,2,2"))
+    bot, table = make_bot(parse_spec("nextstep")), make_bot(parse_spec(f"table:file={file}"), variant)
+    assert len(positions(variant)) > 10
+    assert all(table.choose(position) == bot.choose(position) for position in positions(variant))
+
+
+def test_file_that_is_read_and_written_again_has_the_same_bytes(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    save(first, built("pascal:level=0"))
+    save(second, load(first))
+    assert first.read_bytes() == second.read_bytes()
+    assert [file.name for file in sorted(tmp_path.iterdir())] == ["first", "second"]
+
+
+def test_board_of_13_cells_is_refused_in_one_line() -> None:
+    with pytest.raises(VariantRefused, match=r"got variant mnk:13,1,3 \(13 cells\), expected a board of at most 12"):
+        built("random", "mnk:13,1,3")
+
+
+def test_bot_that_changes_its_mind_cannot_be_written_down(tmp_path: Path) -> None:
+    with pytest.raises(BotSpecError, match=r"^bot 'learner': got a bot whose choice depends on what it has learnt"):
+        build(Learner(tmp_path / "none", learn=True), TICTACTOE, no_progress)
+
+
+# Files that people edit.
+
+
+def test_hand_edited_file_changes_the_play(tmp_path: Path) -> None:
+    file = tmp_path / "pascal.table"
+    save(file, built("pascal:level=1"))
+    text = file.read_text()
+    line = next(line for line in text.splitlines() if line.startswith("X...O...X O"))
+    assert line == "X...O...X O  - 1001 1001 1001 - 1001 1001 1001 -"
+    table = Table(file)
+    assert len({table.choose(at("X...O...X O", seed)) for seed in range(50)}) == 6
+    file.write_text(text.replace(line, "X...O...X O  - 1001 1001 1001 - 1002 1001 1001 -"))
+    table = Table(file)
+    assert {table.choose(at("X...O...X O", seed)) for seed in range(50)} == {5}
+
+
+def test_position_that_is_missing_rates_all_its_cells_alike(tmp_path: Path) -> None:
+    table = Table(file_of(tmp_path, HEADER + CORNERS))
+    assert table.consider(at("X........ O")) == Considered(tuple(range(1, 9)))
+    assert len({table.choose(at("X........ O", seed)) for seed in range(200)}) == 8
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_ratings_of_nothing_but_0_are_alike_too(tmp_path: Path, level: int) -> None:
+    table = Table(file_of(tmp_path, HEADER + "X...O...X O  - 0 0 0 - 0 0 0 -\n"), level)
+    assert table.consider(at("X...O...X O")).candidates == (1, 2, 3, 5, 6, 7)
+    assert len({table.choose(at("X...O...X O", seed)) for seed in range(100)}) == 6
+
+
+def test_marks_do_not_matter_but_whose_they_are(tmp_path: Path) -> None:
+    table = Table(file_of(tmp_path, HEADER + CORNERS))
+    assert table.consider(at("O...X...O X")) == table.consider(at("X...O...X O"))
+    assert table.consider(at("X...O...X O")).candidates == (7,)
+
+
+def test_comments_empty_lines_rows_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    text = HEADER + "# mine\n\n  X../.O./..X   O   - 1 2  3 - 5 6 7 -  \n"
+    table = Table(file_of(tmp_path, text.replace("\n", "\r\n")), 0)
+    assert table.consider(at("X...O...X O")).weights == (1, 2, 3, 5, 6, 7)
+
+
+def test_file_may_know_a_few_positions_of_a_large_board(tmp_path: Path) -> None:
+    variant = parse_variant("mnk:15,15,5")
+    ratings = " ".join("9" if cell == 112 else "0" for cell in range(225))
+    text = f"noughts table 1\nvariant mnk:15,15,5\n{'.' * 225} X {ratings}\n"
+    table = make_bot(parse_spec(f"table:file={file_of(tmp_path, text)}"), variant)
+    assert table.choose(Position(variant)) == 112
+    assert len(table.consider(Position.after(variant, [0])).candidates) == 224
+
+
+@pytest.mark.parametrize(
+    "text, line, got, expected",
+    [
+        ("", 1, "''", "`noughts table 1`"),
+        ("hello\n", 1, "'hello'", "`noughts table 1`"),
+        ("noughts table 2\n", 1, "'noughts table 2'", "`noughts table 1`"),
+        ("noughts table 1\n", 1, "no variant so far", "a line such as `variant tictactoe`"),
+        ("noughts table 1\n\n" + CORNERS, 3, "no variant so far", "a line such as"),
+        ("noughts table 1\nvariant chess\n", 2, "'chess'", ""),  # the rules name their variants
+        (HEADER + "level 0\n", 4, "`level` here", "it once, before all positions"),
+        ("noughts table 1\nlevel 2\n", 2, "'level 2'", "`level 0|1`"),
+        (HEADER + CORNERS + "variant tictactoe\n", 5, "`variant` here", "it once"),
+        (HEADER + "X...O...X O\n", 4, "0 numbers", "9 for tictactoe"),
+        (HEADER + "X...O...X O - 1 2 3 - 5 6 7 - 9\n", 4, "10 numbers", "9 for tictactoe"),
+        (HEADER + "X...O...X - 1 2 3 - 5 6 7 -\n", 4, "'X...O...X -'", "X or O as the side to move"),
+        (HEADER + "X...O..X O - 1 2 3 - 5 6 7 -\n", 4, "'X...O..X O'", "9 cells"),
+        (HEADER + "X...O...X O 4 1 2 3 - 5 6 7 -\n", 4, "'4' for cell 0", "`-`"),
+        (HEADER + "X...O...X O - - 2 3 - 5 6 7 -\n", 4, "'-' for cell 1", "a whole number from 0 on"),
+        (HEADER + "X...O...X O - 1 -2 3 - 5 6 7 -\n", 4, "'-2' for cell 2", "a whole number from 0 on"),
+        (HEADER + "X...O...X O - 1 2.5 3 - 5 6 7 -\n", 4, "'2.5' for cell 2", "a whole number from 0 on"),
+        (HEADER + "X...O...X O - 1 2 3 - 5 6 7 - | - 1 2 3 - 5 6 7 -\n", 4, "2 columns", "1 or 3"),
+        (HEADER + "XOXOXOOXO X - - - - - - - - -\n", 4, "'XOXOXOOXO X'", "a position with a free cell"),
+        (HEADER + "# twice\n" + CORNERS + CORNERS, 6, "the position of line 5 again", "each position once"),
+        (HEADER + CORNERS + "O...X...O X - 1 2 3 - 5 6 7 -\n", 5, "the position of line 4 again", "each"),
+        (HEADER + "games 3\n" + CORNERS, 5, "the end of the file", "`checksum sha256 ...`"),
+        (HEADER + CORNERS + "checksum sha256 00\n", 5, "a checksum that does not fit", "one that does"),
+    ],
+)
+def test_faulty_file_is_refused_with_the_line_and_what_it_should_say(
+    text: str, line: int, got: str, expected: str, tmp_path: Path
+) -> None:
+    file = file_of(tmp_path, text)
+    with pytest.raises(TableError) as refused:
+        Table(file)
+    error = refused.value
+    assert error.subject == f"table {file}, line {line}"
+    assert error.got.startswith(got)
+    assert error.expected.startswith(expected)
+    assert error.advice
+    assert "\n" not in str(error)
+
+
+def test_file_may_begin_with_the_mark_that_some_editors_put_before_a_text(tmp_path: Path) -> None:
+    assert Table(file_of(tmp_path, "\ufeff" + HEADER + CORNERS), 0).plays(TICTACTOE)
+
+
+def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "picture"
+    file.write_bytes(b"noughts table 1\n\xff\xfe\n")
+    with pytest.raises(TableError, match="line 2: got bytes that are no text"):
+        Table(file)
+
+
+# Specs.
+
+
+def test_missing_file_is_found_when_the_bot_is_made_and_not_when_its_spec_is_read(tmp_path: Path) -> None:
+    spec = parse_spec(f"table:file={tmp_path / 'none.table'}")
+    listed = {info.syntax for info in reference_bots()}
+    assert listed >= {"table:file=FILE[,level=0..1]", "learner:file=FILE[,learn=true|false]"}
+    with pytest.raises(TableError, match=r"none\.table: got No such file or directory, expected a file"):
+        make_bot(spec, TICTACTOE)
+
+
+@pytest.mark.parametrize("name", ["table", "learner"])
+def test_file_must_be_named(name: str) -> None:
+    with pytest.raises(
+        BotSpecError, match=rf"^bot '{name}': got no file, expected {name}:file=FILE\[.*\]; add file=FILE"
+    ):
+        make_bot(parse_spec(name))
+
+
+def test_relative_file_is_the_working_directorys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file_of(tmp_path, HEADER + CORNERS)
+    monkeypatch.chdir(tmp_path)
+    assert make_bot(parse_spec("table:file=edited.table"), TICTACTOE).choose(at("X...O...X O")) == 7
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert make_bot(parse_spec("table:file=~/edited.table"), TICTACTOE).choose(at("X...O...X O")) == 7
+
+
+def test_table_refuses_another_variant_than_its_own(tmp_path: Path) -> None:
+    file = file_of(tmp_path, HEADER + CORNERS)
+    with pytest.raises(VariantRefused, match=r"got variant mnk:4,4,3, expected tictactoe; choose that variant"):
+        make_bot(parse_spec(f"table:file={file}"), parse_variant("mnk:4,4,3"))
+    with pytest.raises(VariantRefused):
+        Table(file).choose(Position(parse_variant("mnk:4,4,3")))
+
+
+def test_bots_with_files_go_by_names_that_a_server_takes() -> None:
+    specs = [parse_spec(f"table:file={folder}/my best.table,level=0") for folder in ("/tmp/a", "b")]
+    assert unique_labels(specs) == ["table:file=my_best.table,level=0", "table:file=my_best.table,level=0#2"]
+    assert len(parse_spec(f"learner:file={'x' * 300}").short) == 60
+
+
+# The article's words a second time: see the oracle.
+
+
+@pytest.mark.parametrize("level", [None, 0, 1])
+def test_table_considers_what_its_article_does_on_every_board(level: int | None, tmp_path: Path) -> None:
+    rated = {
+        (board, me): pascal_oracle.rayting(kl := pascal_oracle.to_position(board, me), pascal_oracle.fin(kl)[1])
+        for board, me in reachable_questions()
+    }
+    lines = [
+        f"{board} {me} {' '.join(str(ray[i]) if board[i - 1] == '.' else '-' for i in range(1, 10))}"
+        for number, ((board, me), ray) in enumerate(rated.items())
+        if number % 5
+    ]
+    text = "\n".join(["noughts table 1", "variant tictactoe", "level 0", *lines, ""])
+    bot: CachingBot = Table(file_of(tmp_path, text), level)
+    table, lvl = oracle.read_file(text)
+    for board, me in every_question():
+        considered = bot.consider(at(f"{board} {me}"))
+        weights = considered.weights or (1,) * len(considered.candidates)
+        expected = oracle.consider(board, me, table, lvl if level is None else level)
+        assert (considered.candidates, weights, considered.scores) == tuple(expected), (board, me)
+
+
+def test_table_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    shown = page.partition("```text\n")[2].partition("```")[0]
+    table = Table(file_of(tmp_path, shown))
+    assert table.choose(at("X...O...X O")) == 5

@@ -1,0 +1,183 @@
+"""What bots say of their positions: from the SDK over real gRPC to the referee's observer, and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Sequence
+
+import grpc
+import pytest
+
+from noughts_bots import Bot, Move, Position
+from noughts_bots.session import play
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.arbiter import Game
+from noughts_referee.records import FinishedGame
+from noughts_referee.rules import Termination
+from tests.support.games import Question, conditions, unit
+from tests.support.loopback import Loopback, loopback, raw_bot, until
+
+from .drawn import AsyncDrawn, Drawn, SlowDrawn, login
+
+
+class Listener:
+    """The referee's observer: keeps each answered question, and the score that came with the answer."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, int, float | None]] = []
+
+    def began(self, game: Game) -> None:
+        pass
+
+    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
+        given = dict(scores)
+        self.heard += [(game, ply, given.get(row)) for row, (game, ply) in enumerate(zip(games, plies, strict=True))]
+
+    def ended(self, games: Sequence[Game]) -> None:
+        pass
+
+
+def opinion(position: Position) -> float:
+    """A score that names its ply and its cell's draw."""
+    return position.ply + position.draws().below(1000) / 1024
+
+
+class Scoring(Drawn):
+    """Plays like `Drawn`, and says something at every other of its plies; so do the other two kinds."""
+
+    def choose(self, position: Position) -> int | Move:  # type: ignore[override]
+        cell = position.draws().choice(position.free)
+        return Move(cell, opinion(position)) if position.ply & 2 else cell
+
+
+class SlowScoring(Scoring):
+    def choose(self, position: Position) -> int | Move:  # type: ignore[override]
+        if position.ply < 2:
+            time.sleep(0.025)
+        return super().choose(position)
+
+
+class AsyncScoring(Bot):
+    async def choose(self, position: Position) -> int | Move:
+        await asyncio.sleep(0.001 * position.draws().below(3))
+        cell = position.draws().choice(position.free)
+        return Move(cell, opinion(position)) if position.ply & 2 else Move(cell)
+
+
+KINDS: list[tuple[type[Bot], type[Bot]]] = [(Scoring, Drawn), (SlowScoring, SlowDrawn), (AsyncScoring, AsyncDrawn)]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback() as server:
+        yield server
+
+
+@pytest.fixture
+def listener(server: Loopback) -> Listener:
+    listener = Listener()
+    server.referee.observe(listener)
+    return listener
+
+
+async def games_of(server: Loopback, kind: type[Bot], *, games: int = 8) -> list[FinishedGame]:
+    """Games between two bots of a kind, in slot order."""
+    async with asyncio.TaskGroup() as tasks:
+        playing = [tasks.create_task(play(kind(), login(server.port, key))) for key in (1, 2)]
+        server.referee.add(unit(conditions("mnk:4,4,3"), games))
+        await until(lambda: len(server.finished) >= games)
+        for task in playing:
+            task.cancel()
+    return sorted(server.finished, key=lambda game: game.ordinal)
+
+
+def judged(games: list[FinishedGame]) -> list[object]:
+    """All that is stored of games but thinking times."""
+    return [(game.ordinal, game.result, game.termination, game.moves) for game in games]
+
+
+@pytest.mark.parametrize("kind, silent", KINDS)
+async def test_each_score_travels_with_its_move_and_changes_no_game(
+    server: Loopback, listener: Listener, kind: type[Bot], silent: type[Bot]
+) -> None:
+    games = await games_of(server, kind)
+    assert len(listener.heard) == sum(len(game.moves) for game in games)
+    for _, ply, score in listener.heard:
+        # The draw is the seed's; the ply must be that of the question.
+        assert (score is not None) == bool(ply & 2)
+        assert score is None or math.floor(score) == ply
+    async with loopback() as quiet:
+        assert judged(await games_of(quiet, silent)) == judged(games)
+
+
+async def test_plain_cells_bring_no_score(server: Loopback, listener: Listener) -> None:
+    await games_of(server, Drawn)
+    assert listener.heard
+    assert {score for _, _, score in listener.heard} == {None}
+
+
+async def test_a_scored_cell_off_the_board_loses_like_any_other(server: Loopback) -> None:
+    class Wild(Bot):
+        def choose(self, position: Position) -> Move:
+            return Move(99, 1.0)
+
+    assert {game.termination for game in await games_of(server, Wild)} == {Termination.ILLEGAL_MOVE}
+
+
+@pytest.mark.parametrize("move", [Move(0, "much"), Move(0, 10**400), Move(None, 1.0), (0, 1.0)])  # type: ignore[arg-type]
+async def test_a_move_that_is_none_resigns_and_is_logged(
+    server: Loopback, caplog: pytest.LogCaptureFixture, move: object
+) -> None:
+    class Odd(Bot):
+        def choose(self, position: Position) -> int:
+            return move  # type: ignore[return-value]  # on purpose
+
+    (game,) = await games_of(server, Odd, games=1)
+    assert game.termination is Termination.RESIGNED
+    assert "the bot failed" in caplog.text
+
+
+# Raw frames.
+
+
+@pytest.mark.parametrize(
+    "scored, score",
+    [([0], []), ([], [1.0]), ([0, 0], [1.0]), ([1], [1.0]), ([0, 2**32 - 1], [1.0, 2.0])],
+)
+async def test_scores_that_do_not_fit_the_moves_close_the_stream(
+    server: Loopback, scored: list[int], score: list[float]
+) -> None:
+    server.referee.add(unit(conditions(), 1))
+    async with raw_bot(server, 1) as bot, raw_bot(server, 2):
+        await bot.asked()
+        await bot.call.write(pb.PlayRequest(moves=pb.Moves(game=[1], ply=[0], cell=[4], scored=scored, score=score)))
+        assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
+    # Nothing of the frame counted.
+    assert server.referee.plies == 0
+
+
+async def test_scores_without_any_move_close_the_stream(server: Loopback) -> None:
+    async with raw_bot(server, 1) as bot:
+        await bot.call.write(pb.PlayRequest(moves=pb.Moves(scored=[0], score=[1.0])))
+        assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
+
+
+async def test_what_is_no_finite_number_is_no_score_and_the_move_counts(server: Loopback, listener: Listener) -> None:
+    server.referee.add(unit(conditions(), 4))
+    async with raw_bot(server, 1, max_games=9) as bot, raw_bot(server, 2, max_games=9) as other:
+        questions = await bot.asked() + await other.asked()
+        assert [question.ply for question in questions] == [0] * 4
+        mine = [question.game for question in questions[:2]]
+        moves = pb.Moves(game=mine, ply=[0, 0], cell=[4, 4], scored=[0, 1], score=[math.nan, math.inf])
+        await bot.call.write(pb.PlayRequest(moves=moves))
+        theirs = [question.game for question in questions[2:]]
+        moves = pb.Moves(game=theirs, ply=[0, 0], cell=[4, 4], scored=[1, 0], score=[1.5e308, -math.inf])
+        await other.call.write(pb.PlayRequest(moves=moves))
+        assert await other.asked() == [Question(game, 1, 4) for game in mine]
+        assert await bot.asked() == [Question(game, 1, 4) for game in theirs]
+    assert sorted(listener.heard) == sorted(
+        [(mine[0], 0, None), (mine[1], 0, None), (theirs[0], 0, None), (theirs[1], 0, 1.5e308)],
+        key=lambda row: row[0],
+    )

@@ -1,0 +1,173 @@
+"""Programs that the referee starts and that dial in: the same verdicts as on pipes, and one port behind the lock."""
+
+import shlex
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from noughts_bots import Bot, BotRefused
+from noughts_bots.api import run_async
+from noughts_bots.specs import dials_in, parse_spec
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled_frames import DialInvitation, DialledFrames
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.frame_wire import StreamClosed
+from noughts_server.cli import main
+from noughts_server.local.launcher import Locking
+from tests.support.children.field import PROGRAMS, Field, losses
+
+DIALLER = PROGRAMS / "dialler.py"
+# No test waits for any of these: they are for slow machines.
+PATIENT = ChildSettings(start=60.0, silence=60.0, stop=10.0, heartbeat=0.2)
+
+
+@pytest.fixture
+def field(tmp_path: Path) -> Field:
+    return Field(tmp_path, Locking.REQUIRED)
+
+
+def dialler(field: Field, *habit: str, label: str = "bad") -> str:
+    command = shlex.join([sys.executable, str(DIALLER), str(field.notes), *habit])
+    return f"{label}=exec{{dial=true}}:{command}"
+
+
+def honest(field: Field) -> str:
+    """An opponent that starts sooner than one with gRPC."""
+    return field.player("honest", "honest")
+
+
+class Fault(NamedTuple):
+    """A habit, and what must come of it."""
+
+    habit: str
+    reason: str
+    printed: str = ""
+    """Part of what its owner reads."""
+    lives: int = 1
+    """As many games are played, one after the other."""
+    times: ChildSettings = replace(PATIENT, stop=0.2)
+    """The process lives on, mostly, and has to be ended."""
+
+
+FAULTS = (
+    Fault("crash", "ended with exit code 3", "what a pity\n", lives=2, times=PATIENT),
+    Fault("leaves", "left its stream (PlayService.Play)"),
+    Fault("stop", "silent for 1 s while it owed an answer", times=replace(PATIENT, stop=0.2, silence=1.0)),
+    Fault("no message", "sent a message that is no PlayRequest"),
+    Fault("endless frames", "sent 1,001 frames that nobody asked for"),
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.habit)
+async def test_who_dials_in_and_misbehaves_loses_for_a_reason_and_leaves_nothing(field: Field, fault: Fault) -> None:
+    specs = (dialler(field, fault.habit), honest(field))
+    outcome = await field.play(*specs, games=fault.lives, children=fault.times)
+    assert outcome.terminations == {"crashed": fault.lives}
+    assert losses(field.games, "bad") == fault.lives
+    (found,) = outcome.faults
+    assert fault.reason in found.reason
+    assert fault.printed in found.stderr
+    assert (found.times, found.benched) == (fault.lives, False)
+    assert field.survivors() == []
+
+
+async def test_without_the_lock_the_verdict_is_the_same(field: Field) -> None:
+    field.locking = Locking.OFF
+    outcome = await field.play(dialler(field, "crash"), "first-free", games=2, children=PATIENT)
+    (found,) = outcome.faults
+    assert (found.reason, found.times, found.games) == ("ended with exit code 3", 2, 2)
+    assert len(field.lives()) - found.times in (0, 1)
+    assert field.survivors() == []
+
+
+@pytest.mark.parametrize(
+    "habit, reason, printed, start",
+    [
+        ("never dials", "did not dial in (NOUGHTS_SERVER and NOUGHTS_TICKET in its environment", "", 0.4),
+        ("dies at once", "ended with exit code 1", "no licence found\n", 60.0),
+        ("wrong ticket", "ended with exit code 1", "BotRefused: the token is unknown", 60.0),
+    ],
+)
+async def test_who_does_not_get_in_is_benched_after_three_attempts(
+    field: Field, habit: str, reason: str, printed: str, start: float
+) -> None:
+    times = ChildSettings(start=start, stop=0.2)
+    outcome = await field.play(dialler(field, habit), "first-free", games=20, concurrency=4, children=times)
+    (found,) = outcome.faults
+    assert (found.benched, found.times, found.games) == (True, 3, 20)
+    assert found.reason.startswith(reason)
+    assert printed in found.stderr
+    assert outcome.terminations == {"crashed": 20}
+    assert losses(field.games, "bad") == 20
+    assert field.survivors() == []
+
+
+async def test_behind_the_lock_it_reaches_the_referees_port_alone_and_its_ticket_is_good_once(field: Field) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        outcome = await field.play(dialler(field, "tries more", port), honest(field), games=1, children=PATIENT)
+    (found,) = outcome.faults
+    assert found.reason == "ended with exit code 3"
+    assert found.stderr.endswith("another port: Permission denied\nits ticket again: UNAUTHENTICATED\n")
+
+
+async def test_whatever_it_prints_is_no_fault(field: Field) -> None:
+    specs = (dialler(field, "much to print", label="good"), honest(field))
+    outcome = await field.play(*specs, games=20, concurrency=8, children=PATIENT)
+    assert (outcome.terminations, outcome.faults) == ({"line": 20}, ())
+    assert field.survivors() == []
+
+
+async def test_a_bot_with_a_ticket_does_not_dial_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOUGHTS_TICKET", "ticket_used")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        nobody = f"127.0.0.1:{listening.getsockname()[1]}"
+    with pytest.raises(BotRefused):
+        await run_async(Bot(), server=nobody)
+
+
+async def test_a_ticket_of_a_life_that_is_over_lets_nobody_in() -> None:
+    frames = DialledFrames()
+    frames.close_writing()
+    with pytest.raises(StreamClosed, match="got one of a process that was told to end"):
+        await frames.carry(pb.Hello(protocol=1), frames)
+
+
+@pytest.mark.parametrize("text, dials", [("exec:x", False), ("exec{dial=false}:x", False), ("exec{dial=true}:x", True)])
+def test_a_program_dials_in_when_its_spec_says_so(text: str, dials: bool) -> None:
+    assert dials_in(parse_spec(text)) is dials
+
+
+@pytest.mark.parametrize(
+    "command, complaint",
+    [
+        ("match exec{dial=yes}:python random", "option dial: got yes, expected true or false"),
+        ("match exec{dial=true,depth=3}:PYTHON random", "got options depth, expected none but dial=true"),
+        ("match exec{dial=true}:no-such-program random", "got program 'no-such-program'"),
+        ("bot run exec{dial=true}:PYTHON", "Run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set"),
+        ("bot check exec{dial=true}:PYTHON", "Try it in a match against `random`, which says what was wrong"),
+        ("bot ask exec{dial=true}:PYTHON", "got a program that dials in, expected one that plays on its standard"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do_instead(
+    command: str, complaint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["noughts", *command.replace("PYTHON", sys.executable).split()])
+    with pytest.raises(SystemExit) as exit_code:
+        main()
+    assert exit_code.value.code == 2
+    assert complaint in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_invitation_is_read_by_bots_that_know_tokens_only() -> None:
+    invitation = DialInvitation("127.0.0.1:7450", "ticket_x")
+    assert invitation.port == 7450
+    assert invitation.environment == {
+        "NOUGHTS_SERVER": "127.0.0.1:7450",
+        "NOUGHTS_TICKET": "ticket_x",
+        "NOUGHTS_TOKEN": "ticket_x",
+    }

@@ -1,0 +1,155 @@
+"""Every fault by every kind of bot, played: the right loser, a reason, the games of others untouched, nothing left."""
+
+import asyncio
+import shlex
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_referee.rules import Position, parse_variant, side_seed
+from noughts_server.local.launcher import Locking
+from noughts_server.local.run import ExportedGame
+from tests.support.children.field import PLAYER, PROGRAMS, Field
+from tests.support.hosting import compiled
+from tests.support.loopback import until
+from tests.support.root import ROOT
+
+from .matrix import CHILDREN, FAULTS, KINDS, Fault, NotApplicable, Verdict, table
+from .remote import GRACE, LABEL, remote_field
+
+HONEST = ("first-free", "random")
+PAGE = ROOT / "docs" / "faults.md"
+MARK = "<!-- the table: tests/referee/children/matrix.py -->"
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[str]:
+    """A folder and a port that are nobody's business, FOLDER:PORT."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        yield f"{folder}:{server.getsockname()[1]}"
+
+
+def bad(kind: str, habit: str, field: Field, ground: str) -> str:
+    """The spec of a bot with this habit, labelled as its kind."""
+    python = sys.executable
+    match kind:
+        case "exec":
+            return f"exec=exec:{shlex.join([python, str(PLAYER), str(field.notes), habit, ground])}"
+        case "py":
+            return f"py=py{{habit={habit},ground={ground}}}:{PROGRAMS / 'plugin.py'}:Misbehaving"
+        case "dll":
+            source = f'#define HABIT "{habit}"\n#define GROUND "{ground}"\n#include "{PROGRAMS / "library.c"}"\n'
+            return f"dll=dll:{compiled(source, field.folder, name='library')}"
+        case _:
+            # Nothing else in its command tells its processes from those of other tests.
+            return f"gomocup=gomocup:{shlex.join([python, str(PROGRAMS / 'engine.py'), habit, ground])}"
+
+
+def rows() -> Iterator[object]:
+    for fault in FAULTS:
+        for locking in (Locking.REQUIRED, Locking.OFF)[: 1 + fault.unlocked]:
+            if any(isinstance(fault.cell(kind), Verdict) for kind in CHILDREN):
+                yield pytest.param(fault, locking, id=f"{fault.what}-{locking}")
+
+
+def test_the_table_has_a_cell_for_every_fault_and_kind() -> None:
+    assert len({fault.what for fault in FAULTS}) == len(FAULTS)
+    for fault in FAULTS:
+        for kind in KINDS:
+            cell = fault.cell(kind)
+            assert cell.why if isinstance(cell, NotApplicable) else cell.termination
+        assert any(isinstance(cell, Verdict) for cell in fault.cells)
+
+
+def test_the_page_for_people_has_this_table() -> None:
+    assert PAGE.read_text().partition(MARK)[2].strip() == table().strip()
+
+
+@pytest.mark.parametrize("fault, locking", list(rows()))
+async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
+    tmp_path: Path, fault: Fault, locking: Locking, ground: str
+) -> None:
+    field = Field(tmp_path, locking)
+    verdicts = {kind: cell for kind in CHILDREN if isinstance(cell := fault.cell(kind), Verdict)}
+    specs = [bad(kind, fault.habit, field, ground) for kind in verdicts]
+    outcome = await field.play(
+        *specs, *HONEST, games=1, concurrency=20, variant="mnk:5,5,5", time=fault.time, children=fault.times
+    )
+    assert outcome.games == outcome.games_total
+    assert field.survivors() == []
+    notes = await field.notes_of_games()
+    for kind, verdict in verdicts.items():
+        games = [game for game in field.games if is_between(game, (kind,), HONEST)]
+        check(games, kind, verdict)
+        reasons = [found.reason for found in outcome.faults if found.bot == kind]
+        assert bool(reasons) == bool(verdict.reason), (kind, reasons)
+        assert all(verdict.reason in reason for reason in reasons), (kind, reasons)
+        kept = [note[kind] for note in notes if kind in note]
+        assert not verdict.told or any(verdict.told in note for note in kept), (kind, kept)
+    check_the_others(field.games)
+
+
+@pytest.mark.parametrize(
+    "fault", [pytest.param(row, id=row.what) for row in FAULTS if isinstance(row.cell(LABEL), Verdict)]
+)
+async def test_a_remote_bot_that_misbehaves_loses_and_nobody_else_is_touched(tmp_path: Path, fault: Fault) -> None:
+    verdict = fault.cell(LABEL)
+    assert isinstance(verdict, Verdict)
+    everybodys = len(HONEST) + 1
+    waits = verdict.termination == "waits"
+    tells = waits or verdict.reason
+    async with remote_field(f"sqlite:///{tmp_path / 'games.db'}", HONEST, fault.habit, fault.time) as field:
+        await until(lambda: field.done == (1 if waits else everybodys) and (field.tried.is_set() or not tells))
+        if waits:
+            await asyncio.sleep(4 * GRACE)  # nothing comes of it, however long this is
+        games = await field.games()
+    if waits:
+        assert len(games) == 1
+    else:
+        check([game for game in games if is_between(game, (LABEL,), HONEST)], LABEL, verdict)
+    assert all(verdict.reason in status for status in field.statuses if verdict.reason), field.statuses
+    assert field.statuses or not verdict.reason
+    check_the_others(games)
+
+
+def check_the_others(games: list[ExportedGame]) -> None:
+    (game,) = (game for game in games if is_between(game, HONEST, HONEST))
+    assert game.moves == as_it_should_be(game)
+
+
+def check(games: list[ExportedGame], label: str, verdict: Verdict) -> None:
+    """These are all games of a bad bot against honest ones."""
+    assert len(games) == len(HONEST)
+    ends = {game.termination for game in games}
+    if verdict.termination == "plays on":
+        assert ends <= {"line", "board_full"}, label
+    else:
+        assert ends == {verdict.termination}, label
+        assert [loser(game) for game in games] == [label] * len(games)
+
+
+def is_between(game: ExportedGame, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    one, other = game.first, game.second
+    return (one in some and other in others) or (one in others and other in some)
+
+
+def loser(game: ExportedGame) -> str:
+    return {"1-0": game.second, "0-1": game.first}[game.result]
+
+
+def as_it_should_be(game: ExportedGame) -> list[int]:
+    """The moves of a game between honest bots, which follow from its seed."""
+    position = Position(parse_variant(game.variant))
+    bots = [make_bot(parse_spec(label)) for label in (game.first, game.second)]
+    while position.free and not (position.moves and position.variant.completes(position.opponent, position.moves[-1])):
+        side = position.side
+        position.seed = side_seed(game.seed, side)
+        position.play(bots[side].choose(position))  # type: ignore[arg-type]
+    return list(position.moves)

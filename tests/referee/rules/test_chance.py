@@ -1,0 +1,109 @@
+"""Draws: repeatable from (seed, ply), uniform, and in exact proportion to weights. Every seed here is fixed."""
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_referee.rules import Draws, first_choice, game_seed, side_seed
+from tests.support.settings import examples
+
+FIRST_BITS = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+FIRST_SEED = 0xBEEB8DA1658EEC67
+
+seeds = st.integers(0, 2**64 - 1)
+
+
+def chi_square(counts: Counter[int], expected: dict[int, float]) -> float:
+    assert set(counts) <= set(expected)
+    return sum((counts[value] - mean) ** 2 / mean for value, mean in expected.items())
+
+
+def is_plausible(statistic: float, freedom: int) -> bool:
+    """Whether the statistic lies within five standard deviations of its mean (one in a million lies outside)."""
+    return abs(statistic - freedom) < 5 * math.sqrt(2 * freedom)
+
+
+@examples(200)
+@given(seeds, st.integers(0, 900), st.integers(1, 900))
+def test_the_same_seed_and_ply_give_the_same_draws(seed: int, ply: int, count: int) -> None:
+    one, another = Draws(seed, ply), Draws(seed, ply)
+    assert [one.below(count) for _ in range(5)] == [another.below(count) for _ in range(5)]
+    assert 0 <= one.bits() < 2**64
+    assert one.bits() != another.bits()  # the second number of one stream, the first of the other
+
+
+@given(seed=st.integers(0, 2**64 - 1), ply=st.integers(0, 899), count=st.integers(1, 900))
+def test_the_quick_first_choice_is_the_first_choice(seed: int, ply: int, count: int) -> None:
+    assert first_choice(seed, ply, range(count)) == Draws(seed, ply).choice(range(count))
+
+
+def test_the_first_draws_are_those_of_every_machine_and_release() -> None:
+    """Stored games are replayed from their seeds: this stream must never change."""
+    draws = Draws(0, 0)
+    assert [draws.bits() for _ in range(3)] == FIRST_BITS
+    assert side_seed(game_seed(1, 2), 0) == FIRST_SEED
+
+
+def test_below_is_the_high_part_of_the_bits() -> None:
+    draws, bits = Draws(5, 3), Draws(5, 3)
+    for count in (1, 2, 9, 225, 2**40):
+        assert draws.below(count) == bits.bits() * count >> 64
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 9, 225])
+def test_first_draws_of_neighbouring_seeds_are_uniform(count: int) -> None:
+    trials = 200 * count
+    counts = Counter(Draws(seed, 0).below(count) for seed in range(trials))
+    assert is_plausible(chi_square(counts, dict.fromkeys(range(count), trials / count)), count - 1)
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 9, 225])
+def test_first_draws_of_neighbouring_plies_are_uniform(count: int) -> None:
+    trials = 200 * count
+    counts = Counter(Draws(side_seed(game_seed(42, ply // 225), 0), ply % 225).below(count) for ply in range(trials))
+    assert is_plausible(chi_square(counts, dict.fromkeys(range(count), trials / count)), count - 1)
+
+
+@pytest.mark.parametrize("count", [2, 3, 9])
+def test_draws_one_after_the_other_are_uniform_in_pairs(count: int) -> None:
+    draws = Draws(2024, 5)
+    numbers = [draws.below(count) for _ in range(200 * count * count)]
+    counts = Counter(one * count + another for one, another in pairwise(numbers))
+    mean = (len(numbers) - 1) / count**2
+    assert is_plausible(chi_square(counts, dict.fromkeys(range(count * count), mean)), count**2 - 1)
+
+
+def test_two_plies_of_a_game_share_no_part_of_their_streams() -> None:
+    streams = [Draws(99, ply) for ply in range(225)]
+    numbers = [draws.bits() for draws in streams for _ in range(50)]
+    assert len(set(numbers)) == len(numbers)
+
+
+@examples(100)
+@given(seeds, st.integers(0, 50), st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any))
+def test_weights_count_like_that_many_equal_lots(seed: int, ply: int, weights: list[int]) -> None:
+    items = list(range(len(weights)))
+    lots = [item for item, weight in zip(items, weights, strict=True) for _ in range(weight)]
+    assert Draws(seed, ply).weighted(items, weights) == Draws(seed, ply).choice(lots)
+
+
+def test_weighted_choices_come_in_proportion() -> None:
+    weights = [16, 1, 0, 4, 11]
+    counts = Counter(Draws(seed, 1).weighted(range(5), weights) for seed in range(8_000))
+    assert counts[2] == 0
+    expected = {item: 8_000 * weight / 32 for item, weight in enumerate(weights) if weight}
+    assert is_plausible(chi_square(counts, expected), 3)
+
+
+def test_seeds_depend_on_every_part_and_on_their_order() -> None:
+    numbers = [
+        side_seed(game_seed(tournament, game), side) for tournament in (1, 2) for game in range(500) for side in (0, 1)
+    ]
+    assert len(set(numbers)) == len(numbers)
+    assert all(0 <= number < 2**64 for number in numbers)
+    assert game_seed(1, 23) != game_seed(12, 3) != game_seed(3, 12)
+    assert game_seed(2**64 - 1, 1) == game_seed(2**64 - 1, 1)

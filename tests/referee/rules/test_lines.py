@@ -1,0 +1,146 @@
+"""Who has won: compared with a search that knows nothing of precomputed lines, and with published counts."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_referee.rules import Position, Variant, parse_variant
+from tests.support.settings import examples
+
+Board = tuple[int, int, int, frozenset[tuple[int, int]]]
+"""Columns, rows, how many in a row, and the stones of one side as (column, row)."""
+
+
+@st.composite
+def boards(draw: st.DrawFn) -> Board:
+    columns, rows = draw(st.integers(1, 8)), draw(st.integers(1, 8))
+    length = draw(st.integers(1, min(5, max(columns, rows))))
+    cells = [(column, row) for row in range(rows) for column in range(columns)]
+    # A board that is mostly full has long runs; one that is half full has short ones.
+    missing = draw(st.sets(st.sampled_from(cells), max_size=len(cells)))
+    return columns, rows, length, frozenset(cells) - missing
+
+
+def variant_of(board: Board) -> Variant:
+    columns, rows, length, _ = board
+    return parse_variant(f"mnk:{columns},{rows},{length}")
+
+
+def stones_of(board: Board) -> int:
+    columns, _, _, stones = board
+    return sum(1 << row * columns + column for column, row in stones)
+
+
+def longest_run_through(board: Board, column: int, row: int) -> int:
+    """Counts stones outwards from one of them, in all eight directions."""
+    stones = board[3]
+    longest = 0
+    for step_column, step_row in ((1, 0), (0, 1), (1, 1), (1, -1)):
+        run = 1
+        for sign in (1, -1):
+            distance = 1
+            while (column + sign * distance * step_column, row + sign * distance * step_row) in stones:
+                distance += 1
+            run += distance - 1
+        longest = max(longest, run)
+    return longest
+
+
+@examples(400)
+@given(boards())
+def test_a_stone_wins_exactly_when_it_stands_in_a_run_that_is_long_enough(board: Board) -> None:
+    columns, _, length, stones = board
+    variant = variant_of(board)
+    for column, row in stones:
+        wins = longest_run_through(board, column, row) >= length
+        assert variant.completes(stones_of(board), row * columns + column) is wins
+
+
+@examples(400)
+@given(boards())
+def test_a_board_has_a_line_exactly_when_one_of_its_stones_stands_in_one(board: Board) -> None:
+    wins = any(longest_run_through(board, *stone) >= board[2] for stone in board[3])
+    assert variant_of(board).has_line(stones_of(board)) is wins
+
+
+def rotated(board: Board) -> Board:
+    columns, rows, length, stones = board
+    return rows, columns, length, frozenset((rows - 1 - row, column) for column, row in stones)
+
+
+def reflected(board: Board) -> Board:
+    columns, rows, length, stones = board
+    return columns, rows, length, frozenset((columns - 1 - column, row) for column, row in stones)
+
+
+@pytest.mark.parametrize("turned", [rotated, reflected, lambda board: rotated(rotated(board))])
+@examples(150)
+@given(board=boards())
+def test_a_turned_board_has_the_same_winner(turned: Callable[[Board], Board], board: Board) -> None:
+    other = turned(board)
+    assert variant_of(other).has_line(stones_of(other)) is variant_of(board).has_line(stones_of(board))
+    assert len(variant_of(other).lines) == len(variant_of(board).lines)
+
+
+@examples(200)
+@given(st.integers(1, 30), st.integers(1, 30), st.data())
+def test_the_number_of_lines_follows_from_the_size_of_the_board(columns: int, rows: int, data: st.DataObject) -> None:
+    length = data.draw(st.integers(1, max(columns, rows)))
+    variant = parse_variant(f"mnk:{columns},{rows},{length}")
+    across, down = max(0, columns - length + 1), max(0, rows - length + 1)
+    expected = rows * across + columns * down + 2 * across * down if length > 1 else columns * rows
+    assert len(set(variant.lines)) == len(variant.lines) == expected
+    assert all(line.bit_count() == length for line in variant.lines)
+
+
+@examples(100)
+@given(boards())
+def test_the_lines_through_a_cell_are_the_lines_that_hold_it(board: Board) -> None:
+    variant = variant_of(board)
+    assert len(variant.lines_through) == variant.cells
+    for cell, lines in enumerate(variant.lines_through):
+        assert sorted(lines) == sorted(line for line in variant.lines if line >> cell & 1)
+    assert [sum(1 << cell for cell in cells) for cells in variant.line_cells] == list(variant.lines)
+
+
+def positions_by_ply(variant: Variant) -> tuple[list[Counter[tuple[int, int]]], Counter[int]]:
+    """For each ply the positions and in how many ways each is reached; and the games that end, by their plies."""
+    plies: list[Counter[tuple[int, int]]] = [Counter({(0, 0): 1})]
+    ended: Counter[int] = Counter()
+    while plies[-1]:
+        following: Counter[tuple[int, int]] = Counter()
+        for (own, opponent), ways in plies[-1].items():
+            if variant.has_line(opponent) or not variant.free_cells(own | opponent):
+                ended[len(plies) - 1] += ways
+                continue
+            for cell in variant.free_cells(own | opponent):
+                following[opponent, own | 1 << cell] += ways
+        plies.append(following)
+    return plies[:-1], ended
+
+
+def test_tictactoe_has_5478_positions_and_255168_games() -> None:
+    plies, ended = positions_by_ply(parse_variant("tictactoe"))
+    assert [len(ply) for ply in plies] == [1, 9, 72, 252, 756, 1260, 1520, 1140, 390, 78]
+    assert sum(map(len, plies)) == 5478
+    assert [ply.total() for ply in plies] == [1, 9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]
+    assert ended == {5: 1440, 6: 5328, 7: 47952, 8: 72576, 9: 127872}
+    assert ended.total() == 255168
+
+
+def test_lines_are_listed_rows_first_then_columns_then_diagonals() -> None:
+    expected = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+    assert list(parse_variant("tictactoe").line_cells) == expected
+
+
+@examples(100)
+@given(st.data())
+def test_free_cells_are_those_without_a_stone_however_often_one_asks(data: st.DataObject) -> None:
+    variant = parse_variant(data.draw(st.sampled_from(["tictactoe", "mnk:4,3,3", "mnk:5,5,4", "mnk:15,15,5"])))
+    occupied = data.draw(st.integers(0, variant.full))
+    expected = tuple(cell for cell in range(variant.cells) if not occupied >> cell & 1)
+    assert variant.free_cells(occupied) == expected == variant.free_cells(occupied)
+    assert Position(variant, own=occupied).free == expected

@@ -1,0 +1,122 @@
+"""Positions: their text, the side to move, playing on and copying."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_referee.rules import Position, PositionError, Variant, parse_variant
+from tests.support.settings import examples
+
+TICTACTOE = parse_variant("tictactoe")
+variants = st.sampled_from(["tictactoe", "mnk:1,1,1", "mnk:4,3,3", "mnk:2,5,4", "mnk:15,15,5"]).map(parse_variant)
+
+
+@st.composite
+def set_up_positions(draw: st.DrawFn) -> Position:
+    """Any board, also such as legal play cannot reach."""
+    variant: Variant = draw(variants)
+    own = draw(st.integers(0, variant.full))
+    opponent = draw(st.integers(0, variant.full)) & ~own
+    return Position(variant, own=own, opponent=opponent, side=draw(st.integers(0, 1)))
+
+
+def stones(position: Position) -> tuple[int, int, int]:
+    return position.own, position.opponent, position.side
+
+
+@examples(200)
+@given(set_up_positions())
+def test_a_position_is_read_back_from_its_text(position: Position) -> None:
+    assert stones(Position.parse(position.variant, str(position))) == stones(position)
+
+
+@examples(100)
+@given(set_up_positions())
+def test_slashes_between_rows_change_nothing(position: Position) -> None:
+    board, _, mover = str(position).partition(" ")
+    columns = position.variant.columns
+    rows = [board[start : start + columns] for start in range(0, len(board), columns)]
+    assert stones(Position.parse(position.variant, f"{'/'.join(rows)} {mover}")) == stones(position)
+
+
+@examples(100)
+@given(variants, st.data())
+def test_played_positions_alternate_sides_and_keep_their_moves(variant: Variant, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(variant.cells)))
+    moves = order[: data.draw(st.integers(0, variant.cells))]
+    position = Position.after(variant, moves, seed=7)
+    assert position.moves == list(moves)
+    assert (position.ply, position.side, position.seed) == (len(moves), len(moves) % 2, 7)
+    assert position.free == tuple(sorted(set(range(variant.cells)) - set(moves)))
+    # Counts tell whose turn it is after legal play, so the mover may be left out.
+    board = str(position).partition(" ")[0]
+    assert stones(Position.parse(variant, board)) == stones(position)
+
+
+def test_the_mover_named_in_the_text_counts_more_than_the_number_of_stones() -> None:
+    position = Position.parse(TICTACTOE, "X...O...X O")
+    assert (position.own, position.opponent, position.side) == (1 << 4, 1 | 1 << 8, 1)
+    assert Position.parse(TICTACTOE, "X...O...X X").side == 0
+
+
+def test_a_text_without_mover_says_x_when_counts_are_equal_and_o_when_x_leads_by_one() -> None:
+    assert Position.parse(TICTACTOE, ".........").side == 0
+    assert Position.parse(TICTACTOE, " X........ ").side == 1
+    assert Position.parse(TICTACTOE, "X...O....").side == 0
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("", "9 cells"),
+        ("X", "9 cells"),
+        ("..........", "9 cells"),
+        ("x........", "9 cells"),
+        ("........- X", "9 cells"),
+        ("X......X.", "the side to move"),
+        ("O........", "the side to move"),
+        ("......... Z", "X or O"),
+        ("......... x", "X or O"),
+        ("......... X O", "X or O"),
+        ("X../.../..", "3 rows of 3 cells"),
+        ("X..../.... O", "3 rows of 3 cells"),
+        ("/......... X", "3 rows of 3 cells"),
+        (".../.../.../ X", "3 rows of 3 cells"),
+    ],
+)
+def test_a_text_that_is_no_position_is_refused_with_what_would_have_been_right(text: str, expected: str) -> None:
+    with pytest.raises(PositionError) as caught:
+        Position.parse(TICTACTOE, text)
+    assert caught.value.got == text
+    assert expected in caught.value.expected
+
+
+def test_rows_of_a_board_that_lies_on_its_side_are_not_taken_for_rows_of_this_one() -> None:
+    tall = parse_variant("mnk:2,3,3")
+    assert Position.parse(tall, "X./O./.. X").own == 1
+    with pytest.raises(PositionError, match="3 rows of 2 cells"):
+        Position.parse(tall, "X.O/... X")
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    position = Position.after(TICTACTOE, [4, 0], seed=3)
+    twin = position.copy()
+    twin.play(8)
+    assert position.moves == [4, 0]
+    assert twin.moves == [4, 0, 8]
+    assert stones(position) == (1 << 4, 1, 0)
+    assert stones(twin) == (1, 1 << 4 | 1 << 8, 1)
+    assert twin.seed == 3
+
+
+def test_a_position_asked_twice_draws_the_same() -> None:
+    position = Position.after(TICTACTOE, [4], seed=11)
+    assert position.draws().bits() == position.draws().bits()
+    assert position.draws().bits() != Position.after(TICTACTOE, [4, 0], seed=11).draws().bits()
+    assert position.draws().bits() != Position.after(TICTACTOE, [4], seed=12).draws().bits()
+    # Only the ply counts, not the stones: what the bot draws must not depend on what it makes of the board.
+    assert position.draws().bits() == Position.after(TICTACTOE, [8], seed=11).draws().bits()
+
+
+def test_a_position_shows_itself_by_variant_and_text() -> None:
+    assert repr(Position.after(TICTACTOE, [4])) == "Position(tictactoe, '....X.... O')"

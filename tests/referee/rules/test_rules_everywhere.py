@@ -1,0 +1,275 @@
+"""The rules of every kind of board, compared with a transcription by coordinates alone, and with published counts.
+
+Stones are sets of (column, row, layer); runs are counted outwards from a stone; stones fall by being dropped.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_referee.arbiter import Game
+from noughts_referee.rules import Board, Position, PositionError, Variant, parse_variant
+from tests.support.games import Table, conditions, verdict
+from tests.support.settings import examples
+
+Place = tuple[int, int, int]
+DIRECTIONS = [
+    (column, row, layer)
+    for column in (-1, 0, 1)
+    for row in (-1, 0, 1)
+    for layer in (-1, 0, 1)
+    if (layer, row, column) > (0, 0, 0)
+]
+
+
+class Rules(NamedTuple):
+    """One game's rules, and one side's stones."""
+
+    columns: int
+    rows: int
+    layers: int
+    length: int
+    exact: bool
+    stones: frozenset[Place]
+
+    def places(self) -> list[Place]:
+        return [
+            (column, row, layer)
+            for layer in range(self.layers)
+            for row in range(self.rows)
+            for column in range(self.columns)
+        ]
+
+    def number(self, place: Place) -> int:
+        return self.places().index(place)
+
+    def run(self, place: Place, step: Place) -> dict[int, Place]:
+        """The run of stones through one of them in a direction, as far as it goes, by their distance from it."""
+        column, row, layer = place
+        run = {}
+        for sign in (1, -1):
+            distance = 0
+            while (
+                at := (column + distance * step[0], row + distance * step[1], layer + distance * step[2])
+            ) in self.stones:
+                run[distance] = at
+                distance += sign
+        return run
+
+    def winning(self, place: Place) -> set[Place]:
+        """What a stone placed there last has completed: of a run that is longer, every window that holds the stone."""
+        won: set[Place] = set()
+        for step in DIRECTIONS:
+            run = self.run(place, step)
+            if len(run) == self.length or (len(run) > self.length and not self.exact):
+                reach = range(max(min(run), 1 - self.length), min(max(run), self.length - 1) + 1)
+                won |= {run[distance] for distance in reach}
+        return won
+
+
+@st.composite
+def rules(draw: st.DrawFn, *, cube: bool = False) -> Rules:
+    layers = draw(st.integers(1, 4))
+    most = 7 if layers == 1 else 4
+    columns, rows = draw(st.integers(1, most)), draw(st.integers(1, most))
+    if cube:
+        columns = rows = layers = draw(st.integers(2, 4))
+    length = draw(st.integers(2, max(2, min(5, max(columns, rows, layers)))))
+    empty = Rules(columns, rows, layers, length, draw(st.booleans()), frozenset())
+    missing = draw(st.sets(st.sampled_from(empty.places()), max_size=len(empty.places())))
+    return empty._replace(stones=frozenset(empty.places()) - missing)
+
+
+@cache
+def variant_of_shape(columns: int, rows: int, layers: int, length: int, exact: bool) -> Variant:
+    board = Board(columns, rows, layers)
+    ends = board.ends(length) if exact else {}
+    return Variant("any", columns, rows, board.lines(length), layers, beside=ends)
+
+
+def variant_of(given: Rules) -> Variant:
+    return variant_of_shape(*given[:-1])
+
+
+def mask_of(given: Rules) -> int:
+    return sum(1 << cell for cell, place in enumerate(given.places()) if place in given.stones)
+
+
+@examples(400)
+@given(rules())
+def test_a_stone_wins_exactly_with_the_runs_that_counting_from_it_finds(given: Rules) -> None:
+    variant, stones = variant_of(given), mask_of(given)
+    for place in given.stones:
+        won = given.winning(place)
+        assert variant.completes(stones, given.number(place)) is bool(won)
+        assert variant.winning_cells(stones, given.number(place)) == tuple(sorted(map(given.number, won)))
+    assert variant.has_line(stones) is any(map(given.winning, given.stones))
+
+
+def turned(given: Rules) -> Rules:
+    """A quarter turn of every layer."""
+    stones = frozenset((given.rows - 1 - row, column, layer) for column, row, layer in given.stones)
+    return given._replace(columns=given.rows, rows=given.columns, stones=stones)
+
+
+def mirrored(given: Rules) -> Rules:
+    return given._replace(stones=frozenset((given.columns - 1 - column, *rest) for column, *rest in given.stones))  # type: ignore[misc]
+
+
+def tilted(given: Rules) -> Rules:
+    """Columns become layers."""
+    stones = frozenset((row, layer, column) for column, row, layer in given.stones)
+    return given._replace(columns=given.rows, rows=given.layers, layers=given.columns, stones=stones)
+
+
+@pytest.mark.parametrize("change", [turned, mirrored, tilted])
+@examples(60)
+@given(before=rules(cube=True))
+def test_a_cube_that_is_turned_has_the_same_winner_and_winning_cells(
+    change: Callable[[Rules], Rules], before: Rules
+) -> None:
+    after = change(before)
+    assert variant_of(after).has_line(mask_of(after)) is variant_of(before).has_line(mask_of(before))
+    for place in before.stones:
+        moved = next(iter(change(before._replace(stones=frozenset({place}))).stones))
+        won = variant_of(before).winning_cells(mask_of(before), before.number(place))
+        expected = change(before._replace(stones=frozenset(before.places()[cell] for cell in won)))
+        found = variant_of(after).winning_cells(mask_of(after), after.number(moved))
+        assert set(found) == set(map(after.number, expected.stones))
+
+
+# Gravity.
+
+CONNECT4 = parse_variant("connect4")
+
+
+def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
+    """Where stones come to rest that are dropped into these columns one after the other, as long as there is room."""
+    height = [0] * 7
+    moves: list[int] = []
+    owner: dict[Place, int] = {}
+    for column in columns:
+        if height[column] < 6:
+            place = (column, 5 - height[column], 0)
+            owner[place] = len(moves) & 1
+            moves.append(place[1] * 7 + column)
+            height[column] += 1
+    return moves, owner
+
+
+@examples(200)
+@given(st.lists(st.integers(0, 6), max_size=50))
+def test_in_connect4_stones_may_be_placed_where_dropped_ones_would_come_to_rest(columns: list[int]) -> None:
+    moves, owner = dropped(columns)
+    position = Position.after(CONNECT4, moves)
+    resting = {column: [row for row in range(6) if (column, row, 0) not in owner] for column in range(7)}
+    expected = sorted(max(rows) * 7 + column for column, rows in resting.items() if rows)
+    assert position.free == CONNECT4.free_cells(position.own | position.opponent) == tuple(expected)
+    assert str(Position.parse(CONNECT4, str(position))) == str(position)
+    mirror = Position.after(CONNECT4, [cell // 7 * 7 + 6 - cell % 7 for cell in moves])
+    assert mirror.free == tuple(sorted(cell // 7 * 7 + 6 - cell % 7 for cell in position.free))
+    assert CONNECT4.has_line(mirror.own) is CONNECT4.has_line(position.own)
+
+
+def test_a_stone_is_named_by_the_cell_where_it_comes_to_rest_and_anything_else_loses() -> None:
+    def judged(moves: list[int]) -> Game:
+        table = Table()
+        game = table.start(conditions("connect4"))
+        table.play(game, moves)
+        return game
+
+    assert verdict(judged([38, 31, 39, 32, 40, 33, 41])) == ("1-0", "line")
+    # In the air, on a stone, and in a column that is full.
+    assert verdict(judged([3])) == ("0-1", "illegal_move")
+    assert verdict(judged([38, 38])) == ("1-0", "illegal_move")
+    assert verdict(judged([38, 24])) == ("1-0", "illegal_move")
+    assert verdict(judged([38, 31, 24, 17, 10, 3, 3])) == ("0-1", "illegal_move")
+    assert verdict(judged([42])) == ("0-1", "illegal_move")
+
+
+def test_the_arbiter_lets_a_spoiled_five_pass_and_takes_a_clean_one() -> None:
+    table = Table()
+    # X has 0-3 and 5: with 4 that is six in a row, of which no five count.
+    game = table.start(conditions("gomoku:exact"))
+    table.play(game, [0, 15, 1, 31, 2, 47, 3, 63, 5, 80, 4])
+    assert table.arbiter.take_ended() == []
+    # The second side completes exactly five in its diagonal.
+    table.play(game, [79])
+    assert verdict(game) == ("0-1", "line")
+    other = table.start(conditions("gomoku:exact"))
+    table.play(other, [0, 15, 1, 31, 2, 47, 3, 63, 4])
+    assert verdict(other) == ("1-0", "line")
+    plain = table.start(conditions("gomoku"))
+    table.play(plain, [0, 15, 1, 31, 2, 47, 3, 64, 5, 79, 4])
+    assert verdict(plain) == ("1-0", "line")
+
+
+def test_a_cube_is_won_through_its_layers() -> None:
+    table = Table()
+    game = table.start(conditions("qubic"))
+    table.play(game, [0, 1, 21, 2, 42, 3, 63])
+    assert verdict(game) == ("1-0", "line")
+    assert parse_variant("qubic").won_with(game.moves) == (0, 21, 42, 63)
+
+
+@pytest.mark.parametrize(
+    "moves, won",
+    [
+        ([], ()),
+        ([4], ()),
+        ([0, 3, 1, 4, 2], (0, 1, 2)),
+        ([0, 1, 2, 3, 6, 5, 8, 7, 4], (0, 2, 4, 6, 8)),
+        ([0, 3, 1, 4], ()),
+    ],
+)
+def test_the_winning_cells_of_a_game_are_those_of_all_lines_that_its_last_move_completed(
+    moves: list[int], won: tuple[int, ...]
+) -> None:
+    assert parse_variant("tictactoe").won_with(moves) == won
+
+
+# Texts.
+
+
+@pytest.mark.parametrize(
+    "name, text, expected",
+    [
+        ("connect4", "." * 35 + "X" + "." * 5, "42 cells"),
+        ("connect4", "X" + "." * 41, "cell 0 floats"),
+        ("connect4", "." * 28 + "X......" + "." * 7, "cell 28 floats"),
+        ("tictactoe3d", "/".join(["..."] * 3), "3 times 3 rows of 3 cells"),
+        ("tictactoe3d", "." * 9, "27 cells"),
+    ],
+)
+def test_a_text_that_no_game_of_the_variant_can_show_is_refused(name: str, text: str, expected: str) -> None:
+    with pytest.raises(PositionError) as caught:
+        Position.parse(parse_variant(name), f"{text} X")
+    assert expected in caught.value.expected
+
+
+def test_layers_are_read_one_after_the_other_with_slashes_or_without() -> None:
+    cube = parse_variant("tictactoe3d")
+    text = "X........" + "....O...." + "........X"
+    assert str(Position.parse(cube, text)) == f"{text} O"
+    rows = "/".join(text[start : start + 3] for start in range(0, 27, 3))
+    assert Position.parse(cube, rows).opponent == 1 | 1 << 26
+
+
+# Perft.
+
+
+def test_connect4_has_the_published_number_of_positions_by_ply() -> None:
+    positions, counts = {(0, 0)}, []
+    for _ in range(8):
+        counts.append(len(positions))
+        positions = {
+            (opponent, own | 1 << cell)
+            for own, opponent in positions
+            if not CONNECT4.has_line(opponent)
+            for cell in CONNECT4.free_cells(own | opponent)
+        }
+    assert counts == [1, 7, 49, 238, 1120, 4263, 16422, 54859]

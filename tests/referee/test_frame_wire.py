@@ -1,0 +1,415 @@
+"""What travels between a referee and bots that dial in: raw frames over real gRPC."""
+
+from collections.abc import AsyncIterator
+
+import grpc
+import pytest
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
+from noughts_referee.records import Slot, unpack_moves
+from noughts_referee.rules import Result, Termination, game_seed, side_seed
+from tests.support.games import Question, conditions, unit
+from tests.support.loopback import Loopback, RawBot, error_info, loopback, raw_bot, turns, until
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback() as server:
+        yield server
+
+
+@pytest.fixture
+async def first(server: Loopback) -> AsyncIterator[RawBot]:
+    async with raw_bot(server, 1) as bot:
+        yield bot
+
+
+@pytest.fixture
+async def second(server: Loopback) -> AsyncIterator[RawBot]:
+    async with raw_bot(server, 2) as bot:
+        yield bot
+
+
+async def test_the_welcome_comes_first_and_alone(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 3))
+    async with raw_bot(server, 1) as first:
+        assert first.welcome == pb.PlayResponse(welcome=first.welcome.welcome)
+        assert first.welcome.welcome.bot == "bots/bot-1"
+        frame = await first.frame()
+        assert frame.frame == 1
+        assert len(frame.starts) == 1
+        assert not frame.HasField("welcome")
+
+
+async def test_a_start_says_everything_about_the_game(server: Loopback, first: RawBot, second: RawBot) -> None:
+    shared = conditions("mnk:4,4,3", tournament=8, seed=77)
+    server.referee.add(unit(shared, [Slot(5, 0, 1), Slot(6, 1, 0)]))
+    (starts,) = (await first.numbered()).starts
+    assert (starts.tournament, starts.variant) == ("tournaments/8", "mnk:4,4,3")
+    assert starts.time == types_pb2.TimeControl()
+    assert list(starts.game) == [1, 2]
+    assert list(starts.number) == [5, 6]
+    assert list(starts.side) == [types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND]
+    assert list(starts.seed) == [side_seed(game_seed(77, 5), 0), side_seed(game_seed(77, 6), 1)]
+    assert [starts.opponents[index] for index in starts.opponent] == ["bot-2", "bot-2"]
+    assert (list(starts.move_count), list(starts.moves)) == ([0, 0], [])
+    (others,) = (await second.numbered()).starts
+    assert list(others.seed) == [side_seed(game_seed(77, 5), 1), side_seed(game_seed(77, 6), 0)]
+    assert list(others.opponents) == ["bot-1"]
+
+
+async def test_games_of_several_tournaments_travel_in_one_frame(server: Loopback, first: RawBot) -> None:
+    async with raw_bot(server, 2, max_games=9), raw_bot(server, 3, max_games=9) as third:
+        one = conditions("mnk:4,4,3", tournament=1, players=(3, 1, 2))
+        another = conditions(tournament=2, time="60+1", players=(1, 2, 3))
+        # The window is shut by a first frame, so that what follows waits for one.
+        server.referee.add(unit(one, [Slot(1, 0, 1)]))
+        blocker = await third.numbered()
+        server.referee.add(unit(one, [Slot(2, 0, 1), Slot(3, 0, 2)]))
+        server.referee.add(unit(another, [Slot(1, 2, 1)]))
+        await third.send(done=blocker.frame)
+        frame = await third.numbered()
+        assert [(starts.tournament, list(starts.number)) for starts in frame.starts] == [
+            ("tournaments/1", [2, 3]),
+            ("tournaments/2", [1]),
+        ]
+        assert list(frame.starts[0].opponents) == ["bot-1", "bot-2"]
+        assert list(frame.starts[0].opponent) == [0, 1]
+        assert frame.starts[1].time == types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000)
+        assert len(frame.turns.game) == 3
+
+
+async def test_a_game_is_played_question_by_question(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    bots = (first, second)
+    last = 0
+    for ply, cell in enumerate([0, 3, 1, 4, 2]):
+        assert await bots[ply % 2].asked() == [Question(1, ply, last)]
+        await bots[ply % 2].send((1, ply, cell))
+        last = cell
+    for bot in bots:
+        frame = await bot.taken()
+        ends = frame.ends
+        assert (list(ends.game), list(ends.plies), list(ends.cell)) == ([1], [5], [2])
+        assert list(ends.result) == [types_pb2.RESULT_FIRST_WINS]
+        assert list(ends.termination) == [types_pb2.TERMINATION_LINE]
+    (game,) = await server.played(1)
+    assert unpack_moves(game.moves, 9) == [0, 3, 1, 4, 2]
+
+
+async def test_numbered_frames_count_from_one(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    numbers = []
+    for ply, cell in enumerate([0, 3, 1, 4, 2]):
+        bot = (first, second)[ply % 2]
+        while True:
+            frame = await bot.taken()
+            if bot is first:
+                numbers.append(frame.frame)
+            if frame.turns.game:
+                break
+        await bot.send((1, ply, cell))
+    numbers.append((await first.taken()).frame)
+    assert numbers == [1, 2, 3, 4]
+
+
+# The window.
+
+
+async def test_only_one_numbered_frame_is_outstanding(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), [Slot(ordinal, 1, 0) for ordinal in range(1, 5)]))
+    questions = await second.asked()
+    for question in questions[:3]:
+        await second.send((question.game, 0, 4))
+    frame = await first.numbered()
+    if not turns(frame):  # the starts may have gone ahead
+        await first.send(done=frame.frame)
+        frame = await first.numbered()
+    known = turns(frame)
+    await until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 3)
+    assert await first.quiet(0.1)
+    await second.send((questions[3].game, 0, 4))
+    await until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 4)
+    assert await first.quiet(0.1)
+    await first.send(done=frame.frame)
+    rest = await first.numbered()
+    assert rest.frame == frame.frame + 1
+    assert {question.game for question in known + turns(rest)} == {question.game for question in questions}
+
+
+async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
+    questions = await second.asked()
+    sent = 100
+    await second.send(*((question.game, 0, 4) for question in questions[:sent]))
+    frame = await first.numbered()
+    while not turns(frame):  # the starts may have gone ahead
+        await first.send(done=frame.frame)
+        frame = await first.numbered()
+    assert len(turns(frame)) == sent
+    await second.send(*((question.game, 0, 4) for question in questions[sent : sent + 63]))
+    assert await first.quiet(0.1), "63 questions are no large frame"
+    await second.send((questions[sent + 63].game, 0, 4))
+    ahead = await first.numbered()
+    assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 64)
+    await second.send(*((question.game, 0, 4) for question in questions[sent + 64 :]))
+    assert await first.quiet(0.1), "a third frame waits, however large"
+    await first.send(done=frame.frame)
+    assert len(turns(await first.numbered())) == 300 - sent - 64
+
+
+async def test_a_large_frame_of_timed_questions_does_not_go_ahead(server: Loopback) -> None:
+    timed = conditions(time="60", concurrency=400)
+    async with raw_bot(server, 1, max_games=400) as first, raw_bot(server, 2, max_games=400) as second:
+        server.referee.add(unit(timed, [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
+        questions = await second.asked()
+        await second.send(*((question.game, 0, 4) for question in questions[:100]))
+        frame = await first.numbered()
+        while not turns(frame):
+            await first.send(done=frame.frame)
+            frame = await first.numbered()
+        await second.send(*((question.game, 0, 4) for question in questions[100:]))
+        assert await first.quiet(0.1)
+        await first.send(done=frame.frame)
+        assert len(turns(await first.numbered())) == 200
+
+
+async def test_answers_alone_do_not_open_the_window(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    frame = await first.numbered()
+    await first.send((1, 0, 4))
+    await second.asked()
+    await second.send((1, 1, 0))
+    await until(lambda: server.referee.player(1).outbox.turn_game)
+    assert await first.quiet(0.1)
+    await first.send(done=frame.frame)
+    assert turns(await first.numbered()) == [Question(1, 2, 0)]
+
+
+async def test_frames_that_were_not_sent_cannot_be_acknowledged(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions(), 1))
+    frame = await first.numbered()
+    await first.send((1, 0, 4), done=2**63)
+    await second.asked()
+    await second.send((1, 1, 0))
+    assert turns(following := await first.numbered()) == [Question(1, 2, 0)]
+    assert following.frame == frame.frame + 1
+    await first.send((1, 2, 8))
+    assert (await second.asked())[0].ply == 3
+    await second.send((1, 3, 1))
+    await until(lambda: server.referee.player(1).outbox.turn_game)
+    assert await first.quiet(0.1)
+
+
+async def test_an_older_acknowledgement_takes_nothing_back(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    frame = await first.taken()
+    await first.send((1, 0, 4), done=frame.frame - 1)
+    await second.asked()
+    await second.send((1, 1, 0))
+    assert turns(await first.numbered()) == [Question(1, 2, 0)]
+
+
+# What is not urgent.
+
+
+async def test_ends_and_starts_wait_for_a_question_to_travel_with(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    # One game at a time: the end of the first, the start of the second and its first question are one frame.
+    server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    await first.asked()
+    await second.taken()
+    await first.send((1, 0, 0), resigned=[0])
+    frame = await second.numbered()
+    assert list(frame.ends.game) == [1]
+    assert [list(starts.game) for starts in frame.starts] == [[2]]
+    assert turns(frame) == [Question(2, 0, 0)]
+
+
+async def test_an_end_without_a_question_travels_a_little_later(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions(), 1))
+    await first.asked()
+    await second.taken()
+    await first.send((1, 0, 0), resigned=[0])
+    for bot in (first, second):
+        frame = await bot.numbered()
+        assert list(frame.ends.game) == [1]
+        assert list(frame.ends.plies) == [0]
+        assert turns(frame) == []
+
+
+async def test_an_end_waits_for_the_window_like_everything_else(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions(), 2))
+    questions = turns(frame := await first.numbered())
+    await first.send((questions[0].game, 0, 0), resigned=[0])
+    await server.played(1)
+    assert await first.quiet(0.1)
+    await first.send(done=frame.frame)
+    assert list((await first.numbered()).ends.game) == [questions[0].game]
+
+
+# Clocks.
+
+
+async def test_timed_questions_carry_both_clocks(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(time="60+1"), 1))
+    frame = await first.taken()
+    assert (list(frame.turns.own_clock_us), list(frame.turns.opponent_clock_us)) == ([60_000_000], [60_000_000])
+    await first.send((1, 0, 4))
+    while not (frame := await second.taken()).turns.game:
+        pass
+    assert list(frame.turns.own_clock_us) == [60_000_000]
+    (left,) = frame.turns.opponent_clock_us
+    assert 60_000_000 < left <= 61_000_000
+
+
+async def test_questions_of_untimed_games_carry_no_clocks(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    frame = await first.taken()
+    assert (list(frame.turns.own_clock_us), list(frame.turns.opponent_clock_us)) == ([], [])
+
+
+async def test_clocks_are_zero_for_untimed_games_beside_timed_ones(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(time="1/move", tournament=1), [Slot(1, 0, 1)]))
+    server.referee.add(unit(conditions(tournament=2), [Slot(1, 0, 1)]))
+    async with raw_bot(server, 1, max_games=5) as first:
+        frame = await first.taken()
+        assert len(frame.turns.game) == 2
+        assert list(frame.turns.own_clock_us) == [1_000_000, 0]
+        assert list(frame.turns.opponent_clock_us) == [1_000_000, 0]
+
+
+# How many games at once.
+
+
+async def test_a_bot_that_does_not_say_gets_one_timed_game(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(time="1/move"), 5))
+    assert len(await first.asked()) == 1
+    assert server.referee.in_flight() == 1
+
+
+async def test_a_bot_that_does_not_say_gets_1024_untimed_games(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(concurrency=2_000), 1_500))
+    await first.asked()
+    assert server.referee.in_flight() == 1_024
+
+
+@pytest.mark.parametrize("time", ["none", "1/move"])
+async def test_a_bot_gets_as_many_games_as_it_says(server: Loopback, second: RawBot, time: str) -> None:
+    async with raw_bot(server, 1, max_games=3), raw_bot(server, 2, max_games=9):
+        server.referee.add(unit(conditions(time=time), 7))
+        assert server.referee.in_flight() == 3
+
+
+# Answers in any order and grouping.
+
+
+async def test_answers_come_in_any_order_and_grouping(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
+    questions = await first.asked()
+    games = [question.game for question in questions]
+    await first.send(*[(game, 0, game) for game in reversed(games[3:])])
+    await first.send((games[1], 0, 1), (games[0], 0, 0), (games[2], 0, 2))
+    asked: list[Question] = []
+    while len(asked) < 6:
+        asked += await second.asked()
+    assert {question.game for question in asked} == set(games)
+
+
+async def test_late_answers_are_no_fault(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    await first.asked()
+    for _ in range(150):
+        await first.send((1, 0, 4))
+    (question,) = await second.asked()
+    assert question == Question(1, 1, 4)
+    await until(lambda: server.referee.arbiter.late_answers == 149)
+    assert server.counts.complaints == 0
+
+
+async def test_a_resigned_row_loses_and_the_others_are_played(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), [Slot(ordinal, 0, 1) for ordinal in range(1, 4)]))
+    games = [question.game for question in await first.asked()]
+    await first.send(*[(game, 0, 4) for game in games], resigned=[1])
+    (finished,) = await server.played(1)
+    assert (finished.ordinal, finished.termination) == (2, Termination.RESIGNED)
+    assert (finished.result, server.referee.in_flight()) == (Result.SECOND_WINS, 2)
+
+
+async def test_the_largest_cell_number_loses_like_any_other_off_the_board(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions(), 1))
+    await first.asked()
+    await first.send((1, 0, 2**32 - 1))
+    (finished,) = await server.played(1)
+    assert finished.termination == Termination.ILLEGAL_MOVE
+
+
+# Complaints.
+
+
+async def test_an_unknown_question_gets_a_status_that_names_it(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    await first.numbered()
+    # Not acknowledged: statuses do not wait for the window.
+    await first.send((77, 3, 4), (1, 5, 4))
+    frame = await first.frame()
+    assert frame.frame == 0
+    assert [status.code for status in frame.statuses] == [grpc.StatusCode.INVALID_ARGUMENT.value[0]] * 2
+    infos = [error_info(status) for status in frame.statuses]
+    assert [info.reason for info in infos] == ["UNKNOWN_QUESTION"] * 2
+    assert [dict(info.metadata) for info in infos] == [{"game": "77", "ply": "3"}, {"game": "1", "ply": "5"}]
+    assert "game 77, ply 3" in frame.statuses[0].message
+    assert server.counts.complaints == 2
+
+
+async def test_the_hundredth_complaint_closes_the_stream(server: Loopback, first: RawBot) -> None:
+    await first.send(*[(game, 0, 0) for game in range(1, 100)])
+    frame = await first.frame()
+    assert len(frame.statuses) == 99
+    await first.send((100, 0, 0))
+    assert await first.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_COMPLAINTS")
+
+
+async def test_columns_of_unequal_length_close_the_stream(server: Loopback) -> None:
+    uneven = [
+        pb.Moves(game=[1, 2], ply=[0], cell=[4, 4]),
+        pb.Moves(game=[1], ply=[0], cell=[4, 4]),
+        pb.Moves(ply=[0], cell=[4]),
+        pb.Moves(cell=[4]),
+    ]
+    for moves in uneven:
+        async with raw_bot(server, 1) as bot:
+            await bot.call.write(pb.PlayRequest(moves=moves))
+            assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
+
+
+async def test_frames_that_say_nothing_do_no_harm(server: Loopback, first: RawBot, second: RawBot) -> None:
+    for request in (pb.PlayRequest(), pb.PlayRequest(moves=pb.Moves()), pb.PlayRequest(hello=pb.Hello(bot="x"))):
+        await first.call.write(request)
+    server.referee.add(unit(conditions(), 1))
+    assert await first.asked() == [Question(1, 0, 0)]
+
+
+async def test_a_bot_that_ends_its_stream_gets_ok(server: Loopback, first: RawBot) -> None:
+    await first.call.done_writing()
+    with pytest.raises(EOFError):
+        await first.frame()
+    assert await first.call.code() is grpc.StatusCode.OK
+    assert not server.wire(1).online
+
+
+async def test_frames_are_counted(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    await first.asked()
+    await until(lambda: server.counts.frames_up >= 1)
+    assert server.counts.frames_down >= 1

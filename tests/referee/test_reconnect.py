@@ -1,0 +1,454 @@
+"""A bot that goes away and comes back: its games, its clocks, and its older sessions."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import grpc
+import pytest
+
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee import frame_wire as remote
+from noughts_referee.frame_wire import StreamClosed
+from noughts_referee.records import Slot, unpack_times
+from noughts_referee.rules import Termination
+from tests.support.games import Question, conditions, unit
+from tests.support.loopback import (
+    Link,
+    Loopback,
+    RawBot,
+    ScriptedContext,
+    link_to,
+    loopback,
+    raw_bot,
+    serve_scripted,
+    turns,
+    until,
+)
+
+AWAY = 0.2
+"""Seconds: long enough to be told from no time at all."""
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback() as server:
+        yield server
+
+
+@pytest.fixture
+async def second(server: Loopback) -> AsyncIterator[RawBot]:
+    async with raw_bot(server, 2) as bot:
+        yield bot
+
+
+async def gone(server: Loopback, key: int) -> None:
+    await until(lambda: not server.wire(key).online)
+
+
+# Games are sent again.
+
+
+async def test_running_games_are_sent_again_with_all_moves_and_the_open_questions(
+    server: Loopback, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(1, 0, 1), Slot(2, 0, 1), Slot(3, 1, 0)]))
+    async with raw_bot(server, 1) as first:
+        questions = await first.asked()
+        await first.send((questions[0].game, 0, 7), (questions[1].game, 0, 9))
+        asked = await second.asked()
+        while len(asked) < 3:
+            asked += await second.asked()
+        await second.send((questions[0].game, 1, 8))
+        await first.asked()
+    await gone(server, 1)
+    async with raw_bot(server, 1) as first:
+        frame = await first.numbered()
+        assert frame.frame == 1
+        (starts,) = frame.starts
+        assert list(starts.game) == [1, 2, 3]
+        assert list(starts.move_count) == [2, 1, 0]
+        assert list(starts.moves) == [7, 8, 9]
+        assert turns(frame) == [Question(1, 2, 8)]
+        await first.send((1, 2, 24), done=1)
+        assert await second.asked() == [Question(1, 3, 24)]
+
+
+async def test_games_too_many_for_one_frame_are_sent_again_in_several(
+    server: Loopback, second: RawBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_FEW_STARTS", 3)
+    monkeypatch.setattr(remote, "_MOST_MOVES", 5)
+    server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(number, 0, 1) for number in range(1, 11)]))
+    async with raw_bot(server, 1) as first:
+        asked = await first.asked()
+        assert len(asked) == 10
+        await first.send(*((question.game, 0, 7) for question in asked))
+        theirs = await second.asked()
+        while len(theirs) < 10:
+            theirs += await second.asked()
+        # Six games wait for the bot that leaves, four for the other one.
+        await second.send(*((question.game, 1, 8) for question in theirs[:6]))
+        assert len(await first.asked()) == 6
+    await gone(server, 1)
+    seen: list[int] = []
+    questions: list[Question] = []
+    async with raw_bot(server, 1) as first:
+        while len(seen) < 10:
+            frame = await first.taken()
+            assert sum(len(starts.moves) for starts in frame.starts) <= 5
+            seen += [game for starts in frame.starts for game in starts.game]
+            questions += turns(frame)
+            assert {question.game for question in questions} <= set(seen)
+        assert seen == list(range(1, 11))
+        assert sorted(questions) == [Question(game, 2, 8) for game in range(1, 7)]
+        await first.send((6, 2, 24), done=frame.frame)
+        assert await second.asked() == [Question(6, 3, 24)]
+
+
+async def test_a_move_made_while_the_bot_was_away_is_in_its_start(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 0, 4))
+        await second.asked()
+    await gone(server, 1)
+    await second.send((1, 1, 0))
+    await until(lambda: server.referee.player(1).outbox.turn_game)
+    async with raw_bot(server, 1) as first:
+        frame = await first.numbered()
+        assert [list(starts.moves) for starts in frame.starts] == [[4, 0]]
+        assert turns(frame) == [Question(1, 2, 0)]
+
+
+async def test_a_move_made_right_after_the_bot_came_back_is_not_told_twice(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 0, 4))
+        await second.asked()
+    await gone(server, 1)
+    async with raw_bot(server, 1) as first:
+        # The start of the game waits for a question to travel with; here it comes.
+        server.referee.answered(server.referee.player(2), [1], [1], [0], [0])
+        frame = await first.taken()
+        if not turns(frame):
+            assert [list(starts.moves) for starts in frame.starts] == [[4]]
+            frame = await first.taken()
+        else:
+            assert [list(starts.moves) for starts in frame.starts] == [[4, 0]]
+        assert turns(frame) == [Question(1, 2, 0)]
+
+
+async def test_a_game_that_ended_while_the_bot_was_away_is_not_mentioned(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 2))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await second.asked()
+    await gone(server, 1)
+    await second.send((2, 0, 0), resigned=[0])
+    await server.played(1)
+    async with raw_bot(server, 1) as first:
+        frame = await first.numbered()
+        assert [list(starts.game) for starts in frame.starts] == [[1]]
+        assert list(frame.ends.game) == []
+
+
+async def test_no_game_begins_with_a_bot_that_is_away(server: Loopback, second: RawBot) -> None:
+    async with raw_bot(server, 1):
+        pass
+    await gone(server, 1)
+    server.referee.add(unit(conditions(), 3))
+    assert server.referee.in_flight() == 0
+    async with raw_bot(server, 1):
+        assert server.referee.in_flight() == 3
+
+
+@pytest.mark.parametrize("leaves", ["half-closed", "cancelled", "cut off"])
+async def test_however_a_bot_leaves_it_may_come_back(server: Loopback, second: RawBot, leaves: str) -> None:
+    server.referee.add(unit(conditions(), 1))
+    async with AsyncExitStack() as stack:
+        link: Link = await stack.enter_async_context(link_to(server))
+        first = await stack.enter_async_context(raw_bot(server, 1, port=link.port))
+        await first.asked()
+        if leaves == "half-closed":
+            await first.call.done_writing()
+        elif leaves == "cancelled":
+            first.call.cancel()
+        else:
+            link.cut()
+        await gone(server, 1)
+    async with raw_bot(server, 1) as first:
+        assert await first.asked() == [Question(1, 0, 0)]
+
+
+# Clocks.
+
+
+async def recorded_times(server: Loopback) -> list[float]:
+    """Seconds a move, of the only game."""
+    (game,) = await server.played(1)
+    return [time / 1e6 for time in unpack_times(game.times)]
+
+
+async def test_the_clock_of_a_question_runs_on_while_the_bot_is_away(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions("mnk:1,1,1"), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+    await gone(server, 1)
+    await asyncio.sleep(AWAY)
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 0, 0))
+        (took,) = await recorded_times(server)
+    assert took >= AWAY
+
+
+async def test_a_question_asked_while_the_bot_was_away_costs_no_time_before_it_was_sent(
+    server: Loopback, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions("mnk:1,3,3"), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 0, 0))
+        await second.asked()
+    await gone(server, 1)
+    await second.send((1, 1, 1))
+    await asyncio.sleep(AWAY)
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 2, 2))
+        took = (await recorded_times(server))[2]
+    assert took < AWAY
+
+
+async def test_a_question_that_waits_for_the_window_costs_no_time(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions("mnk:1,3,3"), 1))
+    async with raw_bot(server, 1) as first:
+        frame = await first.numbered()
+        await first.send((1, 0, 0))
+        await second.asked()
+        await second.send((1, 1, 1))
+        await asyncio.sleep(AWAY)
+        await first.send(done=frame.frame)
+        await first.asked()
+        await first.send((1, 2, 2))
+        took = (await recorded_times(server))[2]
+    assert took < AWAY
+
+
+async def test_the_time_since_an_answered_question_is_not_charged_to_the_next_one(
+    server: Loopback, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions("mnk:1,3,3"), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 0, 0))
+        await second.asked()
+    await gone(server, 1)
+    await asyncio.sleep(AWAY)
+    async with raw_bot(server, 1) as first:
+        # In the 20 ms in which the start waits for a question, there is one: both travel in the first frame.
+        server.referee.answered(server.referee.player(2), [1], [1], [1], [0])
+        await first.asked()
+        await first.send((1, 2, 2))
+        took = (await recorded_times(server))[2]
+    assert took < AWAY
+
+
+async def test_coming_back_again_and_again_does_not_stop_the_clock(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions("mnk:1,1,1"), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        wire = server.wire(1)
+        # Two logins at once: the older of them is replaced before it was sent a frame.
+        async with asyncio.TaskGroup() as tasks:
+            contexts = [ScriptedContext().leave() for _ in range(2)]
+            contexts[0].flowing.clear()
+            contexts[1].flowing.clear()
+            for context in contexts:
+                tasks.create_task(serve_scripted(wire, context))
+            await asyncio.sleep(AWAY)
+            for context in contexts:
+                context.flowing.set()
+        assert [len(context.written) for context in contexts] == [1, 1]
+    await gone(server, 1)
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 0, 0))
+        (took,) = await recorded_times(server)
+    assert took >= AWAY
+
+
+# The grace.
+
+
+async def test_a_bot_that_stays_away_past_the_grace_loses_its_games() -> None:
+    async with loopback(grace=0.1) as server, raw_bot(server, 2) as second:
+        server.referee.add(unit(conditions(concurrency=2), 3))
+        async with raw_bot(server, 1) as first:
+            await first.asked()
+        games = await server.played(2)
+        assert [(game.ordinal, game.termination) for game in games] == [
+            (1, Termination.DISCONNECTED),
+            (2, Termination.DISCONNECTED),
+        ]
+        assert [game.result for game in games] == [3, 1]
+        while len((frame := await second.taken()).ends.game) < 2:
+            pass
+        assert server.referee.queued(1) == 1
+        assert frame.frame
+
+
+async def test_a_bot_that_comes_back_within_the_grace_loses_nothing() -> None:
+    async with loopback(grace=0.3) as server, raw_bot(server, 2):
+        server.referee.add(unit(conditions(), 1))
+        for _ in range(3):
+            async with raw_bot(server, 1) as first:
+                await first.asked()
+            await gone(server, 1)
+            await asyncio.sleep(0.15)
+        async with raw_bot(server, 1) as first:
+            await asyncio.sleep(0.4)
+            assert server.finished == []
+            assert await first.asked() == [Question(1, 0, 0)]
+
+
+async def test_a_bot_that_lost_its_games_may_play_the_next() -> None:
+    async with loopback(grace=0.05) as server, raw_bot(server, 2):
+        server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 0, 1)]))
+        async with raw_bot(server, 1) as first:
+            await first.asked()
+        await server.played(1)
+        async with raw_bot(server, 1) as first:
+            assert await first.asked() == [Question(2, 0, 0)]
+
+
+async def test_a_dismissed_bot_loses_at_once(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        server.wire(1).dismiss(Termination.CRASHED)
+        (game,) = await server.played(1)
+        assert game.termination == Termination.CRASHED
+
+
+# One session at a time.
+
+
+async def test_a_newer_session_closes_the_older_and_takes_over_its_games(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    async with raw_bot(server, 1) as older:
+        await older.asked()
+        async with raw_bot(server, 1) as newer:
+            assert await newer.asked() == [Question(1, 0, 0)]
+            assert await older.refusal() == (grpc.StatusCode.ABORTED, "SESSION_REPLACED")
+            assert server.wire(1).online
+            await newer.send((1, 0, 4))
+            assert await second.asked() == [Question(1, 1, 4)]
+
+
+async def test_of_many_sessions_begun_at_once_exactly_one_is_left(server: Loopback, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+
+    async def session() -> tuple[grpc.StatusCode, str]:
+        async with raw_bot(server, 1) as bot:
+            return await bot.refusal()
+
+    async with asyncio.TaskGroup() as tasks:
+        sessions = [tasks.create_task(session()) for _ in range(8)]
+        await until(lambda: sum(session.done() for session in sessions) == 7)
+        async with raw_bot(server, 1) as last:
+            assert await last.asked() == [Question(1, 0, 0)]
+            await until(lambda: all(session.done() for session in sessions))
+            await last.send((1, 0, 4))
+            assert await second.asked() == [Question(1, 1, 4)]
+    assert {session.result() for session in sessions} == {(grpc.StatusCode.ABORTED, "SESSION_REPLACED")}
+
+
+async def test_a_session_replaced_before_its_welcome_was_written_is_closed_too(server: Loopback) -> None:
+    wire = server.wire(1)
+    contexts = [ScriptedContext() for _ in range(3)]
+    for context in contexts[1:]:
+        context.flowing.clear()
+    async with asyncio.TaskGroup() as tasks:
+        sessions = [tasks.create_task(serve_scripted(wire, context)) for context in contexts]
+        await until(lambda: contexts[0].written)
+        # The two newer ones wait for their welcomes to be written; they come through in this order.
+        for context in contexts[1:]:
+            context.flowing.set()
+            await until(lambda context=context: context.written)  # type: ignore[misc]
+        await until(lambda: sessions[0].done() and sessions[1].done())
+        assert [session.result() for session in sessions[:2]] == ["SESSION_REPLACED"] * 2
+        assert not sessions[2].done()
+        contexts[2].leave()
+    assert sessions[2].result() is None
+    assert not wire.online
+
+
+async def test_what_an_older_session_answers_after_it_was_replaced_does_not_count(
+    server: Loopback, second: RawBot
+) -> None:
+    wire = server.wire(1)
+    older, newer = ScriptedContext(), ScriptedContext()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(serve_scripted(wire, older))
+        await until(lambda: older.written)
+        server.referee.add(unit(conditions(), 1))
+        await until(lambda: len(older.written) == 2)
+        # The answer lies in the older stream when the newer one takes over.
+        newer.flowing.clear()
+        session = tasks.create_task(serve_scripted(wire, newer))
+        await asyncio.sleep(0)
+        newer.flowing.set()
+        older.send(pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4])))
+        await until(lambda: len(newer.written) == 2)
+        frame = newer.written[1]
+        (starts,) = frame.starts
+        # Whichever came first: what the newer session is told must fit together.
+        assert turns(frame) == ([Question(1, 0, 0)] if not starts.moves else [])
+        newer.leave()
+    assert session.result() is None
+
+
+async def test_an_older_session_that_does_not_read_is_closed_nevertheless(server: Loopback, second: RawBot) -> None:
+    wire = server.wire(1)
+    older = ScriptedContext()
+    async with asyncio.TaskGroup() as tasks:
+        session = tasks.create_task(serve_scripted(wire, older))
+        await until(lambda: older.written)
+        older.flowing.clear()
+        server.referee.add(unit(conditions(), 1))
+        await until(lambda: not server.referee.player(1).outbox)  # the frame is being written, for ever
+        async with raw_bot(server, 1) as newer:
+            assert await newer.asked() == [Question(1, 0, 0)]
+            await until(session.done)
+    assert session.result() == "SESSION_REPLACED"
+    assert len(older.written) == 1
+
+
+async def test_presence_is_told_when_a_bot_comes_and_when_it_goes(server: Loopback) -> None:
+    wire = server.wire(1)
+    told: list[bool] = []
+    wire.on_presence = lambda: told.append(wire.online)
+    async with raw_bot(server, 1):
+        # The welcome may be here before the bot counts as present.
+        await until(lambda: told == [True])
+        async with raw_bot(server, 1) as newer:
+            await until(lambda: told == [True, True])
+            await newer.call.done_writing()
+            await gone(server, 1)
+    assert told == [True, True, False]
+
+
+async def test_a_stream_that_the_server_closes_says_why(server: Loopback) -> None:
+    async with raw_bot(server, 1) as bot:
+        stopping = StreamClosed(grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down")
+        server.wire(1).close(stopping)
+        server.wire(1).close(StreamClosed(grpc.StatusCode.ABORTED, "OTHER", "a second reason changes nothing"))
+        assert await bot.refusal() == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
+        assert bot.call.done()
+        assert await bot.call.details() == "the server is shutting down"
+    server.wire(1).close(stopping)  # nobody is there: nothing happens
+    async with raw_bot(server, 1):
+        assert server.wire(1).online

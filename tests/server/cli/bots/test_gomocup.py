@@ -1,0 +1,109 @@
+"""`noughts bot gomocup`: a process that a manager talks to, and our own adapter as that manager."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from noughts_bots import Bot, GameInfo, Position, parse_variant
+from noughts_bots.hosts.gomocup import load
+from noughts_bots.reference.candidate_bot import CandidateBot
+from noughts_bots.specs import make_bot, parse_spec
+from tests.support.processes import PROGRAM
+
+COMMAND = f"{sys.executable} -m noughts_server.cli bot gomocup"
+
+
+def converse(line: str, typed: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *line.split()], input=typed, capture_output=True, text=True, check=False)
+
+
+def test_a_manager_s_commands_are_answered_line_by_line_until_end() -> None:
+    run = converse("bot gomocup first-free", "START 15\r\nINFO rule 0\r\nBEGIN\r\nTURN 1,0\r\nEND\r\nTURN 5,5\r\n")
+    assert (run.stdout, run.stderr, run.returncode) == ("OK\n0,0\n2,0\n", "", 0)
+
+
+def test_the_end_of_stdin_is_an_end_too() -> None:
+    run = converse("bot gomocup minimax:depth=1", "START 15\nFOO")
+    assert (run.stdout, run.returncode) == ("OK\nUNKNOWN FOO\n", 0)
+
+
+def test_each_answer_comes_as_soon_as_its_line() -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "bot", "gomocup", "first-free"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for command, answer in (("START 15", "OK"), ("BEGIN", "0,0"), ("TURN 1,0", "2,0")):
+            process.stdin.write(f"{command}\n")
+            assert process.stdout.readline() == f"{answer}\n"
+        process.stdin.write("END\n")
+        assert process.wait(30) == 0
+
+
+def test_json_is_a_line_on_stderr_at_the_end() -> None:
+    run = converse("bot gomocup first-free --seed 7 --format json", "START 15\nBEGIN\nRESTART\nBEGIN\nTURN 1,0\nEND\n")
+    assert run.stdout == "OK\n0,0\nOK\n0,0\n2,0\n"
+    assert json.loads(run.stderr) == {"games": 2, "moves": 3, "seed": 7}
+
+
+def test_the_seed_makes_the_moves() -> None:
+    typed = "START 20\nBEGIN\nTURN 0,0\nEND\n"
+    first, second, other = (converse(f"bot gomocup random --seed {seed}", typed).stdout for seed in (1, 1, 2))
+    assert first == second != other
+
+
+def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, "bot", "gomocup", "first-free"], stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        os.close(terminal)
+        os.write(controller, b"START 15\nEND\n")
+        said, told = process.communicate(timeout=30)
+    os.close(controller)
+    assert said == b"OK\n"
+    assert b"By hand: START 15" in told
+
+
+def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(noughts: Any) -> None:
+    assert "pascl" in noughts("bot gomocup pascl", code=2).stderr
+    assert "a process of its own only" in noughts("bot gomocup exec:./foo", code=2).stderr
+
+
+# Our engine, started by our adapter, makes the bot's own moves.
+
+
+def assert_same_moves(engine: Bot, bot: CandidateBot, position: Position, side: int, most: int) -> None:
+    """Plays on between the engine and chance; the bot itself would make the same moves, or draw lots for them."""
+    variant, chance = position.variant, make_bot(parse_spec("random"))
+    engine.start(GameInfo("tournaments/t/games/1", variant, side, "random"))
+    while position.free and position.ply < most:
+        mover = engine if position.side == side else chance
+        cell = mover.choose(position.copy())
+        assert isinstance(cell, int)
+        if mover is engine:
+            assert cell in bot.consider(position).candidates
+        position.play(cell)
+        if variant.completes(position.opponent, cell):
+            return
+
+
+@pytest.mark.parametrize("spec", ["first-free", "minimax:depth=2", "threats:nodes=150"])
+@pytest.mark.parametrize("opening", [0, 2])
+def test_a_bot_makes_the_same_moves_through_the_protocol(spec: str, opening: int) -> None:
+    engine, bot = load(f"{COMMAND} {spec}", {}), make_bot(parse_spec(spec))
+    try:
+        for variant in map(parse_variant, ("gomoku", "gomoku20", "mnk:12,9,5")):
+            for side in (0, 1):
+                middle = variant.cells // 2
+                begun = Position.after(variant, range(middle, middle + opening), seed=side)
+                assert_same_moves(engine, bot, begun, side, most=20)
+    finally:
+        engine.close()

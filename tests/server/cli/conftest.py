@@ -1,0 +1,99 @@
+"""A command line in this process, and one in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from noughts_server.cli.tree import TREE
+from noughts_server.cli.typer_parser import typer_app
+from tests.support.processes import PROGRAM
+
+
+class Noughts(Protocol):
+    """Runs `noughts` with a command line; the test fails unless it exits with `code`."""
+
+    def __call__(
+        self, line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Result: ...
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user without settings, whose data lie in a folder of their own."""
+    for name in ("NOUGHTS_SERVER", "NOUGHTS_TOKEN", "NOUGHTS_TLS_CA", "NOUGHTS_TLS_CERT", "NOUGHTS_TLS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("COLUMNS", "200")  # of the help, so that no line of it is broken
+
+
+@pytest.fixture
+def noughts() -> Noughts:
+    """The command line in this process."""
+
+    def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
+        words = shlex.split(line)
+        path, _, _ = TREE.find(words)
+        result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
+        assert result.exit_code == code, f"{line}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
+        return result
+
+    return run
+
+
+@contextmanager
+def started(line: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    """`noughts` in a process of its own, which is gone after the block."""
+    process = subprocess.Popen(
+        [*PROGRAM, *shlex.split(line)],
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+@pytest.fixture
+def start() -> Any:
+    """`started`, for tests."""
+    return started
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """The address of a database that does not exist yet."""
+    return f"sqlite:///{tmp_path / 'games.db'}"
+
+
+@pytest.fixture
+def server(database: str) -> Iterator[str]:
+    """HOST:PORT of a server on that database."""
+    with started(f"serve --listen 127.0.0.1:0 --db {database} --format json --log-level error") as process:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())["grpc"]
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@pytest.fixture
+def token(noughts: Noughts, database: str) -> str:
+    """A token of alice's."""
+    made = json.loads(noughts(f"token create --owner alice --db {database} --format json").stdout)
+    secret: str = made["token"]
+    return secret

@@ -1,0 +1,125 @@
+"""Child players on the command line, at a local tournament and at a server elsewhere."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.children.field import PLAYER
+
+PROGRAM = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+
+
+class Cli:
+    """`noughts` in processes of its own, whose data lie in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "XDG_DATA_HOME": str(folder), "COLUMNS": "200"}
+
+    def player(self, habit: str) -> str:
+        return "exec:" + shlex.join([sys.executable, str(PLAYER), str(self.folder / "pids"), habit])
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*PROGRAM, *arguments],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
+        with self.start(*arguments) as process:
+            said, complained = process.communicate(timeout=100)
+        assert process.returncode == code, complained
+        return said, complained
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.run(*arguments, "--format", "json")[0])
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def test_the_document_of_a_match_has_the_faults(cli: Cli) -> None:
+    document = cli.json("match", f"Mine={cli.player('crash')}", "first-free", "--games", "4")
+    assert document["terminations"] == {"crashed": 4}
+    assert document["faults"] == [
+        {
+            "bot": "Mine",
+            "reason": "ended with exit code 3",
+            "times": 4,
+            "games": 4,
+            "benched": False,
+            "stderr": "what a pity\n",
+        }
+    ]
+    assert cli.json("match", cli.player("honest"), "first-free")["faults"] == []
+
+
+def test_people_read_why_a_bot_failed_and_what_it_wrote(cli: Cli) -> None:
+    said, complained = cli.run("tournament", "run", f"Mine={cli.player('crash')}", "first-free", "random")
+    assert "crashed" in said
+    assert complained == "Warning: Mine: it ended with exit code 3 (4 times); 4 games lost.\n  | what a pity\n"
+
+
+def test_the_start_may_take_as_long_as_the_option_says(cli: Cli) -> None:
+    spec = f"Slow={cli.player('slow start')}"
+    document = cli.json("match", spec, "first-free", "--start-timeout", "0.3")
+    (fault,) = document["faults"]
+    assert (fault["reason"], fault["benched"]) == ("did not say Hello within 0.3 s (see --start-timeout)", True)
+    assert cli.json("match", spec, "first-free", "--start-timeout", "20")["terminations"] == {"line": 2}
+
+
+@pytest.mark.parametrize(
+    "spec, complaint",
+    [
+        ("exec:no-such-program x", "got program 'no-such-program', expected one that can be run"),
+        ("exec:python 'x", "got a command with no closing quotation, expected one whose quotes match"),
+        ("exec{depth=3}:python x", "got options depth, expected none"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_refused_before_the_games(cli: Cli, spec: str, complaint: str) -> None:
+    _, complained = cli.run("match", spec, "random", code=2)
+    assert complaint in complained
+
+
+def test_why_a_bot_failed_is_shown_with_the_game(cli: Cli) -> None:
+    database = f"sqlite:///{cli.folder / 'games.db'}"
+    cli.run("match", f"Mine={cli.player('crash')}", "first-free", "--db", database)
+    with cli.start("serve", "--listen", "127.0.0.1:0", "--db", database, "--format", "json") as server:
+        try:
+            assert server.stdout is not None
+            cli.environment["NOUGHTS_SERVER"] = json.loads(server.stdout.readline())["grpc"]
+            (row,) = cli.json("tournament", "list")["tournaments"]
+            game = row["tournament"].removeprefix("tournaments/") + "/2"
+            shown = cli.json("game", "show", game)
+            assert shown["notes"] == [{"side": "second", "text": "it ended with exit code 3\nwhat a pity\n"}]
+            assert "\nMine: it ended with exit code 3\nwhat a pity\n" in cli.run("game", "show", game)[0]
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+
+
+def test_a_relayed_program_that_keeps_dying_is_given_up_with_what_it_wrote(cli: Cli) -> None:
+    with cli.start("serve", "--listen", "127.0.0.1:0", "--db", f"{cli.folder / 'x.db'}", "--format", "json") as server:
+        try:
+            assert server.stdout is not None
+            cli.environment["NOUGHTS_SERVER"] = json.loads(server.stdout.readline())["grpc"]
+            made = cli.json("token", "create", "--owner", "ada", "--db", f"{cli.folder / 'x.db'}")
+            cli.environment["NOUGHTS_TOKEN"] = made["token"]
+            said, complained = cli.run("bot", "run", cli.player("dies at once"), code=1)
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+    assert said.count("the player: it ended with exit code 9\nno licence found\n") == 3
+    assert "the player ended 3 times without an answer; at last it ended with exit code 9" in complained

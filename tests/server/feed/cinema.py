@@ -1,0 +1,133 @@
+"""A server whose games are watched, and those who watch them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from noughts_bots import Bot, Move, Position
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.transport import CLIENT_OPTIONS
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import feed_pb2_grpc, games_pb2
+from noughts_server.feed.channel import FeedSettings
+from noughts_server.feed.view import View
+from noughts_server.server import ServerSettings, running_server
+from tests.support.client import Client
+
+GAME = "tournaments/cup/games/1"
+CUP = "tournaments/cup"
+QUICK = FeedSettings(interval=0.02)
+
+
+class Gated(Bot):
+    """Plays the first free cell when it is let: the test says when each ply is made."""
+
+    def __init__(self, gate: asyncio.Semaphore) -> None:
+        self._gate = gate
+
+    async def choose(self, position: Position) -> int | Move:
+        await self._gate.acquire()
+        return position.free[0]
+
+
+class Watching:
+    """A stream, and the view that its messages add up to."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        self.view = View()
+        self.sequence = self.epoch = 0
+        self.messages: list[pb.WatchResponse] = []
+
+    async def read(self) -> pb.WatchResponse | None:
+        """The next message, applied; None at the end of the stream. Numbers must be without a gap."""
+        async with asyncio.timeout(20):
+            message: Any = await self.call.read()
+        if message is grpc.aio.EOF:
+            return None
+        assert isinstance(message, pb.WatchResponse)
+        kind = message.WhichOneof("event")
+        if kind == "increments":
+            assert message.sequence == self.sequence + 1
+        self.view.take(message)
+        self.sequence, self.epoch = message.sequence, message.epoch
+        self.messages.append(message)
+        return message
+
+    async def must(self) -> pb.WatchResponse:
+        """The next message, which there is."""
+        message = await self.read()
+        assert message is not None
+        return message
+
+    async def to_the_end(self) -> "Watching":
+        """Reads until the server ends the stream with OK."""
+        while await self.read() is not None:
+            pass
+        assert await self.call.code() is grpc.StatusCode.OK
+        return self
+
+    def plies(self, name: str = GAME) -> list[tuple[int, int]]:
+        """Every (ply, cell) of the game that came as an increment."""
+        return [
+            (ply.ply, ply.cell) for message in self.messages for ply in message.increments.plies if ply.game == name
+        ]
+
+    def kinds(self) -> list[str | None]:
+        return [message.WhichOneof("event") for message in self.messages]
+
+
+class Cinema:
+    """A server, its clients, and those who watch."""
+
+    def __init__(self, client: Client, stub: Any) -> None:
+        self.client = client
+        self.stub = stub
+        self.gate = asyncio.Semaphore(0)
+
+    def watch(self, name: str, from_sequence: int = 0, epoch: int = 0) -> Watching:
+        return Watching(self.stub.Watch(pb.WatchRequest(name=name, from_sequence=from_sequence, epoch=epoch)))
+
+    @asynccontextmanager
+    async def playing(
+        self, token: str, *, gated: bool, kind: type[Gated] = Gated, **fields: Any
+    ) -> AsyncIterator[None]:
+        """The tournament `cup` of ada and bob, running."""
+        news: asyncio.Queue[str] = asyncio.Queue()
+        async with asyncio.TaskGroup() as tasks:
+            bots = [kind(self.gate) if gated else Random() for _ in range(2)]
+            running = [
+                tasks.create_task(play(bot, Login(self.client.server.address, token, name), news.put_nowait))
+                for bot, name in zip(bots, ("ada", "bob"), strict=True)
+            ]
+            try:
+                for _ in running:
+                    await asyncio.wait_for(news.get(), 5)
+                await self.client.create(token, **fields)
+                for name in ("ada", "bob"):
+                    await self.client.join(token, name)
+                await self.client.start(token)
+                yield
+            finally:
+                for task in running:
+                    task.cancel()
+
+    async def game(self, number: int = 1) -> games_pb2.Game:
+        request = games_pb2.GetGameRequest(name=f"{CUP}/games/{number}")
+        return (await self.client.games.GetGame(request)).game
+
+
+@asynccontextmanager
+async def cinema_of(database: Path, feed: FeedSettings = QUICK) -> AsyncIterator[Cinema]:
+    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{database}", feed=feed)
+    async with (
+        running_server(settings) as server,
+        grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,
+    ):
+        yield Cinema(Client(server, channel, database), feed_pb2_grpc.FeedServiceStub(channel))

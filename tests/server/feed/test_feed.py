@@ -1,0 +1,382 @@
+"""The live feed, watched over the network at a real server while real bots play."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+
+from noughts_proto.transport import CLIENT_OPTIONS
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import feed_pb2_grpc, tournaments_pb2, types_pb2
+from noughts_server.feed.channel import FeedSettings
+from noughts_server.feed.game_channel import GameChannel
+from noughts_server.runtime.bus import listening
+from noughts_server.runtime.director import CHANGED
+from noughts_server.runtime.recorder import COMMITTED
+from tests.support.client import refused
+
+from .cinema import CUP, GAME, Cinema, cinema_of
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Returns when the condition holds: what the server does after a client has gone, no message tells."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110  # nothing tells
+            await asyncio.sleep(0.01)
+
+
+class Observers:
+    """Who looks over the referee's shoulder."""
+
+    def __init__(self, referee: Any) -> None:
+        self._referee = referee
+
+    def now(self) -> object:
+        return self._referee._observer
+
+
+@pytest.fixture
+async def cinema(tmp_path: Path) -> AsyncIterator[Cinema]:
+    async with cinema_of(tmp_path / "x.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def token(cinema: Cinema) -> str:
+    return await cinema.client.token()
+
+
+# One game.
+
+
+async def test_a_late_joiner_gets_the_moves_so_far_and_then_every_ply(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=1):
+        early = cinema.watch(GAME)
+        await early.must()
+        for _ in range(3):
+            cinema.gate.release()
+        while len(early.view.games[GAME].moves) < 3:
+            await early.must()
+        late = cinema.watch(GAME)
+        snapshot = (await late.must()).snapshot.games[0]
+        assert (list(snapshot.moves), snapshot.state) == ([0, 1, 2], pb.GAME_STATE_RUNNING)
+        assert {snapshot.first, snapshot.second} == {"ada", "bob"}
+        for _ in range(6):
+            cinema.gate.release()
+        await late.to_the_end()
+        await early.to_the_end()
+        stored = await cinema.game()
+        # First free cells in turn: X completes the column 0, 3, 6 with ply 6.
+        assert late.plies() == [(3, 3), (4, 4), (5, 5), (6, 6)]
+        assert early.plies() == list(enumerate(stored.moves))
+        for seen in (early.view.games[GAME], late.view.games[GAME]):
+            assert list(seen.moves) == list(stored.moves)
+            assert list(seen.times_us) == list(stored.times_us)
+            assert (seen.result, seen.termination) == (stored.result, stored.termination)
+            assert seen.state == pb.GAME_STATE_ENDED
+
+
+async def test_games_of_milliseconds_are_seen_ply_by_ply_from_before_their_begin(cinema: Cinema, token: str) -> None:
+    await cinema.client.register("ada", "bob")
+    await cinema.client.create(token, games_per_pair=40, concurrency=4)
+    for name in ("ada", "bob"):
+        await cinema.client.join(token, name)
+    await cinema.client.start(token)
+    watching = [cinema.watch(f"{CUP}/games/{number}") for number in range(1, 41)]
+    for each in watching:
+        waiting = (await each.must()).snapshot.games[0]
+        assert (waiting.state, list(waiting.moves)) == (pb.GAME_STATE_WAITING, [])
+    async with cinema.client.online(token, "ada", "bob"):
+        for number, each in enumerate(watching, start=1):
+            await each.to_the_end()
+            stored = await cinema.game(number)
+            assert each.plies(stored.name) == list(enumerate(stored.moves))
+            assert each.view.games[stored.name].result == stored.result
+
+
+async def test_clocks_are_told_with_each_ply(cinema: Cinema, token: str) -> None:
+    time = types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000)
+    async with cinema.playing(token, gated=True, games_per_pair=1, time=time):
+        watching = cinema.watch(GAME)
+        begun = (await watching.must()).snapshot.games[0]
+        assert begun.time == time
+        for _ in range(9):
+            cinema.gate.release()
+        await watching.to_the_end()
+        plies = [ply for message in watching.messages for ply in message.increments.plies]
+        assert plies[0].second_clock_us == 60_000_000
+        assert plies[0].first_clock_us == 61_000_000 - plies[0].time_us
+        assert plies[1].second_clock_us == 61_000_000 - plies[1].time_us
+        # Read from the store, the clocks are the same.
+        again = await cinema.watch(GAME).to_the_end()
+        assert again.view.games[GAME] == watching.view.games[GAME]
+
+
+async def test_a_result_is_told_only_when_it_is_stored(cinema: Cinema, token: str) -> None:
+    committed: list[int] = []
+
+    def note(report: Any) -> None:
+        committed.extend(game.ordinal for game in report.games)
+
+    async with cinema.playing(token, gated=True, games_per_pair=1):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        subscription = cinema.client.server.bus.subscribe(COMMITTED, note)
+        for _ in range(9):
+            cinema.gate.release()
+        while watching.view.games[GAME].state != pb.GAME_STATE_ENDED:
+            message = await watching.must()
+            assert bool(message.increments.ends) <= bool(committed)
+        subscription.close()
+        assert (await cinema.game()).result == watching.view.games[GAME].result
+
+
+async def test_a_finished_game_is_one_snapshot_and_the_end(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=False, games_per_pair=1):
+        await cinema.client.until(lambda cup: cup.games_done == 1)
+    watching = await cinema.watch(GAME).to_the_end()
+    stored = await cinema.game()
+    assert watching.kinds() == ["snapshot"]
+    seen = watching.view.games[GAME]
+    assert (list(seen.moves), seen.result) == (list(stored.moves), stored.result)
+
+
+async def test_a_game_of_a_cancelled_tournament_ends_void(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=2):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        await cinema.client.cancel(token)
+        await watching.to_the_end()
+        assert watching.view.games[GAME].result == types_pb2.RESULT_VOID
+    # And so it does for those who come later.
+    assert (await cinema.watch(GAME).to_the_end()).view.games[GAME].result == types_pb2.RESULT_VOID
+
+
+async def test_a_change_of_another_tournament_does_not_hide_a_cancellation(cinema: Cinema, token: str) -> None:
+    bus = cinema.client.server.bus
+
+    def change_another(tournament: int) -> None:
+        if tournament != 999:
+            bus.publish(CHANGED, 999)
+
+    async with cinema.playing(token, gated=True, games_per_pair=2):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        # Told after the feed, and so before it looks again.
+        with listening(bus, CHANGED, change_another):
+            await cinema.client.cancel(token)
+        await watching.to_the_end()
+        assert watching.view.games[GAME].result == types_pb2.RESULT_VOID
+
+
+# Coming back.
+
+
+async def test_resuming_sends_what_was_missed_and_nothing_twice(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=1):
+        first, other = cinema.watch(GAME), cinema.watch(GAME)
+        await first.must()
+        await other.must()
+        for _ in range(2):
+            cinema.gate.release()
+        while len(first.view.games[GAME].moves) < 2:
+            await first.must()
+        first.call.cancel()
+        for _ in range(2):
+            cinema.gate.release()
+        while len(other.view.games[GAME].moves) < 4:
+            await other.must()
+        second = cinema.watch(GAME, first.sequence, first.epoch)
+        second.view, second.sequence = first.view, first.sequence
+        for _ in range(5):
+            cinema.gate.release()
+        await second.to_the_end()
+        assert set(second.kinds()) == {"increments"}
+        assert first.plies() + second.plies() == list(enumerate((await cinema.game()).moves))
+
+
+@pytest.mark.parametrize("sequence, other_epoch", [(0, 1), (99, 0)])
+async def test_numbers_that_are_not_of_this_server_lead_to_a_resync(
+    cinema: Cinema, token: str, sequence: int, other_epoch: int
+) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=1):
+        known = cinema.watch(GAME)
+        await known.must()
+        again = cinema.watch(GAME, sequence, known.epoch ^ other_epoch)
+        await again.must()
+        await again.must()
+        assert again.kinds() == ["resync", "snapshot"]
+        assert again.messages[0].resync.reason == pb.Resync.REASON_NOT_KEPT
+        assert again.epoch == known.epoch == cinema.client.server.feed.epoch
+
+
+# Those who are slow.
+
+
+async def test_a_watcher_who_never_reads_is_told_to_resync_and_costs_the_games_nothing(tmp_path: Path) -> None:
+    settings = FeedSettings(interval=0.001, buffered_frames=50)
+    # A small window, so that what is not read is not swallowed by the network.
+    options = (*CLIENT_OPTIONS, ("grpc.http2.lookahead_bytes", 1024), ("grpc.http2.bdp_probe", 0))
+    async with cinema_of(tmp_path / "x.sqlite", settings) as cinema:
+        token = await cinema.client.token()
+        address = cinema.client.server.address
+        async with grpc.aio.insecure_channel(address, options=options) as channel:
+            async with cinema.playing(token, gated=False, games_per_pair=3000, concurrency=8):
+                lazy = Cinema(cinema.client, feed_pb2_grpc.FeedServiceStub(channel)).watch(CUP)
+                await lazy.must()
+                reader = await cinema.watch(CUP).to_the_end()
+                assert "resync" not in reader.kinds()
+                assert reader.view.tournaments[CUP].games_done == 3000
+            await lazy.to_the_end()
+            resyncs = [message for message in lazy.messages if message.HasField("resync")]
+            assert [resync.resync.reason for resync in resyncs] == [pb.Resync.REASON_FELL_BEHIND]
+            assert lazy.messages[-1].sequence == reader.sequence
+            assert lazy.view.tournaments == reader.view.tournaments
+
+
+# Tournaments.
+
+
+async def test_a_tournament_is_told_in_frames_that_are_serialised_once(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=False, games_per_pair=300, concurrency=8):
+        watching = [cinema.watch(CUP) for _ in range(20)]
+        for each in watching:
+            await each.to_the_end()
+    counts = cinema.client.server.feed.counts
+    increments = max(each.sequence for each in watching)
+    # A snapshot for each watcher, and each increments message once.
+    assert counts.events <= increments + len(watching)
+    assert counts.frames == sum(len(each.messages) for each in watching)
+    assert (counts.watchers, counts.resyncs) == (0, 0)
+    cup = await cinema.client.get()
+    for each in watching:
+        seen = each.view.tournaments[CUP]
+        assert (seen.state, seen.games_done, seen.games_running) == (tournaments_pb2.TOURNAMENT_STATE_FINISHED, 300, 0)
+        assert [row.standing for row in seen.standings] == list(cup.standings)
+        assert [row.rank for row in seen.standings] == [1, 2]
+
+
+async def test_a_tournaments_boards_carry_every_ply(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=False, games_per_pair=200, concurrency=8):
+        watching = await cinema.watch(CUP).to_the_end()
+        boards = {}
+        for message in watching.messages:
+            for game in (*message.snapshot.games, *message.increments.games):
+                boards[game.name] = list(enumerate(game.moves))
+        ended = {end.game for message in watching.messages for end in message.increments.ends}
+        assert ended
+        for name in ended:
+            stored = await cinema.game(int(name.rpartition("/")[2]))
+            assert boards[name] + watching.plies(name) == list(enumerate(stored.moves))
+        assert max(len(message.snapshot.games) for message in watching.messages) <= 4
+
+
+async def test_pause_and_cancel_are_seen_and_cancel_ends_the_stream(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=10, concurrency=1):
+        watching = cinema.watch(CUP)
+        await watching.must()
+        await cinema.client.pause(token)
+        while watching.view.tournaments[CUP].state != tournaments_pb2.TOURNAMENT_STATE_PAUSED:
+            await watching.must()
+        await cinema.client.cancel(token)
+        await watching.to_the_end()
+        assert watching.view.tournaments[CUP].state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
+    assert (await cinema.watch(CUP).to_the_end()).kinds() == ["snapshot"]
+
+
+async def test_featured_shows_what_runs_with_boards_and_goes_on(cinema: Cinema, token: str) -> None:
+    watching = cinema.watch("featured")
+    assert not (await watching.must()).snapshot.tournaments
+    async with cinema.playing(token, gated=True, games_per_pair=10, concurrency=8):
+        while len(watching.view.games) < 4:
+            await watching.must()
+        assert set(watching.view.tournaments) == {CUP}
+        await cinema.client.cancel(token)
+        while watching.view.tournaments[CUP].state != tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
+            await watching.must()
+        while CUP in watching.view.tournaments:
+            await watching.must()
+        assert not watching.view.games
+
+
+# Who may not watch, and what is not there.
+
+
+@pytest.mark.parametrize(
+    "name, reason",
+    [
+        ("tournaments/nowhere", "NOT_FOUND"),
+        ("tournaments/nowhere/games/1", "NOT_FOUND"),
+        ("tournaments/cup/games/3", "NOT_FOUND"),
+        ("tournaments/cup/games/0", "NOT_FOUND"),
+        ("tournaments/cup/games/x", "INVALID_ARGUMENT"),
+        ("cup", "INVALID_ARGUMENT"),
+        ("", "INVALID_ARGUMENT"),
+    ],
+)
+async def test_unknown_names_are_refused(cinema: Cinema, token: str, name: str, reason: str) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=2):
+        assert (await refused(cinema.watch(name).call.read())).reason == reason
+    assert cinema.client.server.feed.counts.watchers == 0
+
+
+async def test_one_watcher_too_many_is_refused_until_another_leaves(tmp_path: Path) -> None:
+    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(most_watchers=1, interval=0.02)) as cinema:
+        first = cinema.watch("featured")
+        await first.must()
+        refusal = await refused(cinema.watch("featured").call.read())
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED")
+        first.call.cancel()
+        await eventually(lambda: not cinema.client.server.feed.counts.watchers)
+        await cinema.watch("featured").must()
+
+
+async def test_a_stopping_server_says_so_and_watchers_may_come_back(tmp_path: Path) -> None:
+    async with cinema_of(tmp_path / "x.sqlite") as cinema:
+        watching = cinema.watch("featured")
+        await watching.must()
+        cinema.client.server.feed.close()
+        refusal = await refused(watching.call.read())
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
+        assert (await refused(cinema.watch("featured").call.read())).reason == "DRAINING"
+
+
+async def test_nobody_watching_means_nobody_looks(tmp_path: Path) -> None:
+    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(interval=0.01, linger=0)) as cinema:
+        token = await cinema.client.token()
+        async with cinema.playing(token, gated=True, games_per_pair=10):
+            observers = Observers(cinema.client.server.referee)
+            assert observers.now() is None
+            watching = cinema.watch(CUP)
+            while not watching.view.games:
+                await watching.must()
+            assert observers.now() is not None
+            watching.call.cancel()
+            await eventually(lambda: observers.now() is None)
+
+
+async def test_a_fault_of_the_feed_ends_its_streams_and_no_game(
+    cinema: Cinema, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with cinema.playing(token, gated=True, games_per_pair=1):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        while watching.view.games[GAME].state != pb.GAME_STATE_RUNNING:
+            await watching.must()
+
+        def broken(self: GameChannel, *event: object) -> None:
+            raise RuntimeError("a fault of ours")
+
+        monkeypatch.setattr(GameChannel, "played", broken)
+        for _ in range(9):
+            cinema.gate.release()
+        refusal = await refused(watching.call.read())
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "UNAVAILABLE")
+        await cinema.client.until(lambda cup: cup.games_done == 1)
+        monkeypatch.undo()
+        again = await cinema.watch(GAME, watching.sequence, watching.epoch).to_the_end()
+        assert list(again.view.games[GAME].moves) == list((await cinema.game()).moves)

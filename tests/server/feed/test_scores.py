@@ -1,0 +1,107 @@
+"""Scores on their way from a bot to those who watch its game, at a real server."""
+
+import math
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from noughts_bots import Move, Position
+from noughts_proto.v1 import feed_pb2 as pb
+
+from .cinema import CUP, GAME, Cinema, Gated, Watching, cinema_of
+
+
+class Talking(Gated):
+    """Plays the first free cell. X says how many cells are free, but at ply 4 nothing; O says what is no number."""
+
+    async def choose(self, position: Position) -> int | Move:
+        cell = await super().choose(position)
+        assert isinstance(cell, int)
+        if position.ply == 4:
+            return cell
+        return Move(cell, math.nan if position.side else float(len(position.free)))
+
+
+@pytest.fixture
+async def cinema(tmp_path: Path) -> AsyncIterator[Cinema]:
+    async with cinema_of(tmp_path / "x.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def token(cinema: Cinema) -> str:
+    return await cinema.client.token()
+
+
+def scores(watching: Watching) -> list[float | None]:
+    """Of every ply that was told."""
+    plies = [ply for message in watching.messages for ply in message.increments.plies]
+    return [ply.score if ply.HasField("score") else None for ply in plies]
+
+
+def last_scores(game: pb.WatchedGame) -> tuple[float | None, float | None]:
+    return (
+        game.first_score if game.HasField("first_score") else None,
+        game.second_score if game.HasField("second_score") else None,
+    )
+
+
+async def until_ply(watching: Watching, plies: int) -> None:
+    while len(watching.view.games[GAME].moves) < plies:
+        await watching.must()
+
+
+async def test_a_score_reaches_the_watcher_with_its_ply_and_what_is_no_number_does_not(
+    cinema: Cinema, token: str
+) -> None:
+    async with cinema.playing(token, gated=True, kind=Talking, games_per_pair=1):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        for _ in range(9):
+            cinema.gate.release()
+        await watching.to_the_end()
+    # First free cells in turn: X completes the column 0, 3, 6 with ply 6.
+    assert scores(watching) == [9.0, None, 7.0, None, None, None, 3.0]
+    assert last_scores(watching.view.games[GAME]) == (3.0, None)
+    # It is not stored: who comes afterwards gets the game without.
+    again = await cinema.watch(GAME).to_the_end()
+    assert list(again.view.games[GAME].moves) == list(watching.view.games[GAME].moves)
+
+
+async def test_who_joins_late_sees_the_last_scores(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, kind=Talking, games_per_pair=1):
+        early = cinema.watch(GAME)
+        await early.must()
+        for _ in range(5):
+            cinema.gate.release()
+        await until_ply(early, 5)
+        late = cinema.watch(GAME)
+        # Ply 4 came without a score: that of ply 2 is the last.
+        assert last_scores((await late.must()).snapshot.games[0]) == (7.0, None)
+        # The board of its tournament is another channel, which nobody has watched so far.
+        board = cinema.watch(CUP)
+        await board.must()
+        while GAME not in board.view.games:
+            await board.must()
+        assert last_scores(board.view.games[GAME]) == (7.0, None)
+        for _ in range(4):
+            cinema.gate.release()
+        for watching in (early, late, board):
+            await watching.to_the_end()
+            assert last_scores(watching.view.games[GAME]) == (3.0, None)
+        assert early.view.games[GAME] == late.view.games[GAME]
+
+
+async def test_the_first_watcher_of_a_running_game_sees_scores_from_then_on(cinema: Cinema, token: str) -> None:
+    async with cinema.playing(token, gated=True, kind=Talking, games_per_pair=1):
+        for _ in range(3):
+            cinema.gate.release()
+        await cinema.client.until(lambda _: cinema.client.server.referee.plies == 3)
+        watching = cinema.watch(GAME)
+        snapshot = (await watching.must()).snapshot.games[0]
+        assert (list(snapshot.moves), last_scores(snapshot)) == ([0, 1, 2], (None, None))
+        for _ in range(6):
+            cinema.gate.release()
+        await watching.to_the_end()
+        assert scores(watching) == [None, None, None, 3.0]

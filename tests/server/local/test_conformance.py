@@ -1,0 +1,147 @@
+"""`noughts bot check` and `bot ask` of bots in children: games against chance, and what is said of each fault."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from noughts_bots.ask import ask
+from noughts_bots.errors import BotFault
+from noughts_bots.reference.random_ import Random
+from noughts_bots.specs import BotSpec, parse_spec
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.rules import Position, PositionError, parse_variant
+from noughts_server.local.child_session import ChildSession, child_session, moves_to
+from noughts_server.local.conformance import ConformancePlan, ConformanceReport, check
+from noughts_server.local.launcher import Locking, launching
+from tests.support.hosting import C_EXAMPLES, compiled
+
+TIMES = ChildSettings(start=20)
+TICTACTOE = parse_variant("tictactoe")
+
+
+def bot(folder: Path, choose: str, before: str = "") -> BotSpec:
+    """The spec of a bot in Python with this line as its `choose`."""
+    lines = (before, "import os, random, sys", "from noughts_bots import Bot, Resign", "class Made(Bot):")
+    (folder / "made.py").write_text("\n".join((*lines, f"    def choose(self, position):\n        {choose}\n")))
+    return parse_spec(f"py:{folder}/made.py:Made")
+
+
+async def checked(spec: BotSpec, games: int = 6, variant: str = "tictactoe", seconds: float = 20) -> ConformanceReport:
+    plan = ConformancePlan(parse_variant(variant), games, seed=3, move_seconds=seconds, times=TIMES)
+    async with launching(Locking.USUAL, lambda note: None) as launcher:
+        return await check(spec, plan, launcher)
+
+
+@asynccontextmanager
+async def asked(spec: BotSpec) -> AsyncIterator[ChildSession]:
+    async with (
+        launching(Locking.USUAL, lambda note: None) as launcher,
+        child_session(spec, launcher, TIMES, move_seconds=20) as session,
+    ):
+        await session.greet()
+        yield session
+
+
+@pytest.mark.parametrize("variant", ["tictactoe", "connect4", "tictactoe3d"])
+async def test_a_good_library_has_no_fault_and_repeats_its_games(tmp_path: Path, variant: str) -> None:
+    library = compiled(C_EXAMPLES / "reach.c", tmp_path, name="reach")
+    found = await checked(parse_spec(f"dll{{choice=lot}}:{library}"), 20, variant)
+    assert found.faults == []
+    assert found.repeats
+    assert (found.name, len(found.games)) == ("reach", 20)
+    assert found.wins > found.losses
+    assert found.wins + found.draws + found.losses == 20
+    assert len({len(game) for game in found.games}) > 1
+
+
+async def test_a_bot_that_draws_from_elsewhere_is_told_from_one_that_repeats(tmp_path: Path) -> None:
+    found = await checked(bot(tmp_path, "return random.choice(position.free)"), 30)
+    assert (found.faults, found.repeats) == ([], False)
+    assert (await checked(bot(tmp_path, "return position.draws().choice(position.free)"), 30)).repeats
+
+
+@pytest.mark.parametrize(
+    "choose, complaint",
+    [
+        ("return 4", "got cell 4 after "),
+        ("return 99", "got a cell off the board after [], expected a free one: 0 1 2 3 4 5 6 7 8"),
+        ("raise Resign", "it resigns every game"),
+        ("raise ValueError('why')", "it resigns every game"),
+        ("os._exit(7)", "got a process that ended with exit code 7, expected a move"),
+        ("os.abort()", "got a process that was ended by signal 6 (SIGABRT), expected a move"),
+    ],
+)
+async def test_each_fault_is_said_on_a_line(tmp_path: Path, choose: str, complaint: str) -> None:
+    found = await checked(bot(tmp_path, choose))
+    assert complaint in "\n".join(found.faults)
+
+
+async def test_a_bot_that_does_not_play_the_variant_is_told_so(tmp_path: Path) -> None:
+    made = bot(tmp_path, "return position.free[0]")
+    file = tmp_path / "made.py"
+    file.write_text(file.read_text() + "    variants = ('tictactoe', 'mnk:7,6,4')\n")
+    assert (await checked(made)).faults == (await checked(made, variant="mnk:7,6,4")).faults == []
+    (fault,) = (await checked(made, variant="connect4")).faults
+    assert fault == "got variant connect4, expected one of tictactoe, mnk:7,6,4"
+
+
+async def test_what_a_faulty_bot_printed_is_kept(tmp_path: Path) -> None:
+    found = await checked(bot(tmp_path, "raise ValueError('why')", before="print('x' * 100_000, 'here')"))
+    assert "ValueError: why" in found.said
+    assert len(found.said) <= 64 * 1024
+    found = await checked(bot(tmp_path, "return 0", before="raise RuntimeError('not today')"))
+    assert found.faults == ["got a process that ended with exit code 1, expected a hello"]
+    assert "got RuntimeError: not today, expected a module that can be imported" in found.said.splitlines()[-1]
+
+
+async def test_a_bot_that_is_silent_is_given_up_and_is_gone_afterwards(tmp_path: Path) -> None:
+    silent = "print(os.getpid()); [None for _ in iter(int, 1)]"
+    found = await checked(bot(tmp_path, silent), seconds=0.3)
+    assert found.faults == ["got no answer in time, expected a move"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(found.said), 0)
+
+
+@pytest.mark.parametrize(
+    "command, complaint",
+    [
+        ("true", "got a process that ended with exit code 0, expected a hello"),
+        ("printf 'hello, world'", "expected at most 2097152; as text that is 'hell', and only frames belong there"),
+        ("printf '\\001\\000\\000\\000\\377'", "got a process that sent 1 bytes that are no PlayRequest"),
+        ("printf '\\000\\000\\000\\000'", "got a process that sent another first frame"),
+        ("./no-such-program", "got a process that ended with exit code 126, expected a hello"),
+    ],
+)
+async def test_a_program_that_speaks_no_frames_is_found_out(command: str, complaint: str) -> None:
+    assert complaint in (await checked(BotSpec(None, "exec", command))).faults[0]
+
+
+@pytest.mark.parametrize("text", [".........", "X...O...X O", "XO.......", "XX.OO.... X"])
+async def test_a_child_answers_positions_as_the_bot_itself_does(text: str) -> None:
+    async with asked(parse_spec("py:noughts_bots.reference.random_:Random")) as child:
+        for seed in range(5):
+            move = await child.answer(Position.parse(TICTACTOE, text, seed=seed))
+            assert move == ask(Random(), TICTACTOE, text, seed=seed)["move"]
+
+
+async def test_a_child_that_answers_with_an_occupied_cell_is_at_fault(tmp_path: Path) -> None:
+    async with asked(bot(tmp_path, "return 0")) as child:
+        with pytest.raises(BotFault, match="got cell 0 on X"):
+            await child.answer(Position.parse(TICTACTOE, "X........ O"))
+
+
+def test_moves_that_lead_to_a_position_take_turns_and_rest_on_others() -> None:
+    connect4 = parse_variant("connect4")
+    played = Position.after(connect4, (38, 31, 24, 35, 17, 28, 39, 21, 32))
+    set_up = Position.parse(connect4, str(played))
+    again = Position(connect4)
+    for cell in moves_to(set_up):
+        assert cell in again.free
+        again.play(cell)
+    assert str(again) == str(played)
+    for text in ("X........ X", "XX....... O", "O........ X"):
+        with pytest.raises(PositionError, match="moves in turns"):
+            moves_to(Position.parse(TICTACTOE, text))

@@ -1,0 +1,55 @@
+"""A program on its author's machine at a server elsewhere: `noughts bot run exec:...`."""
+
+import asyncio
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from noughts_bots.session import Login
+from noughts_referee.children.launcher import Command
+from noughts_referee.rules import Termination
+from noughts_server.local.launcher import Locking
+from noughts_server.local.relay import RelayPlan, relay
+from tests.support.children.field import PLAYER
+from tests.support.ground import Ground, ground_at
+
+
+@pytest.fixture
+async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
+    async with ground_at(tmp_path) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def relayed(ground: Ground, notes: Path, habit: str) -> AsyncIterator[list[str]]:
+    """The player with this habit as the bot `mine`, and what was told of it."""
+    events: list[str] = []
+    command = Command("exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
+    # The player counts its lives in a file, which the lock would not let it write.
+    plan = RelayPlan(command, locking=Locking.OFF)
+    login = Login(ground.address, ground.token, name="mine", version="1")
+    async with asyncio.TaskGroup() as tasks:
+        playing = tasks.create_task(relay(plan, login, events.append))
+        await ground.until_online("mine")
+        yield events
+        playing.cancel()
+
+
+@pytest.mark.parametrize("habit", ["honest", "crash once"])
+async def test_a_program_plays_all_games_also_when_it_has_to_be_started_again(
+    ground: Ground, tmp_path: Path, habit: str
+) -> None:
+    notes = tmp_path / "pids"
+    async with relayed(ground, notes, habit) as events, ground.opponent("first-free"):
+        await ground.start("cup", "mine", "first-free", games_per_pair=6, concurrency=2, seed=5)
+        games = await ground.games("cup")
+    # Whoever dies at its author's has the grace to come back: its running games are sent to it again.
+    assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
+    lives = 2 if habit == "crash once" else 1
+    assert len(notes.read_text().split()) == lives
+    assert events.count("online as bots/mine/versions/1") == lives
+    assert ("the player: it ended with exit code 3" in events) == (lives == 2)

@@ -1,0 +1,84 @@
+"""The lines of the log about games and bots, written by a real server."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from noughts_bots import Bot, Position
+from noughts_bots.session import Login, play
+from noughts_server.competition.settings import TournamentSettings
+from noughts_server.monitoring.event_log import MOST_FAULTS
+from noughts_server.server import ServerSettings, running_server
+from noughts_server.store.database import Connection
+from noughts_server.store.entries import join_tournament
+from noughts_server.store.results import CommitReport
+from noughts_server.store.tokens import create_owner, create_token
+from noughts_server.store.tournaments import NewTournament, create_tournament
+
+GAMES = 64
+
+
+class Stuck(Bot):
+    """Answers nothing, and tells when it has been asked in so many games."""
+
+    def __init__(self, games: int) -> None:
+        self.asked = 0
+        self.everywhere = asyncio.Event()
+        self._games = games
+
+    async def choose(self, position: Position) -> int:
+        self.asked += 1
+        if self.asked == self._games:
+            self.everywhere.set()
+        await asyncio.Event().wait()
+        return 0
+
+
+async def test_bot_that_goes_for_good_is_named_with_its_games_but_not_in_a_thousand_lines(tmp_path: Path) -> None:
+    settings = ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'noughts.db'}", grace=0.1)
+    with structlog.testing.capture_logs() as lines:
+        async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
+            token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))
+            # Each of them is the first to move, and so asked, in half of the games.
+            bots = {name: Stuck(GAMES // 2) for name in ("left", "right")}
+            news: asyncio.Queue[str] = asyncio.Queue()
+            playing = {
+                name: tasks.create_task(play(bot, Login(server.address, token.secret, name), news.put_nowait))
+                for name, bot in bots.items()
+            }
+            for _ in playing:
+                await news.get()
+
+            def make(connection: Connection) -> None:
+                owner = create_owner(connection, "ada")
+                new = NewTournament("cup", TournamentSettings(games_per_pair=GAMES, concurrency=GAMES, seed=1))
+                create_tournament(connection, new, owner_id=owner, now_ms=server.store.now_ms())
+                for name in bots:
+                    join_tournament(connection, "cup", bot=name, owner_id=owner)
+
+            await server.store.write(make)
+            over = asyncio.Event()
+
+            def committed(report: CommitReport) -> None:
+                if any(progress.finished for progress in report.progress):
+                    over.set()
+
+            server.bus.subscribe("games.committed", committed)
+            await server.director.start("cup")
+            for bot in bots.values():
+                await bot.everywhere.wait()
+            playing["left"].cancel()
+            await over.wait()
+            playing["right"].cancel()
+    faults = [line for line in lines if line["event"] == "fault"]
+    assert len(faults) == MOST_FAULTS
+    assert {line["bot"] for line in faults} == {"bots/left/versions/1"}
+    assert {line["termination"] for line in faults} == {"disconnected"}
+    assert {line["ply"] for line in faults} == {0}
+    assert [line["game"] for line in faults] == [f"tournaments/cup/games/{number}" for number in range(1, 21)]
+    (more,) = (line for line in lines if line["event"] == "more faults")
+    assert more["games"] == GAMES - MOST_FAULTS
+    assert [line["bot"] for line in lines if line["event"] == "bot online"] != []
+    assert {line["tournament"] for line in lines if line["event"].startswith("tournament")} == {"tournaments/cup"}

@@ -1,0 +1,57 @@
+"""Boards on which stones fall, and boards of several layers."""
+
+import pytest
+
+from noughts_server.play.cells import cell_name, landing, read_cell
+from noughts_server.play.drawing import Layout, Scene
+from noughts_server.play.key_input import Typing
+from noughts_server.play.match import Match, Participant, Refused
+from tests.support.boards import falling, layered
+
+PEOPLE = (Participant("Person A", person=True), Participant("Person B", person=True))
+
+
+def test_a_stone_falls_as_far_as_it_can() -> None:
+    variant = falling(7, 6)
+    assert variant.gravity
+    table = Match(variant, PEOPLE, always_first=0)
+    assert [cell_name(variant, table.play(3)) for _ in range(3)] == ["d1", "d2", "d3"]
+
+
+def test_a_full_column_is_refused() -> None:
+    table = Match(falling(4, 2), PEOPLE, always_first=0)
+    table.play(0)
+    table.play(0)
+    with pytest.raises(Refused, match="Column a is full"):
+        table.play(0)
+
+
+def test_a_column_alone_can_be_typed_where_stones_fall() -> None:
+    variant = falling(7, 6)
+    assert read_cell(variant, "d") == 3
+    typing = Typing(variant)
+    assert typing.key("4", over=False) == 3
+    assert typing.key("d", over=False) is None
+    assert typing.enter() == 3
+    assert landing(variant, variant.free_cells(0), 3) == 38
+
+
+def test_cells_of_layers_have_the_layers_number_in_front() -> None:
+    cube = layered(3)
+    assert cube.layers == 3
+    names = [cell_name(cube, cell) for cell in range(27)]
+    assert (names[0], names[13], names[26]) == ("1a3", "2b2", "3c1")
+    assert [read_cell(cube, name) for name in names] == list(range(27))
+    assert read_cell(cube, "b2") is None
+    typing = Typing(cube)
+    assert [typing.key(key, over=False) for key in "2b2"] == [None, None, 13]
+
+
+@pytest.mark.parametrize("edge", [3, 4])
+def test_layers_lie_side_by_side_with_headings(edge: int) -> None:
+    cube = layered(edge)
+    layout = Layout(cube, (55, 21))
+    assert layout.width <= 55
+    drawn = layout.draw(Scene(stones={0: "X", cube.cells - 1: "O"})).plain.split("\n")
+    assert [f"layer {layer + 1}" in drawn[0] for layer in range(edge)] == [True] * edge
+    assert all(layout.cell_at(*layout.place(cell)) == cell for cell in range(cube.cells))

@@ -1,0 +1,28 @@
+"""Bots for tests of sessions."""
+
+import asyncio
+
+from noughts_bots import Bot, Position
+from noughts_proto.v1 import bots_pb2
+from tests.support.client import Client
+
+
+class Undecided(Bot):
+    """Never answers."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def choose(self, position: Position) -> int:
+        self.asked.set()
+        await asyncio.Event().wait()
+        return 0
+
+
+async def until_online(client: Client, bot: str) -> None:
+    async with asyncio.timeout(5):
+        while True:
+            online = await client.bots.ListBots(bots_pb2.ListBotsRequest(online_only=True))
+            if f"bots/{bot}" in [each.name for each in online.bots]:
+                return
+            await asyncio.sleep(0.01)

@@ -1,0 +1,214 @@
+"""Challenges: a few unrated games against whoever is online and accepts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from noughts_bots import Bot
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.v1 import challenges_pb2, leaderboards_pb2, tournaments_pb2
+from noughts_server.store import challenges as bounds
+from tests.support.client import Client, bearing, client_of, hello, refused
+
+from .players import Undecided
+
+FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
+CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
+RUNNING = tournaments_pb2.TOURNAMENT_STATE_RUNNING
+
+
+class Shy(Random):
+    """Accepts no challenge."""
+
+    accepts_challenges = False
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of a server on a fresh database, who gives up on bots that are away for a second."""
+    async with client_of(tmp_path / "x.sqlite", grace=0.5) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def playing(client: Client, token: str, name: str, bot: Bot, version: str = "1") -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as tasks:
+        online = asyncio.Event()
+        login = Login(client.server.address, token, name, version)
+        task = tasks.create_task(play(bot, login, lambda _: online.set()))
+        try:
+            await online.wait()
+            yield
+        finally:
+            task.cancel()
+
+
+async def challenge(
+    client: Client, token: str, challenger: str = "ada", opponent: str = "bob", **fields: Any
+) -> tournaments_pb2.Tournament:
+    request = challenges_pb2.CreateChallengeRequest(
+        challenger=f"bots/{challenger}", opponent=f"bots/{opponent}", **fields
+    )
+    return (await client.challenges.CreateChallenge(request, metadata=bearing(token))).tournament
+
+
+async def until(client: Client, name: str, state: int) -> tournaments_pb2.Tournament:
+    async with asyncio.timeout(20):
+        while True:
+            shown = await client.get(name.removeprefix("tournaments/"))
+            if shown.state == state:
+                return shown
+            await asyncio.sleep(0.02)
+
+
+async def test_a_challenge_is_played_at_once_unrated_and_left_out_of_lists(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    async with client.online(alice, "ada"), client.online(bob, "bob"):
+        made = await challenge(client, alice, games=5, variant="mnk:4,4,3", seed=7)
+        assert (made.challenge, made.rated, made.variant, made.seed) == (True, False, "mnk:4,4,3", 7)
+        shown = await until(client, made.name, FINISHED)
+    assert (shown.games_done, [row.label for row in sorted(shown.standings, key=str)]) == (5, ["ada", "bob"])
+    table = await client.tournaments.GetCrosstable(tournaments_pb2.GetCrosstableRequest(name=made.name))
+    begun = {cell.first: cell.wins + cell.draws + cell.losses for cell in table.cells}
+    assert begun == {"ada": 3, "bob": 2}
+    assert await client.slugs() == []
+    listed = await client.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest(challenges=True))
+    assert [each.name for each in listed.tournaments] == [made.name]
+    board = leaderboards_pb2.GetLeaderboardRequest(variant="mnk:4,4,3")
+    assert not (await client.leaderboards.GetLeaderboard(board)).rows
+
+
+async def test_challenging_twice_under_one_request_id_plays_once(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        one, other = [await challenge(client, token, request_id="r1") for _ in range(2)]
+        assert one.name == other.name
+        assert (await until(client, one.name, FINISHED)).games_done == 2
+        # Also when it is long over, and whoever played it has left.
+    assert (await challenge(client, token, request_id="r1")).name == one.name
+
+
+async def test_the_newest_version_that_is_online_plays_unless_one_is_named(client: Client) -> None:
+    token = await client.token()
+    await client.first_frame(hello(bot="bob", version="3"), bearing(token))  # has left again
+    async with (
+        client.online(token, "ada"),
+        playing(client, token, "bob", Random(), "1"),
+        playing(client, token, "bob", Random(), "2"),
+    ):
+        for opponent, version in (("bob", "2"), ("bob/versions/1", "1")):
+            made = await challenge(client, token, opponent=opponent)
+            shown = await until(client, made.name, FINISHED)
+            played = {row.bot_version for row in shown.standings}
+            assert played == {"bots/ada/versions/1", f"bots/bob/versions/{version}"}
+        refusal = await refused(challenge(client, token, opponent="bob/versions/3"))
+        assert refusal.info.metadata["subject"] == "bots/bob/versions/3"
+
+
+async def test_who_is_offline_or_unknown_or_oneself_cannot_be_challenged(client: Client) -> None:
+    token = await client.token()
+    await client.register("bob")
+    async with client.online(token, "ada"):
+        refusal = await refused(challenge(client, token))
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
+        assert (refusal.info.metadata["subject"], refusal.info.metadata["got"]) == ("bots/bob", "offline")
+        assert (await refused(challenge(client, token, opponent="nobody"))).reason == "NOT_FOUND"
+        assert (await refused(challenge(client, token, opponent="ada"))).fields() == ["opponent"]
+    assert (await refused(challenge(client, token, "bob", "ada"))).info.metadata["subject"] == "bots/bob"
+
+
+async def test_a_challenger_must_be_the_callers_own_and_in_the_scope_of_the_token(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    async with client.online(alice, "ada"), client.online(bob, "bob"):
+        assert (await refused(challenge(client, bob))).reason == "PERMISSION_DENIED"
+        organiser = await client.token("alice", "organise")
+        assert (await refused(challenge(client, organiser))).reason == "SCOPE_MISSING"
+        player = await client.token("alice", "play:ada")
+        made = await challenge(client, player)
+        assert (await until(client, made.name, FINISHED)).games_done == 2
+
+
+@pytest.mark.parametrize("fields", [{"games": 101}, {"variant": "chess"}])
+async def test_more_games_than_allowed_or_an_unknown_variant_are_invalid(client: Client, fields: Any) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        refusal = await refused(challenge(client, token, **fields))
+    assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_bot_that_declines_is_not_challenged_but_may_challenge(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada"), playing(client, token, "bob", Shy()):
+        refusal = await refused(challenge(client, token))
+        assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "declining challenges")
+        made = await challenge(client, token, "bob", "ada")
+        assert (await until(client, made.name, FINISHED)).games_done == 2
+
+
+async def test_a_bot_with_many_open_challenges_is_left_in_peace_until_one_is_over(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    names = [f"ada-{number}" for number in range(bounds.MOST_OPEN_OF_A_BOT + 1)]
+    async with client.online(alice, *names), playing(client, bob, "bob", Undecided()):
+        made = [await challenge(client, alice, name) for name in names[:-1]]
+        refusal = await refused(challenge(client, alice, names[-1]))
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED")
+        assert refusal.info.metadata["subject"] == "open challenges of bots/bob"
+        # Giving up takes no more than the right to challenge.
+        player = await client.token("alice", "play")
+        await client.cancel(player, made[0].name.removeprefix("tournaments/"))
+        made[0] = await challenge(client, alice, names[-1])
+        for each in made:
+            await client.cancel(player, each.name.removeprefix("tournaments/"))
+
+
+async def test_an_owner_with_many_open_challenges_begins_no_more(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bounds.MOST_OPEN_OF_AN_OWNER == 30
+    monkeypatch.setattr(bounds, "MOST_OPEN_OF_AN_OWNER", 1)
+    token = await client.token()
+    async with client.online(token, "ada"), playing(client, token, "bob", Undecided()):
+        made = await challenge(client, token)
+        refusal = await refused(challenge(client, token))
+        assert refusal.info.metadata["subject"] == "open challenges of yours"
+        # Nor by putting one aside for a while.
+        refusal = await refused(client.pause(token, made.name.removeprefix("tournaments/")))
+        assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "a challenge")
+        await client.cancel(token, made.name.removeprefix("tournaments/"))
+
+
+async def test_a_challenge_whose_bot_has_left_for_good_is_cancelled_with_the_reason(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada"):
+        async with playing(client, token, "bob", Undecided()):
+            made = await challenge(client, token, games=3, time={"move_us": 60_000_000})
+            assert (await until(client, made.name, RUNNING)).challenge
+        shown = await until(client, made.name, CANCELLED)
+    assert shown.reason == "a bot went offline and did not come back in time"
+
+
+class OnlyThree(Random):
+    """Plays 3x3 and four in a row on whatever board."""
+
+    variants = ("tictactoe", "mnk:7,6,4")
+
+
+async def test_a_bot_is_entered_only_in_variants_that_it_plays(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada"), playing(client, token, "bob", OnlyThree()):
+        refusal = await refused(challenge(client, token, variant="mnk:5,5,4"))
+        assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["opponent"])
+        assert "which plays tictactoe, mnk:7,6,4" in refusal.info.metadata["got"]
+        for variant in ("mnk:3,3,3", "mnk:7,6,4"):
+            made = await challenge(client, token, variant=variant)
+            assert (await until(client, made.name, FINISHED)).games_done == 2
+        await client.create(token, "cup", variant="mnk:5,5,4")
+        refusal = await refused(client.join(token, "bob"))
+        assert refusal.fields() == ["bot"]
+        await client.join(token, "ada")

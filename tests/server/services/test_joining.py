@@ -1,0 +1,346 @@
+"""Join windows, scheduled starts, pinned versions; bots that are renamed and retired."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.v1 import bots_pb2, tournaments_pb2
+from noughts_server.errors import InvalidArgument
+from noughts_server.store.joining import Joining
+from tests.support.arena import NOW
+from tests.support.client import Client, bearing, client_of, hello, refused
+
+from .players import Undecided, until_online
+
+HOUR = 3_600_000
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of a server on a fresh database."""
+    async with client_of(tmp_path / "x.sqlite") as opened:
+        yield opened
+
+
+def moment(milliseconds: int) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromMilliseconds(milliseconds)
+    return stamp
+
+
+def ahead(client: Client, milliseconds: int) -> Timestamp:
+    """So far from now."""
+    return moment(client.server.store.now_ms() + milliseconds)
+
+
+def withdrawal(label: str) -> tournaments_pb2.WithdrawTournamentRequest:
+    return tournaments_pb2.WithdrawTournamentRequest(name="tournaments/cup", label=label)
+
+
+# What may be chosen.
+
+
+@pytest.mark.parametrize(
+    "chosen, field",
+    [
+        ({"entries_min": 1}, "entries_min"),
+        ({"entries_max": 1}, "entries_max"),
+        ({"entries_min": 5, "entries_max": 4}, "entries_max"),
+        ({"entries_max": 4_097}, "entries_max"),
+        ({"start_at": NOW}, "start_at"),
+        ({"join_until": NOW}, "join_until"),
+        ({"join_from": NOW + 2, "join_until": NOW + 2}, "join_until"),
+        ({"join_from": NOW + 2, "start_at": NOW + 2}, "start_at"),
+        ({"join_until": NOW + 3, "start_at": NOW + 2}, "start_at"),
+        ({"join_from": -1}, "join_from"),
+        ({"start_at": 10**15}, "start_at"),
+    ],
+)
+def test_moments_out_of_order_and_bounds_out_of_range_are_refused(chosen: dict[str, int], field: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        Joining(**chosen).check(NOW)
+    assert caught.value.subject == f"tournament.{field}"
+
+
+def test_a_window_in_order_may_end_with_the_start_and_have_begun_already() -> None:
+    Joining().check(NOW)
+    Joining(join_from=NOW - 5, join_until=NOW + 5, start_at=NOW + 5, entries_min=4, entries_max=4).check(NOW)
+
+
+async def test_what_was_chosen_is_shown(client: Client) -> None:
+    token = await client.token()
+    window: dict[str, Any] = {
+        "join_from": ahead(client, HOUR),
+        "join_until": ahead(client, 2 * HOUR),
+        "start_at": ahead(client, 3 * HOUR),
+        "entries_min": 3,
+        "entries_max": 5,
+    }
+    shown = await client.create(token, **window)
+    assert {name: getattr(shown, name) for name in window} == window
+    plain = await client.create(token, "plain")
+    assert (plain.entries_min, plain.entries_max) == (2, 4_096)
+    assert not any(plain.HasField(name) for name in ("join_from", "join_until", "start_at"))
+
+
+async def test_a_moment_that_cannot_be_is_an_invalid_argument(client: Client) -> None:
+    refusal = await refused(client.create(await client.token(), start_at=Timestamp(seconds=4_000_000_000, nanos=-5)))
+    assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert refusal.fields() == ["tournament.start_at"]
+
+
+# Joining and leaving.
+
+
+async def test_nobody_joins_before_the_window_and_the_refusal_names_it(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada")
+    await client.create(token, join_from=moment(4_102_444_800_000))
+    refusal = await refused(client.join(token, "ada"))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
+    assert "2100-01-01 00:00:00 UTC" in refusal.status.message
+    assert refusal.info.metadata["expected"] == "the join window (from 2100-01-01 00:00:00 UTC until the start)"
+
+
+async def test_after_the_window_bots_may_leave_but_not_join_and_its_owner_may_start(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob", "cleo", "dora")
+    until = client.server.store.now_ms() + HOUR
+    await client.create(token, join_until=moment(until))
+    for bot in ("ada", "bob", "cleo"):
+        await client.join(token, bot)
+    refusal = await refused(client.start(token))
+    assert (refusal.reason, "join window" in refusal.status.message) == ("WRONG_STATE", True)
+    client.server.store.now_ms = lambda: until
+    refusal = await refused(client.join(token, "dora"))
+    assert "closed for entries since" in refusal.status.message
+    await client.tournaments.WithdrawTournament(withdrawal("cleo"), metadata=bearing(token))
+    assert (await client.start(token)).games_total == 2
+    refusal = await refused(client.tournaments.WithdrawTournament(withdrawal("ada"), metadata=bearing(token)))
+    assert refusal.reason == "WRONG_STATE"
+
+
+async def test_leaving_takes_the_scope_of_that_by_which_one_is_concerned(client: Client) -> None:
+    organiser, owner = await client.token("olga"), await client.token("ada")
+    await client.register("bot", owner="ada")
+    await client.create(organiser)
+    await client.join(owner, "bot")
+    for token in (await client.token("ada", "organise"), await client.token("olga", "play"), await client.token("eve")):
+        refusal = await refused(client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearing(token)))
+        assert refusal.code is grpc.StatusCode.PERMISSION_DENIED
+    for name, scope in (("ada", "play:bot"), ("olga", "organise"), ("root", "admin")):
+        token = await client.token(name, scope)
+        await client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearing(token))
+        await client.join(owner, "bot")
+
+
+async def test_a_full_tournament_takes_another_when_one_has_left(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob", "cleo")
+    await client.create(token, entries_max=2)
+    await client.join(token, "ada")
+    await client.join(token, "bob")
+    refusal = await refused(client.join(token, "cleo"))
+    assert (refusal.reason, refusal.info.metadata["expected"]) == ("TOO_MANY_ENTRIES", "at most 2")
+    await client.tournaments.WithdrawTournament(withdrawal("ada"), metadata=bearing(token))
+    assert (await client.join(token, "cleo")).label == "cleo"
+
+
+async def test_a_start_by_hand_wants_the_entries_that_were_asked_for(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob", "cleo")
+    await client.create(token, entries_min=3)
+    for bot in ("ada", "bob"):
+        await client.join(token, bot)
+    refusal = await refused(client.start(token))
+    assert (refusal.reason, refusal.info.metadata["expected"]) == ("WRONG_STATE", "at least 3")
+    await client.join(token, "cleo")
+    assert (await client.start(token)).state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
+
+
+# Starts that come by themselves.
+
+
+async def test_a_scheduled_tournament_starts_by_itself_and_is_played(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        at = client.server.store.now_ms() + HOUR
+        await client.create(token, "later", start_at=moment(at + 1))
+        await client.create(token, start_at=moment(at))
+        for bot in ("ada", "bob"):
+            await client.join(token, bot)
+        refusal = await refused(client.start(token))
+        assert "wait for its start" in refusal.status.message
+        client.server.store.now_ms = lambda: at
+        client.server.director.reschedule()
+        shown = await client.until(lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+    assert shown.start_time.ToMilliseconds() == at
+    assert shown.games_done == 2
+    assert (await client.get("later")).state == tournaments_pb2.TOURNAMENT_STATE_OPEN
+
+
+async def test_a_scheduled_tournament_with_too_few_entries_is_cancelled_with_the_reason(client: Client) -> None:
+    # By the timer itself: nobody tells the director that the moment has come.
+    await client.create(await client.token(), start_at=ahead(client, 200))
+    shown = await client.until(lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
+    assert shown.reason == "too few entries: got 0, expected at least 2"
+    assert shown.end_time.ToMilliseconds() >= shown.start_at.ToMilliseconds()
+
+
+async def test_a_start_that_was_missed_while_the_server_was_down_is_made_up_for(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as before:
+        token = await before.token()
+        await before.register("ada", "bob")
+        for slug in ("lonely", "cup"):
+            await before.create(token, slug, start_at=ahead(before, HOUR))
+            await before.join(token, "ada", slug)
+        await before.join(token, "bob")
+    with closing(sqlite3.connect(tmp_path / "x.sqlite")) as connection, connection:
+        connection.execute("UPDATE tournaments SET start_at = id")
+    async with client_of(tmp_path / "x.sqlite") as after:
+        shown = await after.until(lambda each: each.state != tournaments_pb2.TOURNAMENT_STATE_OPEN)
+        assert (shown.state, shown.games_total) == (tournaments_pb2.TOURNAMENT_STATE_RUNNING, 2)
+        assert (await after.get("lonely")).reason == "too few entries: got 1, expected at least 2"
+
+
+# Resuming.
+
+
+async def test_resuming_while_old_games_never_end_is_refused_after_a_while(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noughts_server.runtime.director._FINISHING_SECONDS", 0.2)
+    token = await client.token()
+    bot = Undecided()
+    async with client.online(token, "ada"), asyncio.TaskGroup() as tasks:
+        playing = tasks.create_task(play(bot, Login(client.server.address, token, "slow")))
+        await client.create(token)
+        await client.join(token, "ada")
+        async with asyncio.timeout(10):
+            await until_online(client, "slow")
+            await client.join(token, "slow")
+            await client.start(token)
+            await bot.asked.wait()
+        await client.pause(token)
+        refusal = await refused(client.start(token))
+        assert refusal.code is grpc.StatusCode.UNAVAILABLE
+        assert "still being finished" in refusal.status.message
+        await client.cancel(token)
+        playing.cancel()
+
+
+# Versions.
+
+
+async def test_a_new_version_is_told_that_the_entry_is_pinned_to_the_old_one(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    for slug in ("cup", "plate", "over"):
+        await client.create(token, slug)
+        for bot in ("ada", "bob"):
+            await client.join(token, bot, slug)
+    await client.start(token)
+    await client.start(token, "over")
+    await client.cancel(token, "over")
+    old = await client.first_frame(hello(version="1"), bearing(token))
+    assert list(old.welcome.waits_for) == []
+    new = await client.first_frame(hello(version="2"), bearing(token))
+    assert list(new.welcome.waits_for) == ["tournaments/plate", "tournaments/cup"]
+    # A version that is entered itself does not wait, even if another one is entered, too.
+    request = tournaments_pb2.JoinTournamentRequest(name="tournaments/plate", bot="bots/ada/versions/2")
+    await client.tournaments.JoinTournament(request, metadata=bearing(token))
+    new = await client.first_frame(hello(version="2"), bearing(token))
+    assert list(new.welcome.waits_for) == ["tournaments/cup"]
+
+
+async def test_a_bot_that_waits_says_so_in_one_line(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada")
+    await client.create(token)
+    await client.join(token, "ada")
+    news: asyncio.Queue[str] = asyncio.Queue()
+    async with asyncio.TaskGroup() as tasks:
+        login = Login(client.server.address, token, "ada", "2")
+        playing = tasks.create_task(play(Random(), login, news.put_nowait))
+        async with asyncio.timeout(5):
+            assert await news.get() == "online as bots/ada/versions/2"
+            assert "entered in tournaments/cup: this one waits" in await news.get()
+        playing.cancel()
+
+
+# Bots.
+
+
+async def rename(client: Client, token: str, old: str, new: str) -> bots_pb2.Bot:
+    request = bots_pb2.UpdateBotRequest(name=f"bots/{old}", new_name=new)
+    return (await client.bots.UpdateBot(request, metadata=bearing(token))).bot
+
+
+async def retire(client: Client, token: str, bot: str, *, undo: bool = False) -> bots_pb2.Bot:
+    request = bots_pb2.RetireBotRequest(name=f"bots/{bot}", undo=undo)
+    return (await client.bots.RetireBot(request, metadata=bearing(token))).bot
+
+
+async def names(client: Client, *, retired: bool = False) -> list[str]:
+    answer = await client.bots.ListBots(bots_pb2.ListBotsRequest(show_retired=retired))
+    return [bot.name for bot in answer.bots]
+
+
+async def test_a_renamed_bot_plays_on_under_its_label_and_the_old_name_is_free(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        await client.create(token)
+        for bot in ("ada", "bob"):
+            await client.join(token, bot)
+        renamed = await rename(client, token, "ada", "eve")
+        assert (renamed.name, renamed.online) == ("bots/eve", True)
+        await client.start(token)
+        shown = await client.until(lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+    assert {row.label: row.bot_version for row in shown.standings} == {
+        "ada": "bots/eve/versions/1",
+        "bob": "bots/bob/versions/1",
+    }
+    assert await names(client) == ["bots/bob", "bots/eve"]
+    stranger = await client.token("mallory")
+    assert (await client.first_frame(hello(), bearing(stranger))).welcome.bot == "bots/ada"
+
+
+async def test_only_its_owner_renames_or_retires_a_bot_and_only_to_a_free_good_name(client: Client) -> None:
+    await client.register("ada", "bob")
+    token, stranger = await client.token(), await client.token("mallory")
+    for call in (rename(client, stranger, "ada", "eve"), retire(client, stranger, "ada")):
+        assert (await refused(call)).reason == "PERMISSION_DENIED"
+    assert (await refused(rename(client, token, "ada", "bob"))).reason == "ALREADY_EXISTS"
+    assert (await refused(rename(client, token, "ada", "a b"))).fields() == ["new_name"]
+    assert (await refused(rename(client, token, "nobody", "eve"))).reason == "NOT_FOUND"
+    narrow = await client.token("alice", "play:ada")
+    assert (await refused(rename(client, narrow, "ada", "eve"))).reason == "SCOPE_MISSING"
+    assert await names(client) == ["bots/ada", "bots/bob"]
+
+
+async def test_a_retired_bot_neither_logs_in_nor_enters_until_it_is_taken_back(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob")
+    for slug in ("cup", "plate"):
+        await client.create(token, slug)
+    await client.join(token, "ada")
+    assert (await retire(client, token, "ada")).HasField("retire_time")
+    assert [row.label for row in (await client.get()).standings] == []
+    refusals = (client.first_frame(hello(), bearing(token)), client.join(token, "ada", "plate"))
+    for call in refusals:
+        refusal = await refused(call)
+        assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "retired")
+    assert await names(client) == ["bots/bob"]
+    assert await names(client, retired=True) == ["bots/ada", "bots/bob"]
+    assert not (await retire(client, token, "ada", undo=True)).HasField("retire_time")
+    assert (await client.join(token, "ada", "plate")).label == "ada"
+    assert await names(client) == ["bots/ada", "bots/bob"]

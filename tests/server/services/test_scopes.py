@@ -1,0 +1,266 @@
+"""What tokens permit, how long, and what becomes of the sessions of those that permit nothing any more."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import grpc
+import pytest
+from google.protobuf.duration_pb2 import Duration
+
+from noughts_bots import BotRefused
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.v1 import bots_pb2, play_pb2, tokens_pb2
+from noughts_server.errors import InvalidArgument
+from noughts_server.store.scopes import check_scopes, permits
+from tests.support.client import Client, bearing, client_of, hello, refused
+
+from .players import Undecided, until_online
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of a server on a fresh database."""
+    async with client_of(tmp_path / "x.sqlite") as opened:
+        yield opened
+
+
+async def own_token(client: Client, secret: str) -> tokens_pb2.Token:
+    request = tokens_pb2.GetTokenRequest(name="tokens/self")
+    return (await client.tokens.GetToken(request, metadata=bearing(secret))).token
+
+
+async def make(client: Client, secret: str, *scopes: str, owner: str = "", seconds: int = 0) -> str:
+    """The secret of a token made over the network."""
+    token = tokens_pb2.Token(owner=owner, scopes=scopes)
+    ttl = Duration(seconds=seconds) if seconds else None
+    request = tokens_pb2.CreateTokenRequest(token=token, ttl=ttl)
+    return (await client.tokens.CreateToken(request, metadata=bearing(secret))).secret
+
+
+async def revoke(client: Client, secret: str, name: str = "tokens/self") -> tokens_pb2.Token:
+    request = tokens_pb2.RevokeTokenRequest(name=name)
+    return (await client.tokens.RevokeToken(request, metadata=bearing(secret))).token
+
+
+# Words.
+
+
+@pytest.mark.parametrize(
+    "held, wanted, permitted",
+    [
+        ("play", "play:ada", True),
+        ("play", "play", True),
+        ("play", "organise", False),
+        ("play:ada", "play:ada", True),
+        ("play:ada", "play:bob", False),
+        ("play:ada", "play:ada:2", False),
+        ("play:ada", "play", False),
+        ("organise", "play:ada", False),
+        ("organise", "admin", False),
+        ("admin", "organise", True),
+        ("admin", "play:ada", True),
+    ],
+)
+def test_a_scope_permits_what_is_no_wider(held: str, wanted: str, permitted: bool) -> None:
+    assert permits([held], wanted) is permitted
+
+
+@pytest.mark.parametrize("scope", ["", "plays", "play:", "play:a b", "admin:ada", "organise:cup", "play organise"])
+def test_a_word_that_is_no_scope_is_refused(scope: str) -> None:
+    with pytest.raises(InvalidArgument):
+        check_scopes([scope])
+
+
+def test_no_scope_means_play_and_organise() -> None:
+    assert check_scopes([]) == ("play", "organise")
+
+
+# Calls.
+
+
+async def test_a_token_without_the_scope_is_told_which_one_is_missing(client: Client) -> None:
+    await client.register("ada", "bob")
+    organiser, player = await client.token("alice", "organise"), await client.token("alice", "play:ada")
+    await client.create(organiser)
+    refusals = {
+        "`organise`": client.create(player, "plate"),
+        "`play:ada`": client.join(organiser, "ada"),
+        "`play:bob`": client.join(player, "bob"),
+    }
+    for scope, call in refusals.items():
+        refusal = await refused(call)
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
+        assert refusal.info.metadata["expected"] == scope
+        assert scope.strip("`") in refusal.info.metadata["hint"]
+    assert (await client.join(player, "ada")).label == "ada"
+    refusal = await refused(client.start(player))
+    assert refusal.reason == "SCOPE_MISSING"
+
+
+async def test_a_token_for_one_bot_logs_in_as_that_bot_only(client: Client) -> None:
+    token = await client.token("alice", "play:ada")
+    assert (await client.first_frame(hello(), bearing(token))).welcome.bot == "bots/ada"
+    refusal = await refused(client.first_frame(hello(bot="bob"), bearing(token)))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
+
+
+async def test_an_admin_handles_the_tournaments_and_tokens_of_others(client: Client) -> None:
+    alice, root = await client.token("alice"), await client.token("root", "admin")
+    await client.register("ada", "bob")
+    await client.create(alice)
+    for bot in ("ada", "bob"):
+        await client.join(root, bot)
+    await client.start(root)
+    await client.cancel(root)
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(root))
+    assert [token.owner for token in listed.tokens] == ["alice", "root"]
+    await revoke(client, root, listed.tokens[0].name)
+    assert (await refused(own_token(client, alice))).reason == "TOKEN_REVOKED"
+
+
+async def test_everyone_else_sees_and_revokes_their_own_tokens_only(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(alice))
+    assert [token.owner for token in listed.tokens] == ["alice"]
+    theirs = (await own_token(client, bob)).name
+    assert (await refused(revoke(client, alice, theirs))).reason == "PERMISSION_DENIED"
+    assert (await refused(revoke(client, alice, "tokens/999"))).reason == "NOT_FOUND"
+    assert (await own_token(client, bob)).owner == "bob"
+
+
+async def test_a_token_makes_no_token_that_can_do_more_than_itself(client: Client) -> None:
+    player = await client.token("alice", "play:ada")
+    made = await make(client, player, "play:ada")
+    assert list((await own_token(client, made)).scopes) == ["play:ada"]
+    calls: Sequence[Awaitable[object]] = (
+        make(client, player),
+        make(client, player, "play"),
+        make(client, player, "play:bob"),
+        make(client, player, "admin"),
+        make(client, player, "play:ada", owner="bob"),
+    )
+    for call in calls:
+        assert (await refused(call)).reason == "SCOPE_MISSING"
+
+
+async def test_a_token_revokes_none_that_can_do_more_than_itself(client: Client) -> None:
+    wide, narrow = await client.token("alice"), await client.token("alice", "play:ada")
+    name = (await own_token(client, wide)).name
+    assert (await refused(revoke(client, narrow, name))).reason == "SCOPE_MISSING"
+    assert (await revoke(client, narrow)).HasField("revoke_time")
+
+
+async def test_a_token_lives_no_longer_than_the_one_that_made_it(client: Client) -> None:
+    parent = await client.token("alice", life_ms=3_600_000)
+    ends = (await own_token(client, parent)).expire_time.ToMilliseconds()
+    child = await own_token(client, await make(client, parent))
+    assert child.expire_time.ToMilliseconds() == ends
+    assert (await own_token(client, await make(client, parent, seconds=60))).expire_time.ToMilliseconds() < ends
+    assert (await refused(make(client, parent, seconds=7_200))).fields() == ["ttl"]
+
+
+async def test_an_expired_token_is_worthless_and_says_so(client: Client) -> None:
+    token = await client.token("alice", life_ms=1)
+    await asyncio.sleep(0.01)
+    calls: Sequence[Awaitable[object]] = (client.create(token), client.first_frame(hello(), bearing(token)))
+    for call in calls:
+        refusal = await refused(call)
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_EXPIRED")
+
+
+async def test_the_last_use_is_noted_at_a_call_and_then_not_again_for_a_minute(client: Client) -> None:
+    token = await client.token()
+    await client.create(token, "one")
+    first = (await own_token(client, token)).last_use_time.ToMilliseconds()
+    assert first > 0
+    await asyncio.sleep(0.01)
+    await client.create(token, "two")
+    assert (await own_token(client, token)).last_use_time.ToMilliseconds() == first
+    with closing(sqlite3.connect(client.database)) as connection, connection:
+        connection.execute("UPDATE tokens SET last_used_at = last_used_at - 60000")
+    await client.create(token, "three")
+    assert (await own_token(client, token)).last_use_time.ToMilliseconds() > first
+
+
+# Sessions.
+
+
+async def test_revoking_a_token_sends_its_bots_away_for_good_and_their_games_are_lost(client: Client) -> None:
+    bad, good = await client.token("mallory"), await client.token("alice")
+    bot = Undecided()
+    async with client.online(good, "ada"), asyncio.TaskGroup() as tasks:
+        playing = tasks.create_task(stopped(play(bot, Login(client.server.address, bad, "mal"))))
+        await until_online(client, "mal")
+        await client.create(good)
+        await client.join(good, "ada")
+        await client.join(bad, "mal")
+        await client.start(good)
+        async with asyncio.timeout(10):
+            await bot.asked.wait()
+            await revoke(client, bad)
+            told = await playing
+        assert "revoked" in told
+        # Both games were running, and nobody waits out the grace of 30 s: they are lost.
+        shown = await client.until(lambda tournament: tournament.games_done == 2)
+        assert {row.label: row.wins for row in shown.standings} == {"ada": 2, "mal": 0}
+
+
+@pytest.mark.parametrize("change, said", [("revoked_at = 1", "revoked"), ("expires_at = 1", "expired")])
+async def test_what_another_process_does_to_a_token_is_seen_within_seconds(
+    client: Client, change: str, said: str
+) -> None:
+    token = await client.token()
+    async with asyncio.TaskGroup() as tasks:
+        playing = tasks.create_task(stopped(play(Random(), Login(client.server.address, token, "ada"))))
+        await until_online(client, "ada")
+        with closing(sqlite3.connect(client.database)) as connection, connection:
+            connection.execute(f"UPDATE tokens SET {change}")
+        async with asyncio.timeout(5):
+            assert said in await playing
+
+
+async def test_revoking_a_token_leaves_sessions_of_other_tokens_and_of_tickets_alone(client: Client) -> None:
+    one, other = await client.token(), await client.token()
+    async with client.online(other, "ada"):
+        await client.first_frame(hello(bot="bob"), bearing(one))
+        await revoke(client, one)
+        request = bots_pb2.GetBotRequest(name="bots/ada")
+        assert (await client.bots.GetBot(request)).bot.online
+
+
+async def test_a_stream_of_a_revoked_token_ends_with_the_reason(client: Client) -> None:
+    token = await client.token()
+    call = client.play.Play(metadata=bearing(token))
+    await call.write(hello())
+    assert isinstance(await call.read(), play_pb2.PlayResponse)
+    await until_online(client, "ada")
+    await revoke(client, token)
+    refusal = await refused(ended(call.read))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
+
+
+async def ended(read: object) -> None:
+    """Reads to the end of the stream, which raises its status."""
+    async with asyncio.timeout(5):
+        while True:
+            await read()  # type: ignore[operator]
+
+
+async def stopped(playing: Awaitable[None]) -> str:
+    """With which words a bot was sent away for good."""
+    with pytest.raises(BotRefused) as caught:
+        await playing
+    assert caught.value.code is grpc.StatusCode.UNAUTHENTICATED
+    return str(caught.value)
+
+
+async def test_a_stolen_token_leaves_none_behind_when_it_is_revoked(client: Client) -> None:
+    stolen = await client.token("ada")
+    made = await make(client, await make(client, stolen))
+    await revoke(client, stolen)
+    refusal = await refused(own_token(client, made))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")

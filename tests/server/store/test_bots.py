@@ -1,0 +1,84 @@
+"""Bots and their versions."""
+
+from functools import partial
+
+import pytest
+
+from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
+from noughts_server.store.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in
+from noughts_server.store.pages import Page
+from noughts_server.store.tokens import create_owner
+from tests.support.arena import NOW, Arena
+
+
+async def enter(arena: Arena, name: str, version: str = "", owner: str = "alice") -> LoggedIn:
+    owner_id = await arena.store.write(partial(create_owner, name=owner))
+    return await arena.store.write(partial(log_in, owner_id=owner_id, name=name, version=version, now_ms=NOW))
+
+
+async def test_bot_is_registered_when_seen_first(arena: Arena) -> None:
+    first = await enter(arena, "ada")
+    assert (first.bot, first.version) == ("bots/ada", "bots/ada/versions/1")
+    assert await enter(arena, "ada") == first
+    bot = await arena.store.read(partial(get_bot, name="ada"))
+    assert bot == Bot(first.bot_id, "ada", bot.owner_id, "alice", "1", NOW, None)
+
+
+async def test_new_version_belongs_to_the_same_bot_and_is_the_newest(arena: Arena) -> None:
+    first, second = await enter(arena, "ada", "1.9"), await enter(arena, "ada", "1.10")
+    assert first.bot_id == second.bot_id
+    assert first.bot_version_id != second.bot_version_id
+    assert await enter(arena, "ada", "1.9") == first
+    newest = await arena.store.read(partial(get_version, name="ada"))
+    assert newest.resource == "bots/ada/versions/1.10"
+    pinned = await arena.store.read(partial(get_version, name="ada", version="1.9"))
+    assert pinned.id == first.bot_version_id
+
+
+async def test_name_of_another_owners_bot_is_taken(arena: Arena) -> None:
+    await enter(arena, "ada")
+    with pytest.raises(PermissionDenied, match="bots/ada"):
+        await enter(arena, "ada", owner="bob")
+
+
+@pytest.mark.parametrize("name, version", [("", "1"), ("a b", "1"), ("-a", "1"), ("a" * 64, "1"), ("a", "1/2")])
+async def test_bad_name_is_an_invalid_argument(arena: Arena, name: str, version: str) -> None:
+    with pytest.raises(InvalidArgument):
+        await enter(arena, name, version)
+
+
+async def test_name_may_hold_what_a_spec_holds(arena: Arena) -> None:
+    assert (await enter(arena, "threats:depth=2,x#2+")).bot == "bots/threats:depth=2,x#2+"
+
+
+async def test_unknown_bot_or_version_is_not_found(arena: Arena) -> None:
+    with pytest.raises(NotFound, match="bots/ada does not exist"):
+        await arena.store.read(partial(get_bot, name="ada"))
+    await enter(arena, "ada")
+    with pytest.raises(NotFound, match="bots/ada/versions/2"):
+        await arena.store.read(partial(get_version, name="ada", version="2"))
+
+
+async def test_bots_are_listed_by_name_page_by_page(arena: Arena) -> None:
+    for name in ("cleo", "ada", "Bob", "dora", "emil"):
+        await enter(arena, name)
+        await enter(arena, name, "2")
+
+    async def page(token: str) -> Page[Bot]:
+        return await arena.store.read(partial(list_bots, size=2, page_token=token))
+
+    names, token = [], ""
+    while True:
+        shown = await page(token)
+        names.append([bot.name for bot in shown.items])
+        if not (token := shown.next_page_token):
+            break
+    assert names == [["Bob", "ada"], ["cleo", "dora"], ["emil"]]
+
+
+async def test_only_some_bots_can_be_listed(arena: Arena) -> None:
+    keys = {name: (await enter(arena, name)).bot_id for name in ("ada", "bob", "cleo")}
+    online = [keys["cleo"], keys["ada"]]
+    shown = await arena.store.read(partial(list_bots, bot_ids=online))
+    assert [bot.name for bot in shown.items] == ["ada", "cleo"]
+    assert (await arena.store.read(partial(list_bots, bot_ids=[]))).items == []

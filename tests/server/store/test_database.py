@@ -1,0 +1,197 @@
+"""The store as such: where it lies, its threads and transactions."""
+
+import asyncio
+import os
+import sqlite3
+import threading
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import OperationalError  # noqa: TID251  # what the store does not name is raised as it is
+
+from noughts_server.errors import (
+    BadDatabaseUrl,
+    DatabaseBusy,
+    DatabaseTooNew,
+    DatabaseUnusable,
+    Draining,
+)
+from noughts_server.store.database import Connection, Store, default_database_url
+from noughts_server.store.tokens import create_owner, create_token, list_tokens
+from tests.support.arena import NOW, Arena
+
+
+async def open_once(path: Path) -> None:
+    store = await Store.open(f"sqlite:///{path}", busy_seconds=0.1)
+    await store.close()
+
+
+def make_token(connection: Connection, label: str) -> None:
+    create_token(connection, owner="alice", label=label, now_ms=NOW)
+
+
+def labels(connection: Connection) -> list[str]:
+    return [token.label for token in list_tokens(connection)]
+
+
+async def test_new_database_makes_its_folders(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folders 100%" / "noughts.db"
+    await open_once(path)
+    await open_once(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA page_size").fetchone() == (8192,)
+
+
+async def test_readers_cannot_write(arena: Arena) -> None:
+    with pytest.raises(OperationalError, match="readonly"):
+        await arena.store.read(partial(make_token, label="slipped past the writer"))
+    assert await arena.store.read(labels) == []
+
+
+async def test_writes_run_in_the_order_asked_and_in_one_thread(arena: Arena) -> None:
+    threads = set()
+
+    def write(connection: Connection, number: int) -> int:
+        threads.add(threading.get_ident())
+        make_token(connection, str(number))
+        return number
+
+    numbers = await asyncio.gather(*(arena.store.write(partial(write, number=number)) for number in range(20)))
+    assert numbers == list(range(20))
+    assert await arena.store.read(labels) == [str(number) for number in range(20)]
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+
+async def test_exception_rolls_back_and_reaches_the_caller(arena: Arena) -> None:
+    def fail(connection: Connection) -> None:
+        make_token(connection, "lost")
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        await arena.store.write(fail)
+    await arena.store.write(partial(make_token, label="kept"))
+    assert await arena.store.read(labels) == ["kept"]
+
+
+async def test_reader_sees_one_state_while_writes_go_on(arena: Arena) -> None:
+    reading, written = threading.Event(), threading.Event()
+
+    def look_twice(connection: Connection) -> tuple[list[str], list[str]]:
+        before = labels(connection)
+        reading.set()
+        assert written.wait(10)
+        return before, labels(connection)
+
+    async def write() -> None:
+        await asyncio.to_thread(reading.wait, 10)
+        await arena.store.write(partial(make_token, label="new"))
+        written.set()
+
+    (before, after), _ = await asyncio.gather(arena.store.read(look_twice), write())
+    assert before == after == []
+    assert await arena.store.read(labels) == ["new"]
+
+
+async def test_broken_reference_is_refused(arena: Arena) -> None:
+    def orphan(connection: Connection) -> None:
+        connection.exec_driver_sql("INSERT INTO bots (name, owner_id, created_at) VALUES ('ada', 99, 0)")
+
+    with pytest.raises(Exception, match="FOREIGN KEY"):
+        await arena.store.write(orphan)
+
+
+async def test_closing_finishes_what_was_asked_and_may_be_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    store = await Store.open(f"sqlite:///{path}")
+    writes = [store.write(partial(make_token, label=str(number))) for number in range(5)]
+    pending = asyncio.gather(*writes)
+    await asyncio.sleep(0)
+    await asyncio.gather(store.close(), store.close())
+    await pending
+    await store.close()
+    with pytest.raises(Draining):
+        await store.write(partial(make_token, label="late"))
+    with pytest.raises(Draining):
+        await store.read(labels)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (5,)
+    assert os.listdir(tmp_path) == ["noughts.db"]
+
+
+async def test_database_held_by_another_process_is_busy_and_unchanged(arena: Arena) -> None:
+    with closing(sqlite3.connect(arena.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseBusy):
+            await arena.store.write(partial(make_token, label="new"))
+        with pytest.raises(DatabaseBusy):
+            await open_once(arena.path)
+        other.execute("ROLLBACK")
+    await arena.store.write(partial(make_token, label="new"))
+    assert await arena.store.read(labels) == ["new"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "noughts.db", "postgresql://host/noughts", "sqlite://", "sqlite:///:memory:", "sqlite:///a.db?mode=ro"],
+)
+async def test_address_that_cannot_be_used_is_an_error_that_says_what_can(url: str) -> None:
+    with pytest.raises(BadDatabaseUrl, match="sqlite:////absolute"):
+        await Store.open(url)
+
+
+async def test_password_in_an_address_is_not_repeated() -> None:
+    with pytest.raises(BadDatabaseUrl) as caught:
+        await Store.open("postgresql://me:hunter2@host/noughts")
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DatabaseUnusable, match="folder"):
+        await open_once(tmp_path / "file" / "noughts.db")
+
+
+async def test_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnusable, match="unable to open"):
+        await open_once(tmp_path)
+
+
+async def test_damaged_file_is_an_error_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(DatabaseUnusable, match="not a database"):
+        await open_once(path)
+    assert path.read_bytes() == b"not a database" * 1000
+
+
+async def test_database_of_another_program_is_an_error_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE games (title TEXT)")
+    with pytest.raises(DatabaseUnusable, match="something else"):
+        await open_once(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("games",)]
+
+
+async def test_database_of_a_newer_version_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    await open_once(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(DatabaseTooNew) as caught:
+        await open_once(path)
+    assert caught.value.got == "9999"
+
+
+def test_default_database_is_a_file_of_this_user() -> None:
+    assert default_database_url().startswith("sqlite:////")
+
+
+async def test_owner_is_made_once(arena: Arena) -> None:
+    keys = {await arena.store.write(partial(create_owner, name="alice")) for _ in range(3)}
+    assert len(keys) == 1

@@ -1,0 +1,137 @@
+"""Reading stored games."""
+
+from functools import partial
+
+import pytest
+
+from noughts_referee.records import unpack_moves, unpack_times
+from noughts_referee.rules import Result, Termination, game_seed
+from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.store.database import Connection
+from noughts_server.store.games import ExportedGame, StoredGame, export, get_game, list_games, terminations
+from tests.support.arena import NOW, Arena
+
+
+async def all_games(arena: Arena, slug: str, size: int) -> list[StoredGame]:
+    games, token = [], ""
+    while True:
+        page = await arena.store.read(partial(list_games, slug=slug, size=size, page_token=token))
+        assert len(page.items) <= size
+        games += page.items
+        if not (token := page.next_page_token):
+            return games
+
+
+async def test_game_is_read_as_it_was_played(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=4)
+    played = (await arena.play(tournament))[1]
+    await arena.commit([played])
+    game = await arena.store.read(partial(get_game, slug="cup", ordinal=2))
+    assert game.name == "tournaments/cup/games/2"
+    assert (game.variant, game.first, game.second) == ("tictactoe", "bob", "ada")
+    assert game.seed == game_seed(7, 2)
+    assert game.moves == list(played.moves)
+    assert game.times_us == [1000 * (ply + 1) for ply in range(len(game.moves))]
+    assert (game.result, game.termination, game.ended_at) == (played.result, Termination.LINE, NOW)
+    # The slot before it is still open.
+    assert game.rating_seq is None
+
+
+async def test_moves_on_large_boards_are_read_back(arena: Arena) -> None:
+    tournament = await arena.tournament(variant="mnk:20,20,5")
+    [first, second] = await arena.play(tournament)
+    moves = bytes([0x8F, 0x01, 0x02, 0x00])
+    await arena.commit([first._replace(moves=moves), second])
+    game = await arena.store.read(partial(get_game, slug="cup", ordinal=1))
+    assert game.moves == [399, 2] == unpack_moves(moves, 400)
+
+
+@pytest.mark.parametrize(
+    "ordinal, hint", [(0, "from 1 to 2"), (3, "from 1 to 2"), (2**70, "from 1 to 2"), (2, "not been played yet")]
+)
+async def test_game_that_does_not_exist_is_not_found(arena: Arena, ordinal: int, hint: str) -> None:
+    tournament = await arena.tournament()
+    await arena.commit((await arena.play(tournament))[:1])
+    with pytest.raises(NotFound, match=f"tournaments/cup/games/{ordinal}") as caught:
+        await arena.store.read(partial(get_game, slug="cup", ordinal=ordinal))
+    assert hint in caught.value.hint
+
+
+async def test_games_are_listed_in_slot_order_whatever_ended_first(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=("ada", "bob", "cleo"), games_per_pair=4)
+    played = await arena.play(tournament)
+    await arena.commit(played[7:])
+    await arena.commit(reversed(played[:5]))
+    games = await all_games(arena, "cup", 4)
+    assert [game.ordinal for game in games] == [1, 2, 3, 4, 5, 8, 9, 10, 11, 12]
+
+
+async def test_open_tournament_has_no_games(arena: Arena) -> None:
+    await arena.tournament(start=False)
+    assert await all_games(arena, "cup", 10) == []
+
+
+async def test_page_token_of_another_tournament_is_an_invalid_argument(arena: Arena) -> None:
+    for slug in ("one", "two"):
+        await arena.commit(await arena.play(await arena.tournament(slug)))
+    page = await arena.store.read(partial(list_games, slug="one", size=1))
+    with pytest.raises(InvalidArgument):
+        await arena.store.read(partial(list_games, slug="two", page_token=page.next_page_token))
+
+
+async def test_rating_seq_counts_over_all_tournaments_and_skips_what_is_not_rated(arena: Arena) -> None:
+    one = await arena.tournament("one", games_per_pair=30)
+    two = await arena.tournament("two", bots=("ada", "bob", "ada"), games_per_pair=10)
+    unrated = await arena.tournament("unrated", rated=False)
+    ones, twos = await arena.play(one), await arena.play(two)
+    for batch in (ones[:10], twos[:13], ones[10:], twos[13:], await arena.play(unrated)):
+        await arena.commit(batch)
+    # In order of the log: ten slots of one, thirteen of two, and so on; void games and ada against ada use none.
+    expected = {
+        **{("one", ordinal): ordinal for ordinal in range(1, 11)},
+        **{("two", ordinal): 10 + ordinal for ordinal in range(1, 14)},
+        **{("one", ordinal): 13 + ordinal for ordinal in range(11, 31)},
+        **{("two", ordinal): 30 + ordinal for ordinal in range(14, 31)},
+    }
+    for slug in ("one", "two"):
+        for game in await all_games(arena, slug, 7):
+            rated = game.result is not Result.VOID and {game.first, game.second} != {"ada", "ada#2"}
+            assert game.rating_seq == (expected[slug, game.ordinal] if rated else None)
+            alone = await arena.store.read(partial(get_game, slug=slug, ordinal=game.ordinal))
+            assert alone == game
+    assert {game.rating_seq for game in await all_games(arena, "unrated", 7)} == {None}
+
+
+async def test_export_has_all_games_in_slot_order_in_the_words_of_files(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=2500)
+    played = await arena.play(tournament)
+    await arena.commit(sorted(played, key=lambda game: game.moves))
+
+    def read(connection: Connection) -> list[ExportedGame]:
+        return list(export(connection, tournament.id))
+
+    exported = await arena.store.read(read)
+    words = {1: "1-0", 2: "1/2-1/2", 3: "0-1", 4: "*"}
+    labels = ("ada", "bob")
+    assert exported == [
+        (
+            "tictactoe",
+            labels[game.first],
+            labels[game.second],
+            game_seed(7, game.ordinal),
+            list(game.moves),
+            unpack_times(game.times),
+            words[game.result],
+            "void" if game.result == Result.VOID else "line",
+        )
+        for game in played
+    ]
+
+
+async def test_only_terminations_that_occurred_are_counted(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=100)
+    played = await arena.play(tournament)
+    await arena.commit(played)
+    counts = await arena.store.read(partial(terminations, tournament_id=tournament.id))
+    void = sum(game.result == Result.VOID for game in played)
+    assert counts == {"line": 100 - void, "void": void}

@@ -1,0 +1,203 @@
+"""Leaderboards."""
+
+from functools import partial
+from itertools import product
+from random import Random
+
+import pytest
+
+from noughts_referee.clock import parse_time_control
+from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.store.bots import retire_bot
+from noughts_server.store.leaderboards import (
+    Filters,
+    LeaderboardRow,
+    RatingList,
+    leaderboard,
+    list_bot_ratings,
+    list_rating_lists,
+)
+from noughts_server.store.rating_lists import list_name
+from tests.support.arena import NOW, Arena
+
+
+async def read(
+    arena: Arena, size: int, variant: str = "", time_class: str = "", filters: Filters | None = None
+) -> list[LeaderboardRow]:
+    rows, token = [], ""
+    while True:
+        page = await arena.store.read(
+            partial(
+                leaderboard,
+                variant=variant,
+                time_class=time_class,
+                filters=filters,
+                size=size,
+                page_token=token,
+            )
+        )
+        rows += page.items
+        if not (token := page.next_page_token):
+            return rows
+
+
+async def test_strongest_come_first_and_of_equal_ones_the_newest(arena: Arena) -> None:
+    bots = ("dora", "ada", "emil", "cleo", "bob")
+    await arena.commit(await arena.play(await arena.tournament(bots=bots, games_per_pair=4)))
+    arena.execute("UPDATE ratings SET rating = 1500.5 WHERE bot_id IN (2, 4, 5)")
+    whole = await read(arena, 100)
+    assert [row.rank for row in whole] == [1, 2, 3, 4, 5]
+    assert [(row.rating, row.bot_id) for row in whole] == sorted(
+        ((row.rating, row.bot_id) for row in whole), reverse=True
+    )
+    for size in (1, 2, 3):
+        assert await read(arena, size) == whole
+
+
+async def test_row_counts_the_bots_rated_games_and_says_when_they_are_few(arena: Arena) -> None:
+    played = await arena.play(await arena.tournament(games_per_pair=60))
+    rated = [game for game in played if game.result != 4]
+    until = next(count for count in range(60) if len([game for game in played[:count] if game.result != 4]) == 29)
+    await arena.commit(played[:until])
+    assert [(row.games, row.provisional) for row in await read(arena, 10)] == [(29, True), (29, True)]
+    await arena.commit(played[until:])
+    for row in await read(arena, 10):
+        assert row.games == row.wins + row.draws + row.losses == len(rated)
+        assert not row.provisional
+
+
+async def test_each_variant_and_time_class_has_its_list(arena: Arena) -> None:
+    blitz = parse_time_control("5/move")
+    await arena.commit(await arena.play(await arena.tournament("one")))
+    await arena.commit(await arena.play(await arena.tournament("two", bots=("cleo", "dora"), time=blitz)))
+    await arena.commit(await arena.play(await arena.tournament("three", bots=("emil", "fay"), variant="mnk:4,4,3")))
+    assert {row.bot for row in await read(arena, 10)} == {"ada", "bob"}
+    assert {row.bot for row in await read(arena, 10, "mnk:3,3,3", "blitz")} == {"cleo", "dora"}
+    assert {row.bot for row in await read(arena, 10, "mnk:4,4,3")} == {"emil", "fay"}
+    assert await read(arena, 10, "mnk:5,5,4") == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_filters_leave_the_rows_that_pass_them_ranked_anew(arena: Arena, seed: int) -> None:
+    draw = Random(seed)
+    names = [f"bot{number}" for number in range(12)]
+    for number in range(4):
+        bots = draw.sample(names, draw.randint(2, 7))
+        played = await arena.play(await arena.tournament(f"cup{number}", bots=bots, games_per_pair=draw.randint(1, 9)))
+        await arena.commit(played)
+    arena.execute("INSERT INTO owners VALUES (7, 'zoe')")
+    arena.execute("UPDATE bots SET owner_id = 7 WHERE id % 3 = 0")
+    arena.execute("UPDATE ratings SET rating = round(rating / 50) * 50")
+    whole = await read(arena, 100)
+    online = {row.bot_id for row in whole if draw.random() < 0.5} | {999}
+    for owner, among, fewest, settled in product(("", "alice", "zoe"), (None, online), (0, 12), (False, True)):
+        filters = Filters(owner=owner, online=among, min_games=fewest, exclude_provisional=settled)
+        expected = [
+            row
+            for row in whole
+            if owner in ("", row.owner)
+            and (among is None or row.bot_id in among)
+            and row.games >= fewest
+            and not (settled and row.provisional)
+        ]
+        for size in (1, 4, 100):
+            found = await read(arena, size, filters=filters)
+            assert [(row.bot, row.rating, row.games) for row in found] == [
+                (row.bot, row.rating, row.games) for row in expected
+            ]
+            assert [row.rank for row in found] == list(range(1, len(expected) + 1))
+
+
+async def test_retired_bots_are_left_out_unless_asked_for(arena: Arena) -> None:
+    bots = ("ada", "bob", "cleo", "dora", "emil")
+    await arena.commit(await arena.play(await arena.tournament(bots=bots, games_per_pair=4)))
+    whole = await read(arena, 100)
+    gone = {whole[0].bot, whole[2].bot}
+    for bot in gone:
+        await arena.store.write(partial(retire_bot, name=bot, now_ms=NOW))
+    left = [row.bot for row in whole if row.bot not in gone]
+    for size in (1, 2, 100):
+        found = await read(arena, size)
+        assert [(row.rank, row.bot) for row in found] == list(enumerate(left, 1))
+        assert await read(arena, size, filters=Filters(owner="alice")) == found
+        assert await read(arena, size, filters=Filters(retired=True)) == whole
+    # A bot's own place is that of the leaderboard; of a retired one, the place that it would have.
+    places = [(await arena.store.read(partial(list_bot_ratings, bot=row.bot))).items[0][1].rank for row in whole]
+    assert places == [1, 1, 2, 2, 3]
+
+
+async def test_paging_visits_every_bot_once_while_ratings_do_not_change(arena: Arena) -> None:
+    await arena.commit(await arena.play(await arena.tournament(bots=("ada", "bob", "cleo", "dora"))))
+    first = await arena.store.read(partial(leaderboard, size=2))
+    # Newcomers enter in the middle; they are weaker than whoever was shown, or were missed, but nobody comes twice.
+    await arena.commit(await arena.play(await arena.tournament("two", bots=("emil", "fay"), games_per_pair=1)))
+    rest = await arena.store.read(partial(leaderboard, size=9, page_token=first.next_page_token))
+    bots = [row.bot for row in first.items + rest.items]
+    assert {"ada", "bob", "cleo", "dora"} <= set(bots)
+    assert len(set(bots)) == len(bots)
+
+
+async def test_unknown_owner_is_not_found(arena: Arena) -> None:
+    with pytest.raises(NotFound, match="owner zoe"):
+        await read(arena, 10, filters=Filters(owner="zoe"))
+
+
+async def test_page_token_of_other_filters_is_an_invalid_argument(arena: Arena) -> None:
+    await arena.commit(await arena.play(await arena.tournament()))
+    token = (await arena.store.read(partial(leaderboard, size=1))).next_page_token
+    for filters in (Filters(owner="alice"), Filters(online=set()), Filters(min_games=2), Filters(retired=True)):
+        with pytest.raises(InvalidArgument):
+            await arena.store.read(partial(leaderboard, filters=filters, page_token=token))
+
+
+async def test_rating_lists_count_their_bots_and_rated_games(arena: Arena) -> None:
+    blitz = parse_time_control("5/move")
+    rated = 0
+    for slug, bots in (("one", ("ada", "bob", "cleo")), ("two", ("ada", "bob", "ada"))):
+        played = await arena.play(await arena.tournament(slug, bots=bots, games_per_pair=5))
+        rated += sum(game.result != 4 and bots[game.first] != bots[game.second] for game in played)
+        await arena.commit(played)
+    await arena.tournament("three", variant="mnk:4,4,3", time=blitz)
+    await arena.commit(await arena.play(await arena.tournament("four", variant="mnk:5,5,4", rated=False)))
+    expected = [RatingList("mnk:4,4,3", "blitz", 0, 0), RatingList("tictactoe", "untimed", 3, rated)]
+    assert (await arena.store.read(list_rating_lists)).items == expected
+    first = await arena.store.read(partial(list_rating_lists, size=1))
+    second = await arena.store.read(partial(list_rating_lists, size=1, page_token=first.next_page_token))
+    assert first.items + second.items == expected
+    assert not second.next_page_token
+
+
+async def test_bots_place_in_each_list_is_that_of_the_leaderboard(arena: Arena) -> None:
+    bots = ("ada", "bob", "cleo", "dora")
+    for slug, variant in (("one", "tictactoe"), ("two", "mnk:4,4,3"), ("three", "mnk:5,5,4")):
+        playing = bots[1:] if slug == "three" else bots
+        await arena.commit(await arena.play(await arena.tournament(slug, bots=playing, variant=variant)))
+    arena.execute("UPDATE ratings SET rating = 1500 WHERE bot_id IN (2, 3)")
+    for bot in bots:
+        expected = [
+            (f"{variant}/untimed", row)
+            for variant in ("mnk:4,4,3", "mnk:5,5,4", "tictactoe")
+            for row in await read(arena, 10, variant)
+            if row.bot == bot
+        ]
+        assert (await arena.store.read(partial(list_bot_ratings, bot=bot))).items == expected
+        found, token = [], ""
+        while True:
+            page = await arena.store.read(partial(list_bot_ratings, bot=bot, size=1, page_token=token))
+            found += page.items
+            if not (token := page.next_page_token):
+                break
+        assert found == expected
+    with pytest.raises(NotFound, match="bots/zoe"):
+        await arena.store.read(partial(list_bot_ratings, bot="zoe"))
+
+
+@pytest.mark.parametrize("variant, time_class", [("chess", ""), ("", "slow")])
+async def test_unknown_list_is_an_invalid_argument(arena: Arena, variant: str, time_class: str) -> None:
+    with pytest.raises(InvalidArgument):
+        await read(arena, 10, variant, time_class)
+
+
+def test_list_is_named_by_its_canonical_variant() -> None:
+    assert list_name() == "tictactoe/untimed"
+    assert list_name("mnk:3,3,3", "rapid") == "tictactoe/rapid"

@@ -1,0 +1,67 @@
+"""The schema comes from migrations, and they say the same as the tables in the code."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from alembic import command  # noqa: TID251
+from alembic.autogenerate import compare_metadata  # noqa: TID251  # compares what only the store may import
+from alembic.config import Config  # noqa: TID251
+from alembic.migration import MigrationContext  # noqa: TID251
+from alembic.script import ScriptDirectory  # noqa: TID251
+from sqlalchemy import create_engine  # noqa: TID251
+
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.migrate import MIGRATIONS
+from noughts_server.store.schema import REVISION, metadata
+from tests.support.arena import Arena
+
+
+def differences(connection: Connection) -> list[object]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    return list(compare_metadata(context, metadata))
+
+
+async def test_migrated_schema_is_that_of_the_code(arena: Arena) -> None:
+    assert await arena.store.read(differences) == []
+
+
+async def test_games_have_no_rowid(arena: Arena) -> None:
+    [(statement,)] = arena.rows("SELECT sql FROM sqlite_schema WHERE name = 'games'")
+    assert "WITHOUT ROWID" in statement
+
+
+def test_newest_migration_is_the_one_that_the_code_knows() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    script = ScriptDirectory.from_config(config)
+    assert script.get_heads() == [REVISION]
+    assert script.get_bases() == ["0001"]
+
+
+async def test_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    path.touch()
+    store = await Store.open(f"sqlite:///{path}")
+    await store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(REVISION,)]
+
+
+async def test_an_older_database_is_brought_up_and_its_variants_get_their_new_names(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with closing(sqlite3.connect(path)) as connection:
+        engine = create_engine("sqlite://", creator=lambda: connection)
+        with engine.begin() as begun:
+            config.attributes["connection"] = begun
+            command.upgrade(config, "0001")
+            for variant in ("mnk:15,15,5", "mnk:20,20,5", "mnk:7,6,4"):
+                begun.exec_driver_sql("INSERT INTO rating_lists (variant, time_class) VALUES (?, 1)", (variant,))
+        engine.dispose()
+    store = await Store.open(f"sqlite:///{path}")
+    await store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        variants = connection.execute("SELECT variant FROM rating_lists ORDER BY id").fetchall()
+    assert variants == [("gomoku",), ("gomoku20",), ("mnk:7,6,4",)]

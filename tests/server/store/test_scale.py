@@ -1,0 +1,158 @@
+"""Reading costs what is read, however much is stored: counted in steps of SQLite's machine, which do not vary.
+
+The stores are those of `benchmarks/history.py`, which measures the time, with a million games in the larger one.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.games import get_game, list_games
+from noughts_server.store.leaderboards import Filters, leaderboard
+from tests.support.root import ROOT
+
+BENCHMARK = ROOT / "benchmarks" / "history.py"
+_SPEC = spec_from_file_location("history_benchmark", BENCHMARK)
+assert _SPEC is not None
+assert _SPEC.loader is not None
+history = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(history)
+
+SMALL, LARGE = (100, 10_000), (1_000, 100_000)
+"""Bots and games."""
+
+QUERIES: dict[str, Callable[[Connection], Any]] = {
+    **history.QUERIES,
+    "leaderboard, online": partial(leaderboard, filters=Filters(online=set(range(1, 60)))),
+    "leaderboard, settled": partial(leaderboard, filters=Filters(exclude_provisional=True)),
+    "a game": partial(get_game, slug="cup0", ordinal=100),
+    "a tournament's games": partial(list_games, slug="cup0"),
+}
+RANKING = ("rating lists", "a bot's ratings")
+"""They count the bots of a list, or those above one, in an index."""
+BIG_TABLES = (
+    "games|ratings|entries|pair_scores|entry_scores|bots|bot_versions|tournaments|rating_runs|rating_history|owners"
+)
+
+
+async def build(path: Path, bots: int, games: int) -> None:
+    store = await Store.open(f"sqlite:///{path}")
+    await store.write(partial(history.build, bots=bots, games=games))
+    await store.close()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The files of a small store and of a large one."""
+    folder = tmp_path_factory.mktemp("scale")
+    paths = []
+    for bots, games in (SMALL, LARGE):
+        paths.append(folder / f"{games}.db")
+        asyncio.run(build(paths[-1], bots, games))
+    return paths
+
+
+@pytest.fixture
+async def stores(built: list[Path]) -> AsyncIterator[list[Store]]:
+    """A small store and a large one."""
+    opened = [await Store.open(f"sqlite:///{path}") for path in built]
+    yield opened
+    for store in opened:
+        await store.close()
+
+
+def driver(connection: Connection) -> Any:
+    return connection.connection.driver_connection
+
+
+@contextmanager
+def traced(connection: Connection) -> Iterator[list[str]]:
+    """The statements that run in the block, with their parameters."""
+    statements: list[str] = []
+    driver(connection).set_trace_callback(statements.append)
+    try:
+        yield statements
+    finally:
+        driver(connection).set_trace_callback(None)
+
+
+def steps(connection: Connection, query: Callable[[Connection], Any]) -> int:
+    """How many instructions of SQLite's machine the query takes."""
+    count = 0
+
+    def step() -> None:
+        nonlocal count
+        count += 1
+
+    driver(connection).set_progress_handler(step, 1)
+    try:
+        query(connection)
+    finally:
+        driver(connection).set_progress_handler(None, 0)
+    return count
+
+
+def plans(connection: Connection, query: Callable[[Connection], Any]) -> dict[str, list[str]]:
+    """How SQLite carries out each statement of the query."""
+    with traced(connection) as statements:
+        query(connection)
+    return {
+        statement: [row[3] for row in driver(connection).execute(f"EXPLAIN QUERY PLAN {statement}")]
+        for statement in statements
+        if statement.lstrip().upper().startswith(("SELECT", "WITH"))
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if name not in RANKING])
+async def test_page_over_ten_times_the_bots_and_games_takes_less_than_twice_the_steps(
+    stores: list[Store], name: str
+) -> None:
+    small, large = [await store.read(partial(steps, query=QUERIES[name])) for store in stores]
+    assert 0 < large < 2 * small
+
+
+@pytest.mark.parametrize("name", RANKING)
+async def test_counting_bots_costs_a_few_steps_a_bot_and_none_a_game(stores: list[Store], name: str) -> None:
+    small, large = [await store.read(partial(steps, query=QUERIES[name])) for store in stores]
+    assert large - small < 20 * (LARGE[0] - SMALL[0])
+
+
+@pytest.mark.parametrize("name", QUERIES)
+async def test_no_query_scans_a_table_that_grows(stores: list[Store], name: str) -> None:
+    found = await stores[1].read(partial(plans, query=QUERIES[name]))
+    assert found
+    for statement, plan in found.items():
+        for line in plan:
+            assert not re.match(rf"SCAN ({BIG_TABLES})\b", line), (statement, plan)
+
+
+@pytest.mark.parametrize("name", ["leaderboard", "leaderboard, settled", "a bot's games", "rating history"])
+async def test_rows_come_in_the_order_of_an_index(stores: list[Store], name: str) -> None:
+    found = await stores[1].read(partial(plans, query=QUERIES[name]))
+    for statement, plan in found.items():
+        # A bot's entries are sorted: they are as many as its tournaments.
+        if "FROM entries JOIN" not in statement.replace("\n", ""):
+            assert not any("TEMP B-TREE" in line for line in plan), (statement, plan)
+
+
+async def test_last_page_of_a_bots_games_costs_no_more_than_the_first(stores: list[Store]) -> None:
+    def walk(connection: Connection) -> list[int]:
+        costs: list[int] = []
+        token = ""
+        while True:
+            query = partial(history.QUERIES["a bot's games"], page_token=token)
+            costs.append(steps(connection, query))
+            if not (token := query(connection).next_page_token):
+                return costs
+
+    costs = await stores[1].read(walk)
+    assert len(costs) > 3
+    assert max(costs) < 2 * costs[0]

@@ -1,0 +1,364 @@
+"""The life of a tournament, its entries and its table."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from noughts_referee.clock import TimeControl, parse_time_control
+from noughts_server.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    TooManyEntries,
+    WrongState,
+)
+from noughts_server.store.bots import log_in
+from noughts_server.store.database import Connection
+from noughts_server.store.entries import crosstable, join_tournament, standings, withdraw_entry
+from noughts_server.store.tokens import create_owner
+from noughts_server.store.tournaments import (
+    NewTournament,
+    Tournament,
+    TournamentState,
+    cancel_tournament,
+    conditions,
+    create_tournament,
+    get_tournament,
+    get_tournament_by_id,
+    list_tournaments,
+    pause_tournament,
+    running_tournaments,
+    signed,
+    start_tournament,
+    unsigned,
+)
+from noughts_server.store.units import claim_unit, unfinished_units
+from tests.support.arena import NOW, Arena
+
+STATES = tuple(TournamentState)
+
+
+async def create(arena: Arena, **chosen: Any) -> Tournament:
+    owner = await arena.store.write(partial(create_owner, name="alice"))
+    new = NewTournament(**{"slug": "cup", **chosen})
+    return await arena.store.write(partial(create_tournament, new=new, owner_id=owner, now_ms=NOW))
+
+
+async def in_state(arena: Arena, state: TournamentState) -> Tournament:
+    tournament = await arena.tournament(start=state is not TournamentState.OPEN)
+    if state is TournamentState.PAUSED:
+        return await arena.store.write(partial(pause_tournament, slug="cup"))
+    if state is TournamentState.CANCELLED:
+        return await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW))
+    if state is TournamentState.FINISHED:
+        await arena.commit(await arena.play(tournament))
+        return await get(arena, tournament.slug)
+    return tournament
+
+
+async def get(arena: Arena, slug: str = "cup") -> Tournament:
+    return await arena.store.read(partial(get_tournament, slug=slug))
+
+
+# Creation.
+
+
+async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
+    chosen = {
+        "title": "The Cup",
+        "variant": "mnk:3,3,3",
+        "time": parse_time_control("60+0.5"),
+        "games_per_pair": 10,
+        "concurrency": 4,
+        "seed": 2**64 - 1,
+        "rated": False,
+    }
+    tournament = await create(arena, **chosen)
+    assert {name: getattr(tournament, name) for name in chosen} == chosen | {"variant": "tictactoe"}
+    assert (tournament.name, tournament.owner, tournament.state) == ("tournaments/cup", "alice", TournamentState.OPEN)
+    assert (tournament.created_at, tournament.started_at, tournament.ended_at) == (NOW, None, None)
+    assert tournament.settings.rating_list == "tictactoe/bullet"
+    assert await get(arena) == tournament
+
+
+@pytest.mark.parametrize(
+    "field, wrong",
+    [
+        ("slug", "Cup"),
+        ("slug", ""),
+        ("slug", "x" * 64),
+        ("slug", "a/b"),
+        ("title", "x" * 201),
+        ("variant", "chess"),
+        ("games_per_pair", 0),
+        ("games_per_pair", 1_000_001),
+        ("concurrency", 0),
+        ("concurrency", 65_537),
+        ("seed", -1),
+        ("seed", 2**64),
+        ("time", TimeControl(move_us=-1)),
+        ("time", TimeControl(move_us=1, bank_us=1)),
+        ("time", TimeControl(increment_us=1)),
+        ("time", TimeControl(bank_us=2**62)),
+    ],
+)
+async def test_wrong_choice_is_an_invalid_argument(arena: Arena, field: str, wrong: object) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        await create(arena, **{field: wrong})
+    assert caught.value.subject.startswith(f"tournament.{'name' if field == 'slug' else field}")
+
+
+async def test_id_can_be_used_once(arena: Arena) -> None:
+    await create(arena)
+    with pytest.raises(AlreadyExists, match="tournaments/cup"):
+        await create(arena)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1, 2**63, 2**64 - 1])
+def test_unsigned_seed_survives_a_signed_column(seed: int) -> None:
+    assert -(2**63) <= signed(seed) < 2**63
+    assert unsigned(signed(seed)) == seed
+
+
+async def test_unknown_tournament_is_not_found(arena: Arena) -> None:
+    with pytest.raises(NotFound, match="tournaments/cup"):
+        await get(arena)
+    with pytest.raises(NotFound):
+        await arena.store.read(partial(get_tournament_by_id, tournament_id=7))
+
+
+async def test_tournaments_are_listed_newest_first_page_by_page(arena: Arena) -> None:
+    for number in range(5):
+        await create(arena, slug=f"cup-{number}")
+    first = await arena.store.read(partial(list_tournaments, size=3))
+    second = await arena.store.read(partial(list_tournaments, size=3, page_token=first.next_page_token))
+    assert [tournament.slug for tournament in first.items] == ["cup-4", "cup-3", "cup-2"]
+    assert [tournament.slug for tournament in second.items] == ["cup-1", "cup-0"]
+    assert second.next_page_token == ""
+
+
+# Entries.
+
+
+async def test_bot_enters_with_its_newest_version_under_its_name(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=("ada",), start=False)
+    owner = await arena.store.write(partial(create_owner, name="alice"))
+    await arena.store.write(partial(log_in, owner_id=owner, name="ada", version="2", now_ms=NOW))
+    newest = await arena.store.write(partial(join_tournament, slug=tournament.slug, bot="ada"))
+    await arena.store.write(partial(log_in, owner_id=owner, name="ada", version="3", now_ms=NOW))
+    pinned = await arena.store.write(partial(join_tournament, slug="cup", bot="ada", version="3", label="third"))
+    assert newest == ("ada#2", "bots/ada/versions/2")
+    assert pinned == ("third", "bots/ada/versions/3")
+
+
+async def test_version_enters_a_tournament_once_since_its_session_cannot_play_itself(arena: Arena) -> None:
+    await arena.tournament(bots=("ada", "bob"), start=False)
+    with pytest.raises(AlreadyExists, match="bots/ada/versions/1") as refused:
+        await arena.store.write(partial(join_tournament, slug="cup", bot="ada", label="again"))
+    assert "another version" in refused.value.hint
+
+
+async def test_label_is_unique_in_its_tournament(arena: Arena) -> None:
+    await arena.tournament("other", start=False)
+    await arena.tournament(start=False)
+    with pytest.raises(AlreadyExists, match="tournaments/cup/entries/bob"):
+        await arena.store.write(partial(join_tournament, slug="cup", bot="ada", label="bob"))
+    with pytest.raises(InvalidArgument):
+        await arena.store.write(partial(join_tournament, slug="cup", bot="ada", label="a/b"))
+
+
+async def test_only_its_owner_enters_a_bot(arena: Arena) -> None:
+    await arena.tournament(start=False)
+    bob = await arena.store.write(partial(create_owner, name="bob"))
+    with pytest.raises(PermissionDenied, match="bots/ada"):
+        await arena.store.write(partial(join_tournament, slug="cup", bot="ada", owner_id=bob))
+
+
+async def test_full_tournament_takes_no_more_entries(arena: Arena) -> None:
+    await arena.tournament(start=False)
+    arena.execute("UPDATE tournaments SET entries_max = 2")
+    with pytest.raises(TooManyEntries):
+        await arena.store.write(partial(join_tournament, slug="cup", bot="ada"))
+
+
+async def test_entry_that_makes_too_many_games_is_refused(arena: Arena) -> None:
+    # 15 entries make 105 pairs.
+    await arena.tournament(bots=[f"bot{number}" for number in range(14)], games_per_pair=1_000_000, start=False)
+    with pytest.raises(ResourceExhausted, match="105,000,000"):
+        await arena.store.write(partial(join_tournament, slug="cup", bot="bot0"))
+
+
+async def test_withdrawn_entry_leaves_no_gap_in_the_numbers(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=("ada", "bob", "cleo", "dora"), start=False)
+    for label in ("bob", "ada"):
+        await arena.store.write(partial(withdraw_entry, slug="cup", label=label))
+    await arena.store.write(partial(join_tournament, slug="cup", bot="bob"))
+    await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert told.labels == ("cleo", "dora", "bob")
+    assert arena.rows("SELECT number, label FROM entries ORDER BY number") == [(0, "cleo"), (1, "dora"), (2, "bob")]
+
+
+async def test_entry_is_withdrawn_by_its_owner_or_the_organiser(arena: Arena) -> None:
+    await arena.tournament(bots=("ada",), start=False)
+    bob, carol = [await arena.store.write(partial(create_owner, name=name)) for name in ("bob", "carol")]
+    for label in ("one", "two"):
+        await arena.store.write(partial(log_in, owner_id=bob, name=f"bert-{label}", now_ms=NOW))
+        enter = partial(join_tournament, slug="cup", bot=f"bert-{label}", label=label, owner_id=bob)
+        await arena.store.write(enter)
+    with pytest.raises(PermissionDenied):
+        await arena.store.write(partial(withdraw_entry, slug="cup", label="one", owner_id=carol))
+    with pytest.raises(PermissionDenied):
+        await arena.store.write(partial(withdraw_entry, slug="cup", label="ada", owner_id=bob))
+    await arena.store.write(partial(withdraw_entry, slug="cup", label="one", owner_id=bob))
+    alice = await arena.store.write(partial(create_owner, name="alice"))
+    await arena.store.write(partial(withdraw_entry, slug="cup", label="two", owner_id=alice))
+    with pytest.raises(NotFound, match="entries/two"):
+        await arena.store.write(partial(withdraw_entry, slug="cup", label="two", owner_id=alice))
+
+
+# States.
+
+
+async def test_start_fixes_the_slots(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=("ada", "bob", "cleo"), games_per_pair=4)
+    assert (tournament.state, tournament.games_total, tournament.started_at) == (TournamentState.RUNNING, 12, NOW)
+    units = await arena.store.read(partial(unfinished_units, tournament_id=tournament.id))
+    claims = [await arena.store.write(partial(claim_unit, tournament_id=tournament.id, number=unit)) for unit in units]
+    slots = [slot for claim in claims for slot in claim.slots]
+    # Three entries: the Berger table of four, without the fourth.
+    assert slots[:6] == [(1, 1, 2), (2, 0, 1), (3, 2, 0), (4, 2, 1), (5, 1, 0), (6, 0, 2)]
+    assert len(slots) == 12
+
+
+@pytest.mark.parametrize("bots", [(), ("ada",)])
+async def test_tournament_without_opponents_does_not_start(arena: Arena, bots: tuple[str, ...]) -> None:
+    with pytest.raises(WrongState, match="at least 2"):
+        await arena.tournament(bots=bots)
+
+
+@pytest.mark.parametrize("state", STATES, ids=str)
+@pytest.mark.parametrize(
+    "verb, allowed",
+    [
+        (
+            partial(start_tournament, slug="cup", now_ms=NOW),
+            {"open": "running", "running": "running", "paused": "running"},
+        ),
+        (partial(pause_tournament, slug="cup"), {"running": "paused", "paused": "paused"}),
+        (
+            partial(cancel_tournament, slug="cup", now_ms=NOW),
+            dict.fromkeys(("open", "running", "paused", "cancelled"), "cancelled"),
+        ),
+    ],
+    ids=["start", "pause", "cancel"],
+)
+async def test_verb_leads_from_state_to_state(
+    arena: Arena, verb: Any, allowed: dict[str, str], state: TournamentState
+) -> None:
+    before = await in_state(arena, state)
+    assert before.state is state
+    if str(state) in allowed:
+        after = await arena.store.write(verb)
+        assert str(after.state) == allowed[str(state)]
+    else:
+        with pytest.raises(WrongState) as caught:
+            await arena.store.write(verb)
+        assert (caught.value.subject, caught.value.got) == ("tournaments/cup", str(state))
+        assert await get(arena) == before
+
+
+@pytest.mark.parametrize("state", [state for state in STATES if state is not TournamentState.OPEN], ids=str)
+async def test_entries_are_fixed_from_the_start_on(arena: Arena, state: TournamentState) -> None:
+    await in_state(arena, state)
+    with pytest.raises(WrongState):
+        await arena.store.write(partial(join_tournament, slug="cup", bot="ada"))
+    with pytest.raises(WrongState):
+        await arena.store.write(partial(withdraw_entry, slug="cup", label="ada"))
+
+
+@pytest.mark.parametrize("verb", [start_tournament, pause_tournament, cancel_tournament])
+async def test_only_the_organiser_directs(arena: Arena, verb: Any) -> None:
+    await arena.tournament()
+    bob = await arena.store.write(partial(create_owner, name="bob"))
+    time = {} if verb is pause_tournament else {"now_ms": NOW}
+    with pytest.raises(PermissionDenied, match="tournaments/cup"):
+        await arena.store.write(partial(verb, slug="cup", owner_id=bob, **time))
+
+
+async def test_running_tournaments_are_found_again(arena: Arena) -> None:
+    for slug in ("one", "two", "three"):
+        await arena.tournament(slug)
+    await arena.tournament("four", start=False)
+    await arena.store.write(partial(pause_tournament, slug="two"))
+    running = await arena.store.read(running_tournaments)
+    assert [tournament.slug for tournament in running] == ["one", "three"]
+
+
+async def test_referee_is_told_the_conditions(arena: Arena) -> None:
+    tournament = await arena.tournament(time=parse_time_control("1/move"), variant="mnk:4,4,3", bots=("bob", "ada"))
+    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert (told.tournament, told.name, told.variant.name) == (tournament.id, "tournaments/cup", "mnk:4,4,3")
+    assert (told.time, told.seed, told.concurrency) == (tournament.settings.time, 7, 1024)
+    assert told.labels == ("bob", "ada")
+    assert told.players == (1, 2)
+
+
+# The table.
+
+
+async def test_table_is_in_order_of_joining_before_the_start(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=("dora", "ada", "cleo"), start=False)
+    table = await arena.store.read(partial(standings, tournament=tournament))
+    assert [(row.label, row.points, row.rating) for row in table] == [
+        ("dora", 0.0, None),
+        ("ada", 0.0, None),
+        ("cleo", 0.0, None),
+    ]
+
+
+async def test_table_and_crosstable_agree_with_the_games(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=("ada", "bob", "cleo"), games_per_pair=30)
+    games = await arena.play(tournament)
+    await arena.commit(games)
+    table, cells = await arena.store.read(partial(crosstable, tournament=tournament))
+    labels = ("ada", "bob", "cleo")
+    for cell in cells:
+        results = [
+            game.result for game in games if (labels[game.first], labels[game.second]) == (cell.first, cell.second)
+        ]
+        assert (cell.wins, cell.draws, cell.losses) == tuple(map(results.count, (1, 2, 3)))
+    assert len(cells) == 6
+    for row in table:
+        wins = sum(cell.wins for cell in cells if cell.first == row.label)
+        losses = sum(cell.losses for cell in cells if cell.first == row.label)
+        assert row.wins == wins + sum(cell.losses for cell in cells if cell.second == row.label)
+        assert row.losses == losses + sum(cell.wins for cell in cells if cell.second == row.label)
+        assert row.points == row.wins + row.draws / 2
+        assert row.rating is not None
+    assert [row.points for row in table] == sorted((row.points for row in table), reverse=True)
+
+
+async def test_table_of_an_unrated_tournament_has_no_ratings(arena: Arena) -> None:
+    await arena.commit(await arena.play(await arena.tournament("rated")))
+    tournament = await arena.tournament(rated=False)
+    await arena.commit(await arena.play(tournament))
+    table = await arena.store.read(partial(standings, tournament=tournament))
+    assert [row.rating for row in table] == [None, None]
+
+
+async def test_crosstable_of_too_many_entries_is_refused(arena: Arena) -> None:
+    def full(connection: Connection) -> Tournament:
+        owner = create_owner(connection, "alice")
+        tournament = create_tournament(connection, NewTournament("big"), owner_id=owner, now_ms=NOW)
+        for number in range(257):
+            log_in(connection, owner_id=owner, name=f"ada-{number}", now_ms=NOW)
+            join_tournament(connection, "big", bot=f"ada-{number}")
+        return tournament
+
+    tournament = await arena.store.write(full)
+    with pytest.raises(ResourceExhausted, match="crosstable"):
+        await arena.store.read(partial(crosstable, tournament=tournament))

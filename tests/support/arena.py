@@ -1,0 +1,133 @@
+"""A real store with tournaments whose games were never played: their results are made up."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.records import FinishedGame, Slot, pack_times
+from noughts_referee.rules import Draws, Result, Termination
+from noughts_server.competition.settings import TournamentSettings
+from noughts_server.store.bots import log_in
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.entries import join_tournament
+from noughts_server.store.rater import FoldingState
+from noughts_server.store.results import CommitReport, commit_games
+from noughts_server.store.tokens import create_owner
+from noughts_server.store.tournaments import NewTournament, Tournament, create_tournament, start_tournament
+from noughts_server.store.units import claim_unit, unfinished_units
+
+NOW = 1_700_000_000_000
+
+
+class Arena:
+    """A store in a file, and the folding state of its one recorder."""
+
+    def __init__(self, store: Store, path: Path) -> None:
+        self.store = store
+        self.path = path
+        self.state = FoldingState()
+
+    async def tournament(
+        self,
+        slug: str = "cup",
+        *,
+        bots: Sequence[str] = ("ada", "bob"),
+        games_per_pair: int = 2,
+        rated: bool = True,
+        variant: str = "tictactoe",
+        time: TimeControl | None = None,
+        start: bool = True,
+    ) -> Tournament:
+        """A tournament of these bots, who are registered if new; a name that comes twice enters in two versions."""
+        settings = TournamentSettings(
+            variant=variant, time=time or TimeControl(), games_per_pair=games_per_pair, seed=7, rated=rated
+        )
+        new = NewTournament(slug, settings)
+        return await self.store.write(partial(_make, new=new, bots=bots, start=start))
+
+    async def play(self, tournament: Tournament, *units: int) -> list[FinishedGame]:
+        """Claims units (none named: all unfinished ones) and makes up the results of their missing games."""
+        return await self.store.write(partial(_play, tournament=tournament, units=units))
+
+    async def commit(self, games: Iterable[FinishedGame], *, now_ms: int = NOW) -> CommitReport:
+        """Commits games as the recorder does."""
+        commit = partial(commit_games, games=list(games), state=self.state, now_ms=now_ms)
+        report = await self.store.write(commit)
+        self.state.apply(report.changes)
+        return report
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """What another program reads in the file."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            return connection.execute(statement).fetchall()
+
+    def execute(self, statement: str) -> None:
+        """What another program does to the file."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute(statement)
+
+    def ratings(self) -> list[tuple[Any, ...]]:
+        """All stored ratings, bit for bit."""
+        return self.rows("SELECT * FROM ratings ORDER BY list_id, bot_id")
+
+    def snapshot(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Whatever must not depend on the order in which games were committed."""
+        return {
+            "games": self.rows("SELECT tournament_id, ordinal, result, moves FROM games ORDER BY 1, 2"),
+            "pair_scores": self.rows("SELECT * FROM pair_scores ORDER BY 1, 2, 3"),
+            "entry_scores": self.rows("SELECT * FROM entry_scores ORDER BY 1, 2"),
+            "tournaments": self.rows("SELECT id, state, games_done, folded FROM tournaments ORDER BY 1"),
+            "ratings": self.ratings(),
+            "rating_history": self.rows("SELECT list_id, bot_id, games, rating FROM rating_history ORDER BY 1, 2, 3"),
+        }
+
+
+@asynccontextmanager
+async def open_arena(path: Path) -> AsyncIterator[Arena]:
+    """An arena in the file `path`, which is made if new."""
+    store = await Store.open(f"sqlite:///{path}", busy_seconds=0.2)
+    try:
+        yield Arena(store, path)
+    finally:
+        await store.close()
+
+
+def made_up(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
+    """A game of this slot: always the same one."""
+    draws = Draws(tournament.settings.seed, slot.ordinal)
+    # Every ninth game or so is void.
+    result = Result(1 + draws.below(3)) if draws.below(9) else Result.VOID
+    moves = bytes(draws.below(9) for _ in range(5 + draws.below(5)))
+    return FinishedGame(
+        tournament=tournament.id,
+        ordinal=slot.ordinal,
+        attempt=attempt,
+        first=slot.first,
+        second=slot.second,
+        result=result,
+        termination=Termination.VOID if result is Result.VOID else Termination.LINE,
+        moves=moves,
+        times=pack_times([1000 * (ply + 1) for ply in range(len(moves))]),
+    )
+
+
+def _make(connection: Connection, new: NewTournament, bots: Sequence[str], start: bool) -> Tournament:
+    owner = create_owner(connection, "alice")
+    tournament = create_tournament(connection, new, owner_id=owner, now_ms=NOW)
+    for place, name in enumerate(bots):
+        version = str(bots[:place].count(name) + 1)
+        log_in(connection, owner_id=owner, name=name, version=version, now_ms=NOW)
+        join_tournament(connection, new.slug, bot=name, version=version, owner_id=owner)
+    return start_tournament(connection, new.slug, now_ms=NOW, owner_id=owner) if start else tournament
+
+
+def _play(connection: Connection, tournament: Tournament, units: Sequence[int]) -> list[FinishedGame]:
+    games = []
+    for number in units or unfinished_units(connection, tournament.id):
+        claim = claim_unit(connection, tournament.id, number)
+        games += [made_up(tournament, claim.attempt, slot) for slot in claim.slots]
+    return games

@@ -1,0 +1,146 @@
+"""Local tournaments with child players, and a look at what they leave behind."""
+
+import os
+import shlex
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_bots.specs import parse_spec
+from noughts_referee.children.launcher import Command, Launcher, Started
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.clock import parse_time_control
+from noughts_server.competition.settings import TournamentSettings
+from noughts_server.local.launcher import Locking, launching
+from noughts_server.local.run import ExportedGame, LocalOutcome, LocalPlan, LocalStop, play_locally
+from noughts_server.store.database import Store
+from noughts_server.store.notes import notes_of
+
+PROGRAMS = Path(__file__).parent
+PLAYER = PROGRAMS / "player.py"
+QUICK = ChildSettings(start=10.0, silence=1.0, stop=0.2, heartbeat=0.2)
+_SLUG = "SELECT slug FROM tournaments"
+
+
+class Attentive:
+    """A launcher that keeps in mind whom it has started."""
+
+    def __init__(self, launcher: Launcher, sessions: list[int]) -> None:
+        self._launcher = launcher
+        self._sessions = sessions
+
+    async def start(self, command: Command, **more: Any) -> Started:
+        child = await self._launcher.start(command, **more)
+        self._sessions.append(child.pid)
+        return child
+
+    async def close(self) -> None:
+        """Its launcher closes by itself."""
+
+
+@dataclass
+class Field:
+    """A folder in which tournaments are played."""
+
+    folder: Path
+    locking: Locking = Locking.OFF
+    games: list[ExportedGame] = field(default_factory=list)
+    """Of the last tournament, in slot order."""
+    sessions: list[int] = field(default_factory=list)
+    """Of all child players so far, each the leader of one."""
+
+    @property
+    def notes(self) -> Path:
+        """Where players write their process IDs."""
+        return self.folder / "pids"
+
+    @property
+    def database(self) -> str:
+        return f"sqlite:///{self.folder / 'games.db'}"
+
+    def player(self, habit: str, label: str = "bad") -> str:
+        """The spec of a player with this habit."""
+        return f"{label}=exec:{shlex.join([sys.executable, str(PLAYER), str(self.notes), habit])}"
+
+    async def play(
+        self,
+        *specs: str,
+        games: int = 2,
+        time: str = "none",
+        concurrency: int = 1,
+        variant: str = "tictactoe",
+        children: ChildSettings = QUICK,
+    ) -> LocalOutcome:
+        """A round robin of these bots."""
+        self.games = []
+
+        def export(played: Iterator[ExportedGame]) -> None:
+            self.games = [game._replace(times_us=[]) for game in played]
+
+        plan = LocalPlan(
+            specs=tuple(map(parse_spec, specs)),
+            settings=TournamentSettings(
+                variant=variant,
+                time=parse_time_control(time),
+                games_per_pair=games,
+                concurrency=concurrency,
+                seed=5,
+            ),
+            database=self.database,
+            children=children,
+            locking=self.locking,
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("noughts_server.local.run.launching", self._attentively)
+            return await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop(), export=export)
+
+    @asynccontextmanager
+    async def _attentively(self, locking: Locking, tell: Callable[[str], None]) -> AsyncIterator[Launcher]:
+        async with launching(locking, tell) as launcher:
+            yield Attentive(launcher, self.sessions)
+
+    async def notes_of_games(self) -> list[dict[str, str]]:
+        """What is kept with each game of the only tournament, by the label of the side."""
+        store = await Store.open(self.database)
+        try:
+            slug = await store.read(lambda connection: str(connection.exec_driver_sql(_SLUG).scalar()))
+            kept = [await store.read(partial(notes_of, slug=slug, ordinal=n)) for n in range(1, len(self.games) + 1)]
+        finally:
+            await store.close()
+        return [
+            {(game.first, game.second)[side]: note for side, note in notes.items()}
+            for game, notes in zip(self.games, kept, strict=True)
+        ]
+
+    def lives(self) -> list[int]:
+        """The process IDs of all players so far."""
+        return [int(line) for line in self.notes.read_text().split()] if self.notes.exists() else []
+
+    def survivors(self) -> list[int]:
+        """Processes that are in the session of a player still, or name this folder's notes in their command."""
+        sessions, mark = set(self.sessions), os.fsencode(self.notes)
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with suppress(ProcessLookupError, FileNotFoundError):
+                # What was killed may wait for a new parent to take notice.
+                is_zombie = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+                is_player = mark in Path("/proc", name, "cmdline").read_bytes()
+                if (os.getsid(int(name)) in sessions or is_player) and not is_zombie:
+                    found.append(int(name))
+        return found
+
+
+def endings(outcome: LocalOutcome) -> dict[str, int]:
+    """How many games ended in which way."""
+    return outcome.terminations
+
+
+def losses(games: list[ExportedGame], label: str) -> int:
+    """The games that a label has lost."""
+    return sum((game.first, game.second)[game.result == "1-0"] == label for game in games if game.result != "1/2-1/2")

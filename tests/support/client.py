@@ -1,0 +1,251 @@
+"""A server in this process and a client of all its services; and how a refused call is read."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import grpc
+import grpc.aio
+import pytest
+from google.protobuf.message import Message
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
+from google.rpc.status_pb2 import Status
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
+from noughts_proto.v1 import (
+    bots_pb2_grpc,
+    challenges_pb2_grpc,
+    games_pb2,
+    games_pb2_grpc,
+    leaderboards_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+    tokens_pb2_grpc,
+    tournaments_pb2,
+    tournaments_pb2_grpc,
+)
+from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.store.bots import log_in
+from noughts_server.store.database import Connection
+from noughts_server.store.tokens import create_owner, create_token
+from tests.support.arena import NOW
+
+if TYPE_CHECKING:
+    from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
+    from noughts_proto.v1.challenges_pb2_grpc import ChallengeServiceAsyncStub
+    from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
+    from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceAsyncStub
+    from noughts_proto.v1.play_pb2_grpc import PlayServiceAsyncStub
+    from noughts_proto.v1.tokens_pb2_grpc import TokenServiceAsyncStub
+    from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
+
+DETAILS = "grpc-status-details-bin"
+
+Metadata = tuple[tuple[str, str], ...]
+
+
+def bearing(token: str) -> Metadata:
+    """The metadata of a call with this token."""
+    return ((TOKEN_KEY, f"Bearer {token}"),)
+
+
+class Refusal(NamedTuple):
+    """What a refused call was told."""
+
+    code: grpc.StatusCode
+    info: ErrorInfo
+    details: list[Message]
+    """After the ErrorInfo."""
+    status: Status
+    trailing: str
+    """Everything that came with the status, for looking for what must not be there."""
+
+    @property
+    def reason(self) -> str:
+        return self.info.reason
+
+    def fields(self) -> list[str]:
+        """The fields that its BadRequest names."""
+        return [
+            each.field for detail in self.details if isinstance(detail, BadRequest) for each in detail.field_violations
+        ]
+
+
+async def refused(call: Awaitable[object]) -> Refusal:
+    """How the call is refused: whatever the reason, with one status and an ErrorInfo of ours first in its details."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    error = caught.value
+    trailing = error.trailing_metadata()
+    assert trailing is not None
+    packed = trailing[DETAILS]
+    assert isinstance(packed, bytes)
+    status = Status.FromString(packed)
+    assert (status.code, status.message) == (error.code().value[0], error.details())
+    details = list(map(unpacked, status.details))
+    info = details[0]
+    assert isinstance(info, ErrorInfo)
+    assert info.domain == "noughts"
+    assert info.reason
+    return Refusal(error.code(), info, details[1:], status, f"{error.details()} {list(trailing)} {status}")
+
+
+def unpacked(packed: Any) -> Message:
+    kinds = {kind.DESCRIPTOR.full_name: kind for kind in (ErrorInfo, BadRequest, PreconditionFailure, RetryInfo)}
+    detail = kinds[packed.TypeName()]()
+    assert packed.Unpack(detail)
+    return detail
+
+
+class Client:
+    """A channel to a server that runs in this process."""
+
+    def __init__(self, server: Server, channel: grpc.aio.Channel, database: Path) -> None:
+        self.server = server
+        self.database = database
+        self.play: PlayServiceAsyncStub = play_pb2_grpc.PlayServiceStub(channel)
+        self.bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(channel)
+        self.tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(channel)
+        self.games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(channel)
+        self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(channel)
+        self.tokens: TokenServiceAsyncStub = tokens_pb2_grpc.TokenServiceStub(channel)
+        self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(channel)
+        self.health: Any = health_pb2_grpc.HealthStub(channel)  # its stubs know no methods
+
+    async def token(self, owner: str = "alice", *scopes: str, life_ms: int | None = None) -> str:
+        """The secret of a new token of this owner."""
+        now = self.server.store.now_ms()
+        make = partial(create_token, owner=owner, scopes=scopes, life_ms=life_ms, now_ms=now)
+        return (await self.server.store.write(make)).secret
+
+    async def register(self, *names: str, owner: str = "alice") -> None:
+        """Bots that have been here before."""
+
+        def make(connection: Connection) -> None:
+            owner_id = create_owner(connection, owner)
+            for name in names:
+                log_in(connection, owner_id=owner_id, name=name, now_ms=NOW)
+
+        await self.server.store.write(make)
+
+    async def create(
+        self, token: str, slug: str = "cup", request_id: str = "", **fields: Any
+    ) -> tournaments_pb2.Tournament:
+        """A new tournament."""
+        request = creation(slug, request_id, **fields)
+        return (await self.tournaments.CreateTournament(request, metadata=bearing(token))).tournament
+
+    async def join(self, token: str, bot: str, slug: str = "cup") -> tournaments_pb2.JoinTournamentResponse:
+        request = tournaments_pb2.JoinTournamentRequest(name=f"tournaments/{slug}", bot=f"bots/{bot}")
+        return await self.tournaments.JoinTournament(request, metadata=bearing(token))
+
+    async def start(self, token: str, slug: str = "cup") -> tournaments_pb2.Tournament:
+        request = tournaments_pb2.StartTournamentRequest(name=f"tournaments/{slug}")
+        return (await self.tournaments.StartTournament(request, metadata=bearing(token))).tournament
+
+    async def pause(self, token: str, slug: str = "cup") -> tournaments_pb2.Tournament:
+        request = tournaments_pb2.PauseTournamentRequest(name=f"tournaments/{slug}")
+        return (await self.tournaments.PauseTournament(request, metadata=bearing(token))).tournament
+
+    async def cancel(self, token: str, slug: str = "cup") -> tournaments_pb2.Tournament:
+        request = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{slug}")
+        return (await self.tournaments.CancelTournament(request, metadata=bearing(token))).tournament
+
+    async def get(self, slug: str = "cup") -> tournaments_pb2.Tournament:
+        request = tournaments_pb2.GetTournamentRequest(name=f"tournaments/{slug}")
+        return (await self.tournaments.GetTournament(request)).tournament
+
+    async def until(self, condition: Callable[[tournaments_pb2.Tournament], bool]) -> tournaments_pb2.Tournament:
+        """The tournament `cup` as soon as the condition holds."""
+        async with asyncio.timeout(20):
+            while True:
+                tournament = await self.get()
+                if condition(tournament):
+                    return tournament
+                await asyncio.sleep(0.02)
+
+    async def at_rest(self) -> int:
+        """How many games of `cup` are stored when none is being played any more."""
+        async with asyncio.timeout(20):
+            while True:
+                if not self.server.referee.in_flight():
+                    await self.server.recorder.flush()
+                    return (await self.get()).games_done
+                await asyncio.sleep(0.02)
+
+    async def slugs(self) -> list[str]:
+        """All tournaments, newest first."""
+        answer = await self.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest(page_size=1000))
+        return [tournament.name.removeprefix("tournaments/") for tournament in answer.tournaments]
+
+    async def game_numbers(self) -> list[int]:
+        """The numbers of all stored games of `cup`, as they are listed."""
+        numbers: list[int] = []
+        token = ""
+        while True:
+            request = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1000, page_token=token)
+            answer = await self.games.ListGames(request)
+            numbers += [int(game.name.rpartition("/")[2]) for game in answer.games]
+            token = answer.next_page_token
+            if not token:
+                return numbers
+
+    async def serving(self, service: str) -> str:
+        """What the health service says."""
+        answer = await self.health.Check(health_pb2.HealthCheckRequest(service=service))
+        return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
+
+    async def first_frame(self, frame: play_pb2.PlayRequest | None, metadata: Metadata) -> play_pb2.PlayResponse:
+        """What a bot is answered that begins its stream with this frame; None: it ends the stream at once."""
+        call = self.play.Play(metadata=metadata)
+        try:
+            # A stream that is refused before the frame is written says why when it is read.
+            with suppress(asyncio.InvalidStateError):
+                await (call.done_writing() if frame is None else call.write(frame))
+            answer: object = await call.read()
+            assert isinstance(answer, play_pb2.PlayResponse)
+            return answer
+        finally:
+            call.cancel()
+
+    @asynccontextmanager
+    async def online(self, token: str, *names: str) -> AsyncIterator[None]:
+        """Bots of this owner that have logged in, and play while the block runs."""
+        news: asyncio.Queue[str] = asyncio.Queue()
+        async with asyncio.TaskGroup() as tasks:
+            playing = [
+                tasks.create_task(play(Random(), Login(self.server.address, token, name), news.put_nowait))
+                for name in names
+            ]
+            try:
+                for _ in names:
+                    assert (await asyncio.wait_for(news.get(), 5)).startswith("online as bots/")
+                yield
+            finally:
+                for task in playing:
+                    task.cancel()
+
+
+def creation(slug: str, request_id: str = "", **fields: Any) -> tournaments_pb2.CreateTournamentRequest:
+    tournament = tournaments_pb2.Tournament(name=f"tournaments/{slug}", **fields)
+    return tournaments_pb2.CreateTournamentRequest(tournament=tournament, request_id=request_id)
+
+
+def hello(**fields: Any) -> play_pb2.PlayRequest:
+    return play_pb2.PlayRequest(hello=play_pb2.Hello(**{"protocol": PROTOCOL, "bot": "ada", **fields}))
+
+
+@asynccontextmanager
+async def client_of(database: Path, **chosen: Any) -> AsyncIterator[Client]:
+    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{database}", **chosen)
+    async with (
+        running_server(settings) as server,
+        grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,
+    ):
+        yield Client(server, channel, database)

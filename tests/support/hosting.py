@@ -1,0 +1,162 @@
+"""Real children that host plugins, raw frames to talk with them, and compilers for their libraries."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, cast
+
+import pytest
+
+from noughts_bots.hosts.dll import HEADER
+from noughts_proto.pipes import LARGEST_UP, packed, read_message
+from noughts_proto.v1 import play_pb2 as pb
+from tests.support.root import ROOT
+
+C_EXAMPLES = ROOT / "bots" / "examples" / "c"
+RUST_EXAMPLE = ROOT / "bots" / "examples" / "rust"
+WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
+C99 = ("gcc", "-std=c99")
+CXX11 = ("g++", "-x", "c++", "-std=c++11")
+_PATIENCE = 60.0
+
+
+class Hosted:
+    """`python -P -m noughts_bots.hosts` with these arguments; gone after the block."""
+
+    def __init__(self, *arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "noughts_bots.hosts", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+        )
+        self._frames = 0
+
+    def __enter__(self) -> "Hosted":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self.process:
+            if self.process.poll() is None:
+                self.process.kill()
+        self._stderr.close()
+
+    def receive(self) -> pb.PlayRequest | None:
+        """The next frame; None at the end of the pipe."""
+        assert self.process.stdout is not None
+        message = read_message(cast(BinaryIO, self.process.stdout), LARGEST_UP)
+        return None if message is None else pb.PlayRequest.FromString(message)
+
+    def hello(self) -> pb.Hello:
+        first = self.receive()
+        assert first is not None, self.said()
+        assert first.HasField("hello")
+        return first.hello
+
+    def send(self, frame: pb.PlayResponse) -> None:
+        assert self.process.stdin is not None
+        self._frames += 1
+        frame.frame = self._frames
+        self.process.stdin.write(packed(frame.SerializeToString()))
+        self.process.stdin.flush()
+
+    def ask(
+        self, variant: str, games: Mapping[int, Sequence[int]], *, seeds: Mapping[int, int], side: int = 0
+    ) -> dict[int, int | None]:
+        """Begins these games after these moves and returns the answers; None where it resigns."""
+        frame = pb.PlayResponse()
+        starts = frame.starts.add(tournament="tournaments/t", variant=variant, opponents=["x"])
+        for game, moves in games.items():
+            starts.game.append(game)
+            starts.number.append(game)
+            starts.side.append(side + 1)  # type: ignore[arg-type]
+            starts.seed.append(seeds[game])
+            starts.opponent.append(0)
+            starts.move_count.append(len(moves))
+            starts.moves.extend(moves)
+        return self.turn(games, frame)
+
+    def turn(self, games: Mapping[int, Sequence[int]], frame: pb.PlayResponse | None = None) -> dict[int, int | None]:
+        """Asks for the next move of each game, all in one frame."""
+        frame = frame or pb.PlayResponse()
+        for game, moves in games.items():
+            frame.turns.game.append(game)
+            frame.turns.ply.append(len(moves))
+            frame.turns.cell.append(moves[-1] if moves else 0)
+        self.send(frame)
+        answers: dict[int, int | None] = {}
+        while len(answers) < len(games):
+            answer = self.receive()
+            assert answer is not None, self.said()
+            resigned = set(answer.moves.resigned)
+            for row, (game, cell) in enumerate(zip(answer.moves.game, answer.moves.cell, strict=True)):
+                answers[game] = None if row in resigned else cell
+        return answers
+
+    def first_move(self, variant: str = "tictactoe") -> int | None:
+        """What it plays on the empty board."""
+        return self.ask(variant, {1: ()}, seeds={1: 5})[1]
+
+    def close(self) -> int:
+        """Closes its pipe as a referee does in the end; returns the exit code."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.ended()
+
+    def ended(self) -> int:
+        """The exit code, negative for a signal, once it has ended by itself."""
+        return self.process.wait(_PATIENCE)
+
+    def said(self) -> str:
+        """What it has printed so far."""
+        return os.pread(self._stderr.fileno(), 1 << 20, 0).decode()
+
+
+def refused(*arguments: str | Path, cwd: Path | None = None) -> str:
+    """The last line that a child which cannot load its bot says before it exits with 1."""
+    with Hosted(*arguments, cwd=cwd) as child:
+        assert child.receive() is None
+        assert child.ended() == 1, child.said()
+        return child.said().splitlines()[-1]
+
+
+def tool(name: str) -> str:
+    """The program; without it the test fails, because nobody would notice a test that is skipped for ever."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.fail(f"no {name} here: this test builds the examples; install gcc, g++ and cargo (on Debian, apt-get)")
+    return found
+
+
+def compiled(source: Path | str, folder: Path, compiler: Sequence[str] = C99, name: str = "bot") -> Path:
+    """The library made of a file, or of a text in C."""
+    if isinstance(source, str):
+        (folder / f"{name}.c").write_text(source)
+        source = folder / f"{name}.c"
+    library = folder / f"{name}-{compiler[0]}.so"
+    options = (*compiler[1:], *WARNINGS, "-fPIC", "-shared", "-I", str(HEADER.parent), "-o", str(library), str(source))
+    _run(tool(compiler[0]), *options)
+    return library
+
+
+def built_by_cargo(folder: Path) -> Path:
+    """The library of the example in Rust, built without a network from a copy, with the checks of a debug build."""
+    source = folder / "rust"
+    shutil.copytree(RUST_EXAMPLE, source, ignore=shutil.ignore_patterns("target"))
+    _run(tool("cargo"), "build", "--offline", "--locked", cwd=source)
+    return source / "target" / "debug" / ("librandom.dylib" if sys.platform == "darwin" else "librandom.so")
+
+
+def _run(*command: str, cwd: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

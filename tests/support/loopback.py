@@ -1,0 +1,362 @@
+"""A small real server on a loopback port (a referee, its remote wires, PlayService), and bots that speak raw frames."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, Self, cast
+
+import grpc
+import grpc.aio
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+
+from noughts_proto.transport import CLIENT_OPTIONS, SERVER_OPTIONS, TOKEN_KEY
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import play_pb2_grpc
+from noughts_referee.frame_wire import FrameWire, StreamClosed, WireCounts, WireSettings
+from noughts_referee.records import FinishedGame
+from noughts_referee.referee import Referee
+from tests.support.games import Question
+
+PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
+
+TOKEN = "let-me-in"
+PATIENCE = 30.0
+"""Seconds after which a test that waits for something has failed."""
+
+Move = tuple[int, int, int]
+"""Game, ply, cell."""
+
+
+class Loopback(play_pb2_grpc.PlayServiceServicer):
+    """Bots called `bot-N` are the players with key N."""
+
+    def __init__(self, settings: WireSettings, margin_us: int) -> None:
+        self._server = grpc.aio.server(options=SERVER_OPTIONS)
+        play_pb2_grpc.add_PlayServiceServicer_to_server(self, self._server)
+        self.port = 0
+        self.settings = settings
+        self.finished: list[FinishedGame] = []
+        self.referee = Referee(self.finished.extend, margin_us=margin_us)
+        self.counts = WireCounts()
+        self.failures: list[BaseException] = []
+        """What must not have happened while a stream was served."""
+        self.agents: dict[int, str] = {}
+        """What software each bot says that it is."""
+        self._wires: dict[int, FrameWire] = {}
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    async def start(self, port: int) -> None:
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Cuts all streams off."""
+        await self._server.stop(None)
+
+    def wire(self, key: int) -> FrameWire:
+        wire = self._wires.get(key)
+        if wire is None:
+            player = self.referee.player(key)
+            wire = self._wires[key] = FrameWire(player, self.referee, self.settings, self.counts)
+        return wire
+
+    async def played(self, games: int) -> list[FinishedGame]:
+        """The finished games, as soon as there are so many."""
+        await until(lambda: len(self.finished) >= games)
+        assert len(self.finished) == games
+        return self.finished
+
+    async def Play(  # type: ignore[override]  # written with the context's read and write
+        self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
+    ) -> None:
+        metadata = dict(context.invocation_metadata() or ())
+        if metadata.get(TOKEN_KEY) != f"Bearer {TOKEN}":
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this token is not known here: ask for a new one")
+        hello = (await context.read()).hello
+        key = int(hello.bot.removeprefix("bot-"))
+        self.agents[key] = hello.agent
+        try:
+            welcome = pb.Welcome(bot=f"bots/{hello.bot}", version=f"bots/{hello.bot}/versions/{hello.version or 1}")
+            await self.wire(key).serve(context, welcome, hello.max_games)
+        except StreamClosed as closed:
+            details = (("grpc-status-details-bin", closed.status.SerializeToString()),)
+            await context.abort(closed.code, str(closed), trailing_metadata=details)
+        except Exception as error:
+            self.failures.append(error)
+            raise
+
+
+@asynccontextmanager
+async def loopback(
+    *, port: int = 0, heartbeat: float = 5.0, grace: float = 30.0, margin_us: int = 50_000
+) -> AsyncIterator[Loopback]:
+    """The server, as long as the block lasts. Afterwards nothing of it, nor of its bots, may be left."""
+    tasks_before = other_tasks()
+    service = Loopback(WireSettings(heartbeat, grace), margin_us)
+    await service.start(port)
+    try:
+        yield service
+    finally:
+        await service.stop()
+    assert service.failures == []
+    await until(lambda: other_tasks() <= tasks_before)
+    await until(lambda: not any(thread.name == "noughts-bot" for thread in threading.enumerate()))
+
+
+def other_tasks() -> set["asyncio.Task[Any]"]:
+    """Every task of the loop but the one that asks."""
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Waits until the condition holds."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110  # what the tests wait for sets no event
+            await asyncio.sleep(0.001)
+
+
+class RawBot:
+    """One stream, frame by frame."""
+
+    def __init__(self, call: "grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]") -> None:
+        self.call = call
+        self.welcome = pb.PlayResponse()
+        self._arrived: asyncio.Queue[pb.PlayResponse | grpc.aio.AioRpcError | None] = asyncio.Queue()
+
+    async def pump(self) -> None:
+        """Reads what comes: a read that is given up would end the call."""
+        try:
+            while True:
+                frame: object = await self.call.read()
+                if not isinstance(frame, pb.PlayResponse):
+                    break
+                self._arrived.put_nowait(frame)
+            self._arrived.put_nowait(None)
+        except grpc.aio.AioRpcError as error:
+            self._arrived.put_nowait(error)
+
+    async def frame(self) -> pb.PlayResponse:
+        """The next frame. Raises AioRpcError or EOFError if the stream has ended instead."""
+        async with asyncio.timeout(PATIENCE):
+            arrived = await self._arrived.get()
+        if arrived is None:
+            raise EOFError("the server has ended the stream")
+        if isinstance(arrived, grpc.aio.AioRpcError):
+            raise arrived
+        return arrived
+
+    async def numbered(self) -> pb.PlayResponse:
+        """The next numbered frame; heartbeats and statuses before it are passed over."""
+        while not (frame := await self.frame()).frame:
+            pass
+        return frame
+
+    async def taken(self) -> pb.PlayResponse:
+        """The next numbered frame, which is acknowledged."""
+        frame = await self.numbered()
+        await self.send(done=frame.frame)
+        return frame
+
+    async def asked(self) -> list[Question]:
+        """The questions of the next numbered frame that has any; all are acknowledged."""
+        while not (questions := turns(await self.taken())):
+            pass
+        return questions
+
+    async def quiet(self, seconds: float) -> bool:
+        """Whether nothing numbered arrives for so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not (await self._arrived.get() or pb.PlayResponse()).frame:  # type: ignore[union-attr]
+                    pass
+        except TimeoutError:
+            return True
+        return False
+
+    async def refusal(self, *, echo: bool = False) -> tuple[grpc.StatusCode, str]:
+        """With which code and reason the server ends the stream, whatever it sends before."""
+        try:
+            while True:
+                frame = await self.frame()
+                if echo and frame.heartbeat.id:
+                    await self.send(heartbeat=frame.heartbeat.id)
+        except grpc.aio.AioRpcError as error:
+            return error.code(), reason(error)
+
+    async def send(self, *moves: Move, done: int = 0, resigned: Iterable[int] = (), heartbeat: int = 0) -> None:
+        """One up frame."""
+        request = pb.PlayRequest(done_through=done)
+        if moves:
+            games, plies, cells = zip(*moves, strict=True)
+            request.moves.MergeFrom(pb.Moves(game=games, ply=plies, cell=cells, resigned=resigned))
+        if heartbeat:
+            request.heartbeat.id = heartbeat
+        await self.call.write(request)
+
+
+@asynccontextmanager
+async def raw_bot(server: Loopback, key: int, *, max_games: int = 0, port: int | None = None) -> AsyncIterator[RawBot]:
+    """A bot that is logged in until the block is left; then its stream is cut off."""
+    address = f"127.0.0.1:{port or server.port}"
+    async with grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS) as channel, asyncio.TaskGroup() as tasks:
+        call = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {TOKEN}"),))
+        await call.write(pb.PlayRequest(hello=pb.Hello(protocol=1, bot=f"bot-{key}", max_games=max_games)))
+        bot = RawBot(call)
+        pump = tasks.create_task(bot.pump())
+        try:
+            bot.welcome = await bot.frame()
+            yield bot
+        finally:
+            call.cancel()
+            pump.cancel()
+
+
+class Link:
+    """A piece of network between bots and a server, which can be cut."""
+
+    def __init__(self, port: int) -> None:
+        self.port = 0
+        self._target = port
+        self._ends: set[asyncio.StreamWriter] = set()
+        self._swallows = False
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._ends |= {writer, far_writer}
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._copy(reader, far_writer))
+                tasks.create_task(self._copy(far_reader, writer))
+        finally:
+            self._ends -= {writer, far_writer}
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65_536):
+                if self._swallows:
+                    continue
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.transport.abort()
+
+    def swallow(self) -> None:
+        """Nothing arrives any more, and neither end is told."""
+        self._swallows = True
+
+    def cut(self) -> None:
+        """Every connection breaks; new ones can be made."""
+        for writer in self._ends:
+            writer.transport.abort()
+
+
+@asynccontextmanager
+async def link_to(server: Loopback) -> AsyncIterator[Link]:
+    """A link to the server, with a port of its own."""
+    link = Link(server.port)
+    listener = await asyncio.start_server(link.carry, "127.0.0.1", 0)
+    link.port = listener.sockets[0].getsockname()[1]
+    try:
+        yield link
+    finally:
+        link.cut()
+        listener.close()
+        await listener.wait_closed()
+
+
+class ScriptedContext:
+    """The server's end of a stream without any network: writes can be held back, reads are what the test sends."""
+
+    def __init__(self) -> None:
+        self.written: list[pb.PlayResponse] = []
+        self.flowing = asyncio.Event()
+        """While this is not set, writes wait, as for a bot that does not read."""
+        self.flowing.set()
+        self._sent: asyncio.Queue[pb.PlayRequest | None] = asyncio.Queue()
+
+    async def read(self) -> pb.PlayRequest | None:
+        return await self._sent.get()
+
+    async def write(self, frame: pb.PlayResponse) -> None:
+        copy = pb.PlayResponse()
+        copy.CopyFrom(frame)
+        await self.flowing.wait()
+        self.written.append(copy)
+
+    def send(self, request: pb.PlayRequest) -> Self:
+        self._sent.put_nowait(request)
+        return self
+
+    def leave(self) -> Self:
+        """The bot ends the stream."""
+        self._sent.put_nowait(None)
+        return self
+
+
+def turns(frame: pb.PlayResponse) -> list[Question]:
+    """The questions of a frame."""
+    rows = zip(frame.turns.game, frame.turns.ply, frame.turns.cell, strict=True)
+    return [Question(*row) for row in rows]
+
+
+def reason(error: grpc.aio.AioRpcError) -> str:
+    """The machine-readable reason in an error's details."""
+    for key, value in error.trailing_metadata() or ():
+        if key == "grpc-status-details-bin" and isinstance(value, bytes):
+            return error_info(Status.FromString(value)).reason
+    return ""
+
+
+def error_info(status: Status) -> ErrorInfo:
+    """The details that every status of ours carries."""
+    info = ErrorInfo()
+    assert status.details[0].Unpack(info)
+    assert info.domain == "noughts"
+    return info
+
+
+async def serve_scripted(wire: FrameWire, context: ScriptedContext) -> str | None:
+    """Serves a scripted stream; returns the reason for which the referee closed it, if it did."""
+    try:
+        await wire.serve(cast("PlayContext", context), pb.PlayResponse().welcome, 0)
+    except StreamClosed as closed:
+        return error_info(closed.status).reason
+    return None
+
+
+class ScriptedService(play_pb2_grpc.PlayServiceServicer):
+    """A server that greets and then does what the test says, frame by frame."""
+
+    def __init__(self, script: Callable[[PlayContext], Awaitable[None]]) -> None:
+        self._script = script
+
+    async def Play(  # type: ignore[override]  # written with the context's read and write
+        self, request_iterator: AsyncIterator[pb.PlayRequest], context: PlayContext
+    ) -> None:
+        await context.read()
+        await context.write(pb.PlayResponse(welcome=pb.Welcome(version="bots/scripted/versions/1")))
+        await self._script(context)
+
+
+@asynccontextmanager
+async def scripted_server(script: Callable[[PlayContext], Awaitable[None]]) -> AsyncIterator[int]:
+    """The port of a server with such a script."""
+    server = grpc.aio.server(options=SERVER_OPTIONS)
+    play_pb2_grpc.add_PlayServiceServicer_to_server(ScriptedService(script), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(None)
