@@ -17,7 +17,7 @@ from pathlib import Path
 from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import parse_time_control
-from noughts_referee.rules import parse_variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 
@@ -59,11 +59,13 @@ def _game(folder: Path) -> tuple[int, float, float]:
     command = shlex.join([sys.executable, str(engine), str(notes)])
     plan = LocalPlan(
         specs=(parse_spec(f"one=gomocup:{command}"), parse_spec(f"two=gomocup:{command}")),
-        variant=parse_variant("gomoku"),
-        time=parse_time_control("5/move"),
-        games_per_pair=1,
-        concurrency=1,
-        seed=1,
+        settings=TournamentSettings(
+            variant="gomoku",
+            time=parse_time_control("5/move"),
+            games_per_pair=1,
+            concurrency=1,
+            seed=1,
+        ),
         locking=Locking.OFF,
     )
     run_loop(play_locally(plan, on_progress=lambda progress: None, stop=LocalStop()))

@@ -17,6 +17,7 @@ from typing import Any
 
 from noughts_referee.rules import Draws
 from noughts_server.competition.round_robin import RoundRobin
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.store.bot_games import head_to_head, list_bot_games
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection, Store
@@ -66,7 +67,8 @@ def build(connection: Connection, bots: int, games: int) -> None:
 
 
 def _tournament(connection: Connection, slug: str, group: range, owner_id: int, games_per_pair: int) -> Tournament:
-    create_tournament(connection, NewTournament(slug, games_per_pair=games_per_pair), owner_id=owner_id, now_ms=0)
+    settings = TournamentSettings(games_per_pair=games_per_pair)
+    create_tournament(connection, NewTournament(slug, settings), owner_id=owner_id, now_ms=0)
     for number in group:
         join_tournament(connection, slug, bot=f"bot{number}")
     return start_tournament(connection, slug, now_ms=0)
@@ -75,7 +77,7 @@ def _tournament(connection: Connection, slug: str, group: range, owner_id: int, 
 def _fill(connection: Connection, tournament: Tournament, schedule: RoundRobin, count: int) -> None:
     def rows() -> Iterator[tuple[Any, ...]]:
         for slot in schedule.slots(range(1, count + 1)):
-            result = 1 + Draws(tournament.seed, slot.ordinal).below(3)
+            result = 1 + Draws(tournament.settings.seed, slot.ordinal).below(3)
             yield (tournament.id, slot.ordinal, slot.first, slot.second, result, b"\0\1\2\3\4\5\6", b"\0" * 28)
 
     _driver(connection).executemany("INSERT INTO games VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?, 0)", rows())

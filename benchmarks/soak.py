@@ -17,7 +17,7 @@ import psutil
 from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import parse_variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
 from noughts_server.store.database import Store
 from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
@@ -57,11 +57,13 @@ class _Watch:
 async def _soak(minutes: float, flight: int, database: str) -> tuple[_Watch, RebuildReport]:
     plan = LocalPlan(
         specs=tuple(map(parse_spec, ("random", "three-stage", "pascal:level=0"))),
-        variant=parse_variant("tictactoe"),
-        time=TimeControl(),
-        games_per_pair=1_000_000,
-        concurrency=flight,
-        seed=1,
+        settings=TournamentSettings(
+            variant="tictactoe",
+            time=TimeControl(),
+            games_per_pair=1_000_000,
+            concurrency=flight,
+            seed=1,
+        ),
         database=database,
     )
     stop = LocalStop()

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from noughts_referee.records import FinishedGame, pack_times
 from noughts_referee.rules import Draws, Termination
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import join_tournament
@@ -36,7 +37,8 @@ def prepare(connection: Connection, entries: int, games: int) -> Tournament:
     """A running tournament of at least so many games, all of whose units are claimed."""
     owner = create_owner(connection, "benchmark")
     pairs = entries * (entries - 1) // 2
-    create_tournament(connection, NewTournament("speed", games_per_pair=-(-games // pairs)), owner_id=owner, now_ms=0)
+    settings = TournamentSettings(games_per_pair=-(-games // pairs))
+    create_tournament(connection, NewTournament("speed", settings), owner_id=owner, now_ms=0)
     for number in range(entries):
         log_in(connection, owner_id=owner, name=f"bot{number}", now_ms=0)
         join_tournament(connection, "speed", bot=f"bot{number}")
@@ -51,7 +53,7 @@ def played_games(connection: Connection, tournament: Tournament, count: int) -> 
             break
         claim = claim_unit(connection, tournament.id, number)
         for slot in claim.slots:
-            draws = Draws(tournament.seed, slot.ordinal)
+            draws = Draws(tournament.settings.seed, slot.ordinal)
             plies = 5 + draws.below(5)
             games.append(
                 FinishedGame(

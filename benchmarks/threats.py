@@ -31,7 +31,8 @@ from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_referee.clock import parse_time_control
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
-from noughts_server.local.tournament import LocalTournament, PrivatePlan
+from noughts_server.competition.settings import TournamentSettings
+from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.tournaments import get_tournament
@@ -144,10 +145,15 @@ async def _games(match: Match, subject: str) -> list[ExportedGame]:
 async def _play(server: Server, match: Match, subject: str) -> list[ExportedGame]:
     variant = parse_variant(match.variant)
     specs = {_SUBJECT: subject, match.opponent: match.opponent}
-    plan = PrivatePlan(
-        dict.fromkeys(specs, "1"), variant, parse_time_control(match.time), match.games, 1, 1, match.name
+    settings = TournamentSettings(
+        variant=variant.name,
+        time=parse_time_control(match.time),
+        games_per_pair=match.games,
+        concurrency=1,
+        seed=1,
+        title=match.name,
     )
-    tournament = LocalTournament(server, plan)
+    tournament = LocalTournament(server, settings, dict.fromkeys(specs, "1"))
     await tournament.create()
     async with AsyncExitStack() as stack:
         for label, spec in specs.items():

@@ -21,7 +21,7 @@ from pathlib import Path
 from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import parse_variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
 
 _HERE = Path(__file__).parent
@@ -36,11 +36,13 @@ async def measure(flight: int, seconds: float, variant: str, specs: str) -> dict
         database = Path(folder) / "noughts.sqlite"
         plan = LocalPlan(
             specs=tuple(parse_spec(spec) for spec in specs.split()),
-            variant=parse_variant(variant),
-            time=TimeControl(),
-            games_per_pair=_MORE_THAN_ENOUGH,
-            concurrency=flight,
-            seed=1,
+            settings=TournamentSettings(
+                variant=variant,
+                time=TimeControl(),
+                games_per_pair=_MORE_THAN_ENOUGH,
+                concurrency=flight,
+                seed=1,
+            ),
             database=f"sqlite:///{database}",
         )
         stop = LocalStop()

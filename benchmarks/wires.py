@@ -26,9 +26,8 @@ from throughput import run
 
 from noughts_bots.event_loop import run_loop
 from noughts_proto.transport import TOKEN_VARIABLE
-from noughts_referee.clock import TimeControl
-from noughts_referee.rules import parse_variant
-from noughts_server.local.tournament import LocalTournament, PrivatePlan
+from noughts_server.competition.settings import TournamentSettings
+from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import ServerSettings, running_server
 
 _HERE = Path(__file__).parent
@@ -40,12 +39,12 @@ _LABELS = ("one", "two")
 async def _remote(spec: str, flight: int, seconds: float) -> float:
     """Plies a second of two such bots, each a process that dials in with a child of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{folder}/noughts.sqlite")
-        async with running_server(settings) as server:
-            plan = PrivatePlan(
-                dict.fromkeys(_LABELS, "1"), parse_variant("gomoku"), TimeControl(), _MORE_THAN_ENOUGH, flight, seed=1
+        listening = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{folder}/noughts.sqlite")
+        async with running_server(listening) as server:
+            settings = TournamentSettings(
+                variant="gomoku", games_per_pair=_MORE_THAN_ENOUGH, concurrency=flight, seed=1
             )
-            tournament = LocalTournament(server, plan)
+            tournament = LocalTournament(server, settings, dict.fromkeys(_LABELS, "1"))
             await tournament.create()
             with _dialling(spec, {label: tournament.ticket(label) for label in _LABELS}, server.address):
                 await tournament.all_online(lambda: None)

@@ -1,10 +1,11 @@
 """The composition root: one server out of its parts."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import structlog
 from grpc_health.v1 import health, health_pb2
@@ -17,14 +18,14 @@ from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.feed import Feed
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import EventLog
-from noughts_server.monitoring.prometheus import serving_metrics
-from noughts_server.runtime.bus import MemoryBus
-from noughts_server.runtime.challenge_expiry import ChallengeWatch
+from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
+from noughts_server.runtime.bus import Bus, MemoryBus
+from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.runtime.token_expiry import TokenWatch
-from noughts_server.services.endpoint import SERVICES, listening
+from noughts_server.runtime.token_expiry import TokenExpiry
+from noughts_server.services.endpoint import SERVICES, add_services, answering, bound_server
 from noughts_server.store.database import Store, default_database_url
 
 logger = structlog.get_logger("noughts.server")
@@ -56,36 +57,24 @@ class ServerSettings:
     """Limits of the live feed."""
 
 
+@dataclass(frozen=True, slots=True)
 class Server:
-    """A running server. Made by `running_server`."""
+    """A running server, for whoever runs it in this process. Made by `running_server`."""
 
-    def __init__(
-        self,
-        settings: ServerSettings,
-        store: Store,
-        sessions: Sessions,
-        director: Director,
-        recorder: Recorder,
-        bus: MemoryBus,
-        referee: Referee,
-        feed: Feed,
-    ) -> None:
-        self.settings = settings
-        self.store = store
-        self.sessions = sessions
-        self.director = director
-        self.recorder = recorder
-        self.bus = bus
-        self.referee = referee
-        self.token_watch = TokenWatch(store, sessions)
-        self.challenge_watch = ChallengeWatch(store, sessions, director)
-        self.counters = Counters(referee, bus)
-        self.feed = feed
-        self.health = health.aio.HealthServicer()
-        self.address = ""
-        """HOST:PORT where it listens."""
-        self.metrics_address: str | None = None
-        """HOST:PORT where Prometheus may ask; None is nowhere."""
+    address: str
+    """HOST:PORT where it listens."""
+    metrics_address: str | None
+    """HOST:PORT where Prometheus may ask; None is nowhere."""
+    settings: ServerSettings
+    store: Store
+    bus: Bus
+    referee: Referee
+    recorder: Recorder
+    sessions: Sessions
+    director: Director
+    feed: Feed
+    counters: Counters
+    health: health.aio.HealthServicer
 
     async def drain(self) -> None:
         """Stops politely: NOT_SERVING, no new games, those running are finished and stored. Idempotent."""
@@ -96,10 +85,6 @@ class Server:
         except TimeoutError:
             logger.warning("drain timed out", seconds=self.settings.drain_timeout)
             self.director.abandon()
-
-    async def failed(self) -> None:
-        """Waits for ever: a part that fails cancels the block in which the server runs."""
-        await asyncio.Event().wait()
 
 
 @asynccontextmanager
@@ -137,32 +122,62 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus)
         feed = Feed(store, referee, bus, settings.feed)
-        server = Server(settings, store, sessions, director, recorder, bus, referee, feed)
-        await stack.enter_async_context(server.counters.measuring())
+        counters = Counters(referee, bus)
+        token_expiry, challenge_expiry = TokenExpiry(store, sessions), ChallengeExpiry(store, sessions, director)
+        health_servicer = health.aio.HealthServicer()
+        await stack.enter_async_context(counters.measuring())
         stack.enter_context(EventLog(bus, director, sessions).writing())
-        await stack.enter_async_context(serving_metrics(server, settings.metrics))
+        metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
+        metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
         await stack.enter_async_context(feed.feeding())
-        await stack.enter_async_context(listening(server))
+        grpc_server, address = bound_server(
+            settings.listen, settings.identity, settings.client_authorities, counters.errors
+        )
+        add_services(
+            grpc_server,
+            address=address,
+            store=store,
+            sessions=sessions,
+            director=director,
+            referee=referee,
+            counters=counters,
+            feed=feed,
+            token_expiry=token_expiry,
+            health_servicer=health_servicer,
+            with_reflection=settings.reflection,
+        )
+        await stack.enter_async_context(answering(grpc_server, sessions, feed))
         await stack.enter_async_context(director.directing())
-        await stack.enter_async_context(_watching(server))
+        await stack.enter_async_context(_running(token_expiry.run(), challenge_expiry.run()))
         for service in ("", *SERVICES):
-            await server.health.set(service, health_pb2.HealthCheckResponse.SERVING)
+            await health_servicer.set(service, health_pb2.HealthCheckResponse.SERVING)
         if store.created:
             logger.info(f"new database at {store.url}")
-        logger.info("serving", grpc=server.address, database=store.url, metrics=server.metrics_address or "off")
-        yield server
+        logger.info("serving", grpc=address, database=store.url, metrics=metrics_address or "off")
+        yield Server(
+            address=address,
+            metrics_address=metrics_address,
+            settings=settings,
+            store=store,
+            bus=bus,
+            referee=referee,
+            recorder=recorder,
+            sessions=sessions,
+            director=director,
+            feed=feed,
+            counters=counters,
+            health=health_servicer,
+        )
         referee.stop_starting()
 
 
 @asynccontextmanager
-async def _watching(server: Server) -> AsyncIterator[None]:
-    async with asyncio.TaskGroup() as tasks:
-        watches = [
-            tasks.create_task(server.token_watch.run(), name="tokens"),
-            tasks.create_task(server.challenge_watch.run(), name="challenges"),
-        ]
+async def _running(*endless: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs work that never ends by itself inside the block."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(work) for work in endless]
         try:
             yield
         finally:
-            for watch in watches:
-                watch.cancel()
+            for task in tasks:
+                task.cancel()

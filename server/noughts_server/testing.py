@@ -27,7 +27,8 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.local.tournament import LocalTournament, PrivatePlan
+from noughts_server.competition.settings import TournamentSettings
+from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.tokens import create_token
@@ -96,18 +97,23 @@ class ServerUnderTest:
         labels = [parse_spec(bot).short if isinstance(bot, str) else type(bot).__name__ for bot in (first, second)]
         if labels[0] == labels[1]:
             labels[1] += "#2"
-        plan = PrivatePlan(
-            dict.fromkeys(labels, "1"), rules, parse_time_control(time), games, concurrency, seed, " - ".join(labels)
+        settings = TournamentSettings(
+            variant=rules.name,
+            time=parse_time_control(time),
+            games_per_pair=games,
+            concurrency=concurrency,
+            seed=seed,
+            title=" - ".join(labels),
         )
         try:
-            return self._on_server.run(self._match(plan, dict(zip(labels, bots, strict=True))), timeout)
+            return self._on_server.run(self._match(settings, dict(zip(labels, bots, strict=True))), timeout)
         finally:
             for bot in bots:
                 if isinstance(bot, CachingBot):
                     bot.close()
 
-    async def _match(self, plan: PrivatePlan, bots: dict[str, Bot]) -> MatchResult:
-        tournament = LocalTournament(self._server, plan)
+    async def _match(self, settings: TournamentSettings, bots: dict[str, Bot]) -> MatchResult:
+        tournament = LocalTournament(self._server, settings, dict.fromkeys(bots, "1"))
         await tournament.create()
         async with asyncio.TaskGroup() as tasks:
             playing = [tasks.create_task(self._play(tournament, label, bot)) for label, bot in bots.items()]

@@ -1,5 +1,6 @@
 """The error tree and what callers learn of it."""
 
+import gc
 import re
 from collections.abc import Iterator
 
@@ -92,6 +93,18 @@ def info(status: Status) -> ErrorInfo:
 
 def test_every_error_has_a_code() -> None:
     assert set(errors._CODES) == set(tree())
+
+
+def test_a_subclass_without_a_row_of_its_own_has_its_parents_code() -> None:
+    class Elsewhere(NotFound):
+        reason = "ELSEWHERE"
+
+    try:
+        assert to_status(Elsewhere("tournaments/1")).code == Code.NOT_FOUND
+    finally:
+        # The tests of the whole tree go through the classes that there are.
+        del Elsewhere
+        gc.collect()
 
 
 def test_every_error_has_a_reason_of_its_own() -> None:

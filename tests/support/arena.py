@@ -10,6 +10,7 @@ from typing import Any
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import FinishedGame, Slot, pack_times
 from noughts_referee.rules import Draws, Result, Termination
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import join_tournament
@@ -42,7 +43,10 @@ class Arena:
         start: bool = True,
     ) -> Tournament:
         """A tournament of these bots, who are registered if new; a name that comes twice enters in two versions."""
-        new = NewTournament(slug, variant, time or TimeControl(), games_per_pair=games_per_pair, seed=7, rated=rated)
+        settings = TournamentSettings(
+            variant=variant, time=time or TimeControl(), games_per_pair=games_per_pair, seed=7, rated=rated
+        )
+        new = NewTournament(slug, settings)
         return await self.store.write(partial(_make, new=new, bots=bots, start=start))
 
     async def play(self, tournament: Tournament, *units: int) -> list[FinishedGame]:
@@ -94,7 +98,7 @@ async def open_arena(path: Path) -> AsyncIterator[Arena]:
 
 def made_up(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
     """A game of this slot: always the same one."""
-    draws = Draws(tournament.seed, slot.ordinal)
+    draws = Draws(tournament.settings.seed, slot.ordinal)
     # Every ninth game or so is void.
     result = Result(1 + draws.below(3)) if draws.below(9) else Result.VOID
     moves = bytes(draws.below(9) for _ in range(5 + draws.below(5)))

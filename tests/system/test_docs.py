@@ -21,7 +21,7 @@ from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.clock import parse_time_control
-from noughts_referee.rules import parse_variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from noughts_server.version import software_version
 from tests.support.ground import PATIENCE, Ground, ground_at
@@ -105,11 +105,13 @@ async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> N
     (tmp_path / "lowest.py").write_text(PROGRAMS["lowest.py"])
     plan = LocalPlan(
         specs=(parse_spec(f"Lowest=exec:{sys.executable} {tmp_path / 'lowest.py'}"), parse_spec("first-free")),
-        variant=parse_variant("mnk:5,5,4"),
-        time=parse_time_control("2/move"),
-        games_per_pair=4,
-        concurrency=4,
-        seed=1,
+        settings=TournamentSettings(
+            variant="mnk:5,5,4",
+            time=parse_time_control("2/move"),
+            games_per_pair=4,
+            concurrency=4,
+            seed=1,
+        ),
     )
     outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())
     # Two of a kind: both take the lowest free cell.

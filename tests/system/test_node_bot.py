@@ -14,6 +14,7 @@ from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import games_pb2, types_pb2
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Draws, parse_variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from tests.support.ground import Ground, ground_at
@@ -234,11 +235,13 @@ async def test_a_referee_that_starts_it_is_dialled_by_it(bot: Path) -> None:
         specs=tuple(
             map(parse_spec, (f"Node=exec{{dial=true}}:{NODE} {bot}/bot.js --proto {ROOT}/proto", "first-free"))
         ),
-        variant=parse_variant("tictactoe"),
-        time=parse_time_control("none"),
-        games_per_pair=4,
-        concurrency=4,
-        seed=5,
+        settings=TournamentSettings(
+            variant="tictactoe",
+            time=parse_time_control("none"),
+            games_per_pair=4,
+            concurrency=4,
+            seed=5,
+        ),
         locking=Locking.OFF,  # this Node reserves more addresses than the lock allows
     )
     outcome = await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from noughts_proto.security import Dialling
     from noughts_referee.clock import TimeControl
     from noughts_referee.rules import Variant
+    from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.local.launcher import Locking
 
 DEFAULT_ADDRESS = "127.0.0.1:7450"
@@ -165,6 +166,16 @@ def read_variant(text: str) -> "Variant":
         return parse_variant(text)
     except VariantError as error:
         raise UsageProblem(f"--variant {error.got!r}: expected {error.expected}") from error
+
+
+def read_schedule(text: str) -> "ScheduleKind":
+    """How pairings are made, e.g. `round-robin`. Raises UsageProblem."""
+    from noughts_server.competition.schedule import ScheduleKind
+
+    kinds = {str(kind): kind for kind in ScheduleKind}
+    if text not in kinds:
+        raise UsageProblem(f"--schedule {text!r}: expected {' or '.join(f'`{name}`' for name in kinds)}")
+    return kinds[text]
 
 
 def read_time(text: str) -> "TimeControl":

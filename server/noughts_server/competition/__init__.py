@@ -1,1 +1,1 @@
-"""Pure arithmetic: who plays whom, and what results say about strength."""
+"""What is played and how it counts: settings, schedules, units of work, Elo. Pure: no database, no clock."""

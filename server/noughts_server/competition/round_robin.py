@@ -1,13 +1,9 @@
-"""Who plays whom, as arithmetic: a slot follows from its ordinal, a unit is a block of ordinals. Nothing is stored."""
+"""Round robins: who plays whom follows from a slot's ordinal. Nothing is stored."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from noughts_referee.records import Slot
-
-_LARGEST_UNIT = 2_048
-# A small tournament is still cut into this many units, so that several workers can share it.
-_UNITS_AT_LEAST = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +105,3 @@ class RoundRobin:
             last = seats - 1
             return (last, opponent_of_last) if turn % 2 else (opponent_of_last, last)
         return (opponent_of_last + board) % circle, (opponent_of_last - board) % circle
-
-
-def unit_games(total: int) -> int:
-    """How many slots a unit of a tournament of `total` games holds; the last unit may hold fewer."""
-    return max(1, min(_LARGEST_UNIT, total // _UNITS_AT_LEAST))
-
-
-def unit_count(total: int, games: int) -> int:
-    """How many units of `games` slots there are; their numbers count from 0."""
-    return -(-total // games)
-
-
-def unit_ordinals(number: int, total: int, games: int) -> range:
-    """The ordinals of a unit's slots; empty where there is no such unit."""
-    first = number * games + 1
-    return range(first, min(first + games, total + 1)) if number >= 0 else range(0)

@@ -47,13 +47,13 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     slot = schedule_of(connection, tournament).slot(ordinal)
     message = pb.WatchedGame(
         name=name,
-        variant=tournament.variant,
+        variant=tournament.settings.variant,
         first=playing.labels[slot.first],
         second=playing.labels[slot.second],
-        time=time_control_message(tournament.time),
+        time=time_control_message(tournament.settings.time),
         state=pb.GAME_STATE_WAITING,
     )
-    _set_clocks(message, tournament.time, [])
+    _set_clocks(message, tournament.settings.time, [])
     try:
         game = get_game(connection, slug, ordinal)
     except NotFound:
@@ -65,8 +65,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         message.moves.extend(game.moves)
         message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
-        message.winning_cells.extend(parse_variant(tournament.variant).won_with(game.moves))
-        _set_clocks(message, tournament.time, game.times_us[: len(game.moves)])
+        message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
+        _set_clocks(message, tournament.settings.time, game.times_us[: len(game.moves)])
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 
@@ -86,9 +86,9 @@ def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[in
 def _message(tournament: Tournament) -> pb.WatchedTournament:
     return pb.WatchedTournament(
         name=tournament.name,
-        title=tournament.title,
+        title=tournament.settings.title,
         state=int(tournament.state),  # type: ignore[arg-type]  # equal values
-        variant=tournament.variant,
+        variant=tournament.settings.variant,
         games_total=tournament.games_total,
         games_done=tournament.games_done,
     )

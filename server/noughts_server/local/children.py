@@ -11,7 +11,7 @@ from noughts_referee.children.dialled_frames import Carry, DialInvitation
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild
-from noughts_referee.rules import Result, Termination, Variant, covers
+from noughts_referee.rules import Result, Termination, covers
 from noughts_server.errors import NoughtsError
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import Subscription
@@ -58,7 +58,7 @@ class LocalChildren:
     """Plays the child players of one private tournament."""
 
     def __init__(
-        self, server: Server, tournament: LocalTournament, variant: Variant, launcher: Launcher, times: ChildSettings
+        self, server: Server, tournament: LocalTournament, variant: str, launcher: Launcher, times: ChildSettings
     ) -> None:
         self._server = server
         self._tournament = tournament
@@ -119,8 +119,8 @@ class LocalChildren:
             check_hello(hello)
         except NoughtsError as error:
             raise NotStarted(f"said a wrong hello: {error}") from error
-        if not covers(tuple(hello.variants), self._variant.name):
-            wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant.name}"
+        if not covers(tuple(hello.variants), self._variant):
+            wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant}"
             # To be mended before anything is played; a later life that says so loses its own games only.
             if label in self._welcome:
                 raise NotStarted(f"said a wrong hello: {wrong}")

@@ -18,12 +18,11 @@ from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARI
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings
-from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.errors import WrongState
 from noughts_server.local.children import LocalChildren, LocalError, LocalFault
 from noughts_server.local.launcher import Locking, launching
-from noughts_server.local.tournament import LocalTournament, PrivatePlan
+from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.entries import CrosstableCell as PairScore
 from noughts_server.store.entries import Standing, crosstable
@@ -57,15 +56,10 @@ class LocalPlan:
     """What is to be played."""
 
     specs: tuple[BotSpec, ...]
-    variant: Variant
-    time: TimeControl
-    games_per_pair: int
-    concurrency: int
-    seed: int
+    settings: TournamentSettings
     margin_us: int = 50_000
     database: str | None = None
     """None: a temporary file, gone afterwards."""
-    title: str = ""
     children: ChildSettings = _CHILDREN
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
@@ -171,13 +165,8 @@ class _Run:
         self._specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
-        self._tournament = LocalTournament(
-            server,
-            PrivatePlan(
-                versions, plan.variant, plan.time, plan.games_per_pair, plan.concurrency, plan.seed, plan.title
-            ),
-        )
-        self._children = LocalChildren(server, self._tournament, plan.variant, launcher, plan.children)
+        self._tournament = LocalTournament(server, plan.settings, versions)
+        self._children = LocalChildren(server, self._tournament, plan.settings.variant, launcher, plan.children)
 
     async def play(self) -> None:
         await self._tournament.create()
@@ -237,7 +226,10 @@ class _Run:
         """Runs the bot's process; one that dies loses its running games and is started again, a few times."""
         for _ in range(_ATTEMPTS):
             ticket = self._tournament.ticket(label)
-            async with _bot_process(spec, self._server.address, ticket, self._plan.concurrency) as (process, lines):
+            async with _bot_process(spec, self._server.address, ticket, self._plan.settings.concurrency) as (
+                process,
+                lines,
+            ):
                 code = await process.wait()
             self._tournament.dismiss(label)
         what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"

@@ -4,12 +4,10 @@ import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from noughts_referee.children.dialled_frames import Carry
-from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Ticket
@@ -30,28 +28,15 @@ _OWNER = "local"
 _TICK_SECONDS = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class PrivatePlan:
-    """What is to be played: a round robin."""
-
-    bots: Mapping[str, str]
-    """The version of each bot, by the label under which it plays."""
-    variant: Variant
-    time: TimeControl
-    games_per_pair: int
-    concurrency: int
-    """Games in flight at most."""
-    seed: int
-    title: str = ""
-
-
 class LocalTournament:
     """One tournament at a running server."""
 
-    def __init__(self, server: Server, plan: PrivatePlan) -> None:
+    def __init__(self, server: Server, settings: TournamentSettings, versions: Mapping[str, str]) -> None:
+        """`versions` has the version of each bot, by the label under which it plays."""
         self.slug = f"local-{secrets.token_hex(4)}"
         self._server = server
-        self._plan = plan
+        self._settings = settings
+        self._versions = versions
         self._owner = 0
         self._bots: dict[str, LoggedIn] = {}
         self._excused: set[str] = set()
@@ -62,7 +47,7 @@ class LocalTournament:
 
     def ticket(self, label: str, carry: Carry | None = None) -> str:
         """A secret by which the bot of this label logs in once; `carry` takes the stream, else the bot's wire does."""
-        return self._server.sessions.issue_ticket(Ticket(self._owner, label, self._plan.bots[label], carry))
+        return self._server.sessions.issue_ticket(Ticket(self._owner, label, self._versions[label], carry))
 
     def dismiss(self, label: str) -> None:
         """The bot of this label has died: it loses its running games at once."""
@@ -82,7 +67,7 @@ class LocalTournament:
         online = self._server.sessions.online
         return [
             label
-            for label in self._plan.bots
+            for label in self._versions
             if label not in self._excused and not online(self._bots[label].bot_version_id)
         ]
 
@@ -120,23 +105,15 @@ class LocalTournament:
                     return
 
     def _create(self, connection: Connection) -> int:
-        plan, now = self._plan, self._server.store.now_ms()
+        now = self._server.store.now_ms()
         owner = create_owner(connection, _OWNER)
         create_tournament(
             connection,
-            NewTournament(
-                slug=self.slug,
-                title=plan.title,
-                variant=plan.variant.name,
-                time=plan.time,
-                games_per_pair=plan.games_per_pair,
-                concurrency=plan.concurrency,
-                seed=plan.seed,
-            ),
+            NewTournament(self.slug, self._settings),
             owner_id=owner,
             now_ms=now,
         )
-        for label, version in plan.bots.items():
+        for label, version in self._versions.items():
             self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
             join_tournament(connection, self.slug, bot=label, label=label)
         return owner

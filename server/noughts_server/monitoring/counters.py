@@ -8,7 +8,7 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -62,7 +62,8 @@ class Sample(NamedTuple):
 class Counters:
     """What is measured from the server's start on."""
 
-    def __init__(self, referee: Referee, bus: Bus) -> None:
+    def __init__(self, referee: Referee, bus: Bus, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds that never go back."""
         self.started = datetime.now(UTC)
         self.draining = False
         self.games = 0
@@ -79,7 +80,8 @@ class Counters:
         """Seconds by which a timer of the event loop was late."""
         self._referee = referee
         self._bus = bus
-        self._began = time.monotonic()
+        self._clock = clock
+        self._began = clock()
         self._samples: deque[Sample] = deque([self._sample()], maxlen=_HISTORY_SECONDS + 1)
         self._progress: dict[int, deque[tuple[float, int]]] = {}
         """When a running tournament had how many games, each second at most."""
@@ -98,7 +100,7 @@ class Counters:
     @property
     def uptime(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self._began
+        return self._clock() - self._began
 
     def rates(self) -> tuple[float, float]:
         """Games and plies a second over the last ten seconds."""
@@ -123,7 +125,7 @@ class Counters:
         known = self._progress.get(tournament)
         if not known:
             return 0.0
-        now = time.monotonic()
+        now = self._clock()
         then, before = next((seen for seen in known if now - seen[0] <= _HISTORY_SECONDS), known[-1])
         seconds = now - then
         return (known[-1][1] - before) / seconds if seconds >= 1 else 0.0
@@ -140,14 +142,14 @@ class Counters:
                 self._samples.append(self._sample())
 
     def _sample(self) -> Sample:
-        return Sample(time.monotonic(), self.games, self._referee.plies)
+        return Sample(self._clock(), self.games, self._referee.plies)
 
     def _committed(self, report: CommitReport) -> None:
         self.games += len(report.games)
         self.terminations.update(map(_TERMINATION, report.games))
         self.commits.observe(report.seconds)
         self.commit_games.observe(len(report.games))
-        now = time.monotonic()
+        now = self._clock()
         for progress in report.progress:
             if progress.finished:
                 self._progress.pop(progress.tournament, None)

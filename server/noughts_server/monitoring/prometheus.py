@@ -4,44 +4,45 @@ The table in docs/operations.md names them all; a test compares.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from noughts_referee.referee import Referee
 from noughts_referee.rules import Termination
 from noughts_server.errors import AddressUnusable
-from noughts_server.monitoring.counters import Distribution
+from noughts_server.feed.watcher import FeedCounts
+from noughts_server.monitoring.counters import Counters, Distribution
+from noughts_server.runtime.recorder import Recorder
+from noughts_server.runtime.sessions import Sessions
+from noughts_server.store.database import Store
 from noughts_server.version import software_version
-
-if TYPE_CHECKING:
-    from noughts_server.server import Server
 
 _PATIENCE_SECONDS = 5.0
 
 
 @asynccontextmanager
-async def serving_metrics(server: "Server", address: str | None) -> AsyncIterator[None]:
+async def serving_metrics(collect: Callable[[], Iterator[Metric]], address: str | None) -> AsyncIterator[str | None]:
     """Metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block; None: nowhere.
 
-    Sets `server.metrics_address`. Raises AddressUnusable.
+    `collect` is called on the event loop's thread. Yields the address, with the port that it got.
+    Raises AddressUnusable.
     """
     if address is None:
-        yield
+        yield None
         return
     host, _, port = address.rpartition(":")
     registry = CollectorRegistry()
-    registry.register(_ThreadSafe(server, asyncio.get_running_loop()))
+    registry.register(_ThreadSafe(collect, asyncio.get_running_loop()))
     ProcessCollector(registry=registry)
     try:
         web, thread = start_http_server(int(port), host.strip("[]"), registry)
     except OSError as error:
         raise AddressUnusable(address, option="--metrics") from error
-    server.metrics_address = f"{host}:{web.server_port}"
 
     def stop() -> None:
         web.shutdown()
@@ -49,7 +50,7 @@ async def serving_metrics(server: "Server", address: str | None) -> AsyncIterato
         thread.join()
 
     try:
-        yield
+        yield f"{host}:{web.server_port}"
     finally:
         # Not on the loop: a scrape that is being answered needs the loop to be read.
         await asyncio.to_thread(stop)
@@ -58,8 +59,8 @@ async def serving_metrics(server: "Server", address: str | None) -> AsyncIterato
 class _ThreadSafe(Collector):
     """Reads the counters on the event loop's thread, which alone changes them; scrapes come on others."""
 
-    def __init__(self, server: "Server", loop: asyncio.AbstractEventLoop) -> None:
-        self._server = server
+    def __init__(self, collect: Callable[[], Iterator[Metric]], loop: asyncio.AbstractEventLoop) -> None:
+        self._collect = collect
         self._loop = loop
 
     def collect(self) -> Iterator[Metric]:
@@ -75,45 +76,76 @@ class _ThreadSafe(Collector):
         return []
 
     async def _read(self) -> list[Metric]:
-        return list(collect(self._server))
+        return list(self._collect())
 
 
-def collect(server: "Server") -> Iterator[Metric]:
-    """All metrics of the server itself. Called on the event loop's thread."""
-    referee, counters, wires = server.referee, server.counters, server.sessions.counts
-    build = GaugeMetricFamily("noughts_build_info", "Always 1; the label says which version runs.", labels=["version"])
-    build.add_metric([software_version()], 1)
-    yield build
-    yield CounterMetricFamily("noughts_games", "Games stored.", counters.games)
-    yield CounterMetricFamily("noughts_plies", "Moves taken from bots.", referee.plies)
-    yield _labelled(
-        "noughts_verdicts",
-        "Games stored, by how they ended.",
-        "termination",
-        {str(Termination(kind)): count for kind, count in counters.terminations.items()},
-    )
-    yield GaugeMetricFamily("noughts_games_in_flight", "Games being played.", referee.in_flight())
-    yield GaugeMetricFamily("noughts_slots_queued", "Slots that wait for a seat.", referee.queued())
-    yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(server.sessions.present()))
-    yield _histogram("noughts_commit_seconds", "How long a commit of games took.", counters.commits)
-    yield _histogram("noughts_commit_games", "Games in a commit.", counters.commit_games)
-    yield GaugeMetricFamily("noughts_recorder_backlog", "Games played and not yet stored.", server.recorder.backlog)
-    yield _histogram("noughts_loop_lag_seconds", "How late a timer of the event loop was.", counters.lag)
-    frames = {"down": wires.frames_down, "up": wires.frames_up}
-    yield _labelled("noughts_frames", "Frames to bots (down) and from them (up).", "direction", frames)
-    yield CounterMetricFamily("noughts_complaints", "Answers to what was never asked.", wires.complaints)
-    yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", referee.arbiter.late_answers)
-    yield _labelled("noughts_errors", "Calls that ended with an error.", "reason", counters.errors)
-    yield GaugeMetricFamily("noughts_database_bytes", "Size of the database.", server.store.size_bytes())
-    yield from _of_feed(server)
+class ServerMetrics:
+    """All metrics of a server itself, read from what its parts count anyway."""
 
+    def __init__(
+        self,
+        store: Store,
+        referee: Referee,
+        recorder: Recorder,
+        sessions: Sessions,
+        counters: Counters,
+        feed_counts: FeedCounts,
+    ) -> None:
+        self._store = store
+        self._referee = referee
+        self._recorder = recorder
+        self._sessions = sessions
+        self._counters = counters
+        self._feed_counts = feed_counts
 
-def _of_feed(server: "Server") -> Iterator[Metric]:
-    counts = server.feed.counts
-    yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", counts.watchers)
-    yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
-    yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)
-    yield CounterMetricFamily("noughts_feed_resyncs", "Watchers that were too slow and began anew.", counts.resyncs)
+    def collect(self) -> Iterator[Metric]:
+        """Called on the event loop's thread, which alone changes what is read."""
+        build = GaugeMetricFamily(
+            "noughts_build_info", "Always 1; the label says which version runs.", labels=["version"]
+        )
+        build.add_metric([software_version()], 1)
+        yield build
+        yield from self._of_games()
+        yield from self._of_commits()
+        yield from self._of_bots()
+        yield _labelled("noughts_errors", "Calls that ended with an error.", "reason", self._counters.errors)
+        yield from self._of_feed()
+
+    def _of_games(self) -> Iterator[Metric]:
+        referee, counters = self._referee, self._counters
+        yield CounterMetricFamily("noughts_games", "Games stored.", counters.games)
+        yield CounterMetricFamily("noughts_plies", "Moves taken from bots.", referee.plies)
+        yield _labelled(
+            "noughts_verdicts",
+            "Games stored, by how they ended.",
+            "termination",
+            {str(Termination(kind)): count for kind, count in counters.terminations.items()},
+        )
+        yield GaugeMetricFamily("noughts_games_in_flight", "Games being played.", referee.in_flight())
+        yield GaugeMetricFamily("noughts_slots_queued", "Slots that wait for a seat.", referee.queued())
+
+    def _of_commits(self) -> Iterator[Metric]:
+        counters, backlog = self._counters, self._recorder.backlog
+        yield _histogram("noughts_commit_seconds", "How long a commit of games took.", counters.commits)
+        yield _histogram("noughts_commit_games", "Games in a commit.", counters.commit_games)
+        yield GaugeMetricFamily("noughts_recorder_backlog", "Games played and not yet stored.", backlog)
+        yield _histogram("noughts_loop_lag_seconds", "How late a timer of the event loop was.", counters.lag)
+        yield GaugeMetricFamily("noughts_database_bytes", "Size of the database.", self._store.size_bytes())
+
+    def _of_bots(self) -> Iterator[Metric]:
+        wires, late = self._sessions.counts, self._referee.arbiter.late_answers
+        yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(self._sessions.present()))
+        frames = {"down": wires.frames_down, "up": wires.frames_up}
+        yield _labelled("noughts_frames", "Frames to bots (down) and from them (up).", "direction", frames)
+        yield CounterMetricFamily("noughts_complaints", "Answers to what was never asked.", wires.complaints)
+        yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", late)
+
+    def _of_feed(self) -> Iterator[Metric]:
+        counts = self._feed_counts
+        yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", counts.watchers)
+        yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", counts.events)
+        yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", counts.frames)
+        yield CounterMetricFamily("noughts_feed_resyncs", "Watchers that were too slow and began anew.", counts.resyncs)
 
 
 def _labelled(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:

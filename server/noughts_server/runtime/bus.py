@@ -1,10 +1,9 @@
-"""What the parts of a server tell each other: one interface, in memory here, over a network in a scaled server.
+"""What the parts of a server tell each other, without knowing who listens: publish and subscribe, in memory.
 
-Subjects are dotted names. A message published is handed to every subscriber at once, in order; a queue hands each
-item to one taker. Messages are values, never live objects of the sender: a network may lie between.
+Subjects are dotted names. A message is handed to every subscriber at once, in the publisher's call and in the order of
+subscription. Subscribers share the message: nobody changes it.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,22 +13,13 @@ Handler = Callable[[Any], None]
 
 
 class Bus(Protocol):
-    """Publish and subscribe, and queues."""
+    """Publish and subscribe."""
 
     def publish(self, subject: str, message: Any) -> None:
         """Hands the message to all who are subscribed now."""
 
     def subscribe(self, subject: str, handler: Handler) -> "Subscription":
         """Calls the handler with each message until the subscription is closed. Handlers must not block."""
-
-    def put(self, queue: str, item: Any) -> None:
-        """Appends an item to a queue."""
-
-    async def take(self, queue: str) -> Any:
-        """The next item of a queue; waits for one."""
-
-    def clear(self, queue: str) -> None:
-        """Forgets what is in a queue."""
 
 
 class Subscription:
@@ -48,7 +38,6 @@ class MemoryBus:
 
     def __init__(self) -> None:
         self._handlers: defaultdict[str, list[Handler]] = defaultdict(list)
-        self._queues: defaultdict[str, asyncio.Queue[Any]] = defaultdict(asyncio.Queue)
 
     def publish(self, subject: str, message: Any) -> None:
         for handler in tuple(self._handlers.get(subject, ())):
@@ -62,15 +51,6 @@ class MemoryBus:
                 self._handlers[subject].remove(handler)
 
         return Subscription(close)
-
-    def put(self, queue: str, item: Any) -> None:
-        self._queues[queue].put_nowait(item)
-
-    async def take(self, queue: str) -> Any:
-        return await self._queues[queue].get()
-
-    def clear(self, queue: str) -> None:
-        self._queues.pop(queue, None)
 
 
 @contextmanager

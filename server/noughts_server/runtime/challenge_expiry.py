@@ -14,7 +14,7 @@ from noughts_server.store.database import Store
 logger = structlog.get_logger("noughts.challenges")
 
 
-class ChallengeWatch:
+class ChallengeExpiry:
     """Looks at the open challenges once in a grace: one query for all of them."""
 
     def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:

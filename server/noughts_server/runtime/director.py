@@ -1,7 +1,7 @@
 """The director: keeps every running tournament supplied with games to play.
 
-A running tournament has one task. It puts the tournament's units on the bus, takes them from there when the referee
-has room, claims each in the store and hands its missing slots to the referee; finished games go to the recorder.
+A running tournament has one task. Whenever the referee has room, it claims the tournament's next unit in the store and
+hands its missing slots to the referee; finished games go to the recorder.
 Restarted in the middle, it claims again and exactly the missing games are played. One more task starts tournaments
 whose moment has come.
 """
@@ -225,13 +225,11 @@ class Director:
         self._conditions[tournament.id] = playing
         units = await self._store.read(lambda connection: unfinished_units(connection, tournament.id))
         logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
-        queue = f"units.{tournament.id}"
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
         for number in units:
             await self._until(lambda: self._referee.queued(tournament.id) < wanted)
             await self._recorder.room()
-            self._bus.put(queue, number)
-            unit = await self._claim(playing, await self._bus.take(queue))
+            unit = await self._claim(playing, number)
             if unit.slots:
                 self._referee.add(unit)
         await self._until(

@@ -16,7 +16,7 @@ logger = structlog.get_logger("noughts.tokens")
 _PERIOD_SECONDS = 1.0
 
 
-class TokenWatch:
+class TokenExpiry:
     """Looks once a second at the tokens of the sessions that are open: one query for all of them."""
 
     def __init__(self, store: Store, sessions: Sessions) -> None:

@@ -52,7 +52,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 raise WrongState(
                     f"bots/{opponent.bot}", got="declining challenges", expected="one that accepts", hint=hint
                 )
-            variant = canonical_variant(request.variant or "tictactoe")
+            variant = canonical_variant(request.variant or "tictactoe", field="variant")
             online[challenger.id].check_plays("challenger", variant)
             online[opponent.id].check_plays("opponent", variant)
             new = NewChallenge(

@@ -1,14 +1,15 @@
 """Where a server takes calls: its gRPC services on one port."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import grpc.aio
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from noughts_proto.security import SecurityProblem
+from noughts_proto.security import Identity, SecurityProblem
 from noughts_proto.transport import SERVER_OPTIONS
 from noughts_proto.v1 import (
     bots_pb2,
@@ -29,8 +30,13 @@ from noughts_proto.v1 import (
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
+from noughts_referee.referee import Referee
 from noughts_server.errors import AddressUnusable, TlsUnusable
-from noughts_server.runtime.sessions import server_stopping
+from noughts_server.feed.feed import Feed
+from noughts_server.monitoring.counters import Counters
+from noughts_server.runtime.director import Director
+from noughts_server.runtime.sessions import Sessions, server_stopping
+from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
 from noughts_server.services.feed import FeedServicer, add_feed_service
@@ -41,9 +47,7 @@ from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
-
-if TYPE_CHECKING:
-    from noughts_server.server import Server, ServerSettings
+from noughts_server.store.database import Store
 
 _FILES = (
     play_pb2, bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2
@@ -52,47 +56,68 @@ SERVICES = tuple(service.full_name for file in _FILES for service in file.DESCRI
 """Full names of the services of noughts.v1."""
 
 
-@asynccontextmanager
-async def listening(server: "Server") -> AsyncIterator[None]:
-    """Takes calls inside the block; `server.address` says where. Raises TlsUnusable, AddressUnusable."""
-    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(server.counters.errors),))
-    store, sessions, director = server.store, server.sessions, server.director
-    play = PlayServicer(store, sessions)
-    play_pb2_grpc.add_PlayServiceServicer_to_server(play, grpc_server)
+def bound_server(
+    listen: str, identity: Identity | None, client_authorities: Path | None, errors: Counter[str]
+) -> tuple[grpc.aio.Server, str]:
+    """A gRPC server that holds its port and answers nothing yet, and HOST:PORT where that is.
+
+    `errors` will count the calls that end with an error, by reason. Raises TlsUnusable, AddressUnusable.
+    """
+    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(errors),))
+    try:
+        if identity is None:
+            port = grpc_server.add_insecure_port(listen)
+        else:
+            port = grpc_server.add_secure_port(listen, identity.server_credentials(client_authorities))
+    except SecurityProblem as problem:
+        raise TlsUnusable(problem.subject, got=problem.got, expected=problem.expected, hint=problem.advice) from problem
+    except RuntimeError as error:
+        raise AddressUnusable(listen) from error
+    return grpc_server, f"{listen.rpartition(':')[0]}:{port}"
+
+
+def add_services(
+    grpc_server: grpc.aio.Server,
+    *,
+    address: str,
+    store: Store,
+    sessions: Sessions,
+    director: Director,
+    referee: Referee,
+    counters: Counters,
+    feed: Feed,
+    token_expiry: TokenExpiry,
+    health_servicer: health.aio.HealthServicer,
+    with_reflection: bool,
+) -> None:
+    """Gives a server that does not answer yet everything that can be called."""
+    play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
         TournamentServicer(store, sessions, director), grpc_server
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
-    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, server.token_watch), grpc_server)
+    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry), grpc_server)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
         ChallengeServicer(store, sessions, director), grpc_server
     )
-    status_pb2_grpc.add_StatusServiceServicer_to_server(StatusServicer(server), grpc_server)
-    add_feed_service(FeedServicer(server.feed), grpc_server)
-    health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
-    if server.settings.reflection:
+    status_pb2_grpc.add_StatusServiceServicer_to_server(
+        StatusServicer(address, store, sessions, referee, counters, feed.counts), grpc_server
+    )
+    add_feed_service(FeedServicer(feed), grpc_server)
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, grpc_server)
+    if with_reflection:
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
-    host = server.settings.listen.rpartition(":")[0]
-    server.address = f"{host}:{_bind(grpc_server, server.settings)}"
+
+
+@asynccontextmanager
+async def answering(grpc_server: grpc.aio.Server, sessions: Sessions, feed: Feed) -> AsyncIterator[None]:
+    """Answers calls inside the block. At its end bots and watchers are told that the server stops."""
     await grpc_server.start()
     try:
         yield
     finally:
         sessions.close_all(server_stopping())
-        server.feed.close()
+        feed.close()
         await grpc_server.stop(grace=1.0)
-
-
-def _bind(grpc_server: grpc.aio.Server, settings: "ServerSettings") -> int:
-    """Opens the server's port and returns its number. Raises TlsUnusable, AddressUnusable."""
-    try:
-        if settings.identity is None:
-            return grpc_server.add_insecure_port(settings.listen)
-        credentials = settings.identity.server_credentials(settings.client_authorities)
-        return grpc_server.add_secure_port(settings.listen, credentials)
-    except SecurityProblem as problem:
-        raise TlsUnusable(problem.subject, got=problem.got, expected=problem.expected, hint=problem.advice) from problem
-    except RuntimeError as error:
-        raise AddressUnusable(settings.listen) from error

@@ -9,7 +9,7 @@ from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import milliseconds, timestamp
 from noughts_server.messages.resource_names import token_id
-from noughts_server.runtime.token_expiry import TokenWatch
+from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.access import caller, require
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.scopes import ADMIN, check_scopes
@@ -21,9 +21,9 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
     """Makes, reads and revokes tokens. Nobody gets more than they have: not by a new token, not by revoking others."""
 
-    def __init__(self, store: Store, watch: TokenWatch) -> None:
+    def __init__(self, store: Store, token_expiry: TokenExpiry) -> None:
         self._store = store
-        self._watch = watch
+        self._token_expiry = token_expiry
 
     async def CreateToken(self, request: pb.CreateTokenRequest, context: Context) -> pb.CreateTokenResponse:
         who, now = await caller(context, self._store), self._store.now_ms()
@@ -70,7 +70,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
             return revoke_token(connection, number, now_ms=now, owner_id=who.only_owner)
 
         token = await self._store.write(revoke)
-        await self._watch.look()
+        await self._token_expiry.look()
         return pb.RevokeTokenResponse(token=_message(token))
 
 

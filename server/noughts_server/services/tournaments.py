@@ -8,6 +8,8 @@ import grpc
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
+from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import milliseconds, standing_message, time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id, tournament_id
@@ -30,7 +32,6 @@ from noughts_server.store.scopes import ORGANISE, play_as
 from noughts_server.store.tournaments import (
     Kind,
     NewTournament,
-    Schedule,
     Tournament,
     TournamentState,
     create_tournament,
@@ -86,7 +87,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         def join(connection: Any) -> str:
             login = self._sessions.login(get_version(connection, bot, version).id)
             if login is not None:
-                login.check_plays("bot", get_tournament(connection, slug).variant)
+                login.check_plays("bot", get_tournament(connection, slug).settings.variant)
             entry = join_tournament(
                 connection, slug, bot=bot, version=version, label=request.label, owner_id=who.only_owner, now_ms=now
             )
@@ -164,18 +165,18 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
 def _new_tournament(message: pb.Tournament) -> NewTournament:
     slug = tournament_id("tournament.name", message.name)
-    if message.schedule not in (pb.SCHEDULE_UNSPECIFIED, pb.SCHEDULE_ROUND_ROBIN):
-        raise InvalidArgument.of("tournament.schedule", message.schedule, "SCHEDULE_ROUND_ROBIN")
     return NewTournament(
         slug=slug,
-        title=message.title,
-        variant=message.variant or "tictactoe",
-        time=time_control(message.time),
-        schedule=Schedule.ROUND_ROBIN,
-        games_per_pair=message.games_per_pair or _DEFAULT_GAMES,
-        concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
-        seed=message.seed if message.HasField("seed") else secrets.randbits(64),
-        rated=message.rated if message.HasField("rated") else True,
+        settings=TournamentSettings(
+            variant=message.variant or "tictactoe",
+            time=time_control(message.time),
+            schedule=_schedule_kind(message),
+            games_per_pair=message.games_per_pair or _DEFAULT_GAMES,
+            concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
+            seed=message.seed if message.HasField("seed") else secrets.randbits(64),
+            rated=message.rated if message.HasField("rated") else True,
+            title=message.title,
+        ),
         joining=Joining(
             entries_min=message.entries_min or FEWEST_ENTRIES,
             entries_max=message.entries_max or MOST_ENTRIES,
@@ -184,3 +185,11 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             start_at=milliseconds("tournament.start_at", message),
         ),
     )
+
+
+def _schedule_kind(message: pb.Tournament) -> ScheduleKind:
+    try:
+        return ScheduleKind(message.schedule or pb.SCHEDULE_ROUND_ROBIN)
+    except ValueError:
+        names = ", ".join(pb.Schedule.Name(kind) for kind in ScheduleKind)  # type: ignore[arg-type]  # equal values
+        raise InvalidArgument.of("tournament.schedule", message.schedule, names) from None

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, or_, select
 
-from noughts_server.competition.round_robin import RoundRobin
 from noughts_server.errors import InvalidArgument
+from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import get_bot
 from noughts_server.store.games import StoredGame, read_games
 from noughts_server.store.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
@@ -24,8 +24,8 @@ from noughts_server.store.tournaments import Tournament, get_tournament, get_tou
 # A page looks at so many slots and tournaments at most, so that gaps cannot make one slow: those of a cancelled
 # tournament, or of a running one in which a bot is missing.
 _MOST_LOOKED_AT = 10_000
-# Databases limit the number of parameters of a statement, and how deep its conditions are nested.
-_KEYS_A_STATEMENT = 200
+# Databases limit how deep the conditions of a statement are nested.
+_PAIRS_A_STATEMENT = 200
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ def _slots(connection: Connection, tournament: Tournament, played: _Played, belo
         select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournament.id)
     ).scalar_one()
     below = min(below, highest + 1)
-    schedule: RoundRobin = schedule_of(connection, tournament)
+    schedule = schedule_of(connection, tournament)
     if played.others is None:
         parts = [schedule.slots_of(entry, below) for entry in played.own]
     else:
@@ -182,9 +182,8 @@ def _slots(connection: Connection, tournament: Tournament, played: _Played, belo
 
 def _variants(connection: Connection, tournament_ids: Sequence[int]) -> dict[int, str]:
     found: dict[int, str] = {}
-    for begin in range(0, len(tournament_ids), _KEYS_A_STATEMENT):
-        part = tournament_ids[begin : begin + _KEYS_A_STATEMENT]
-        rows = connection.execute(select(tournaments.c.id, tournaments.c.variant).where(tournaments.c.id.in_(part)))
+    for batch in in_batches(tournament_ids):
+        rows = connection.execute(select(tournaments.c.id, tournaments.c.variant).where(tournaments.c.id.in_(batch)))
         found.update({row.id: row.variant for row in rows})
     return found
 
@@ -196,14 +195,12 @@ def _pairs(connection: Connection, played: Sequence[_Played]) -> Iterator[tuple[
         for own, other in product(each.own, each.others or ()):
             keys[each.tournament_id, own, other] = True
             keys[each.tournament_id, other, own] = False
-    wanted = list(keys)
     column = pair_scores.c
-    for begin in range(0, len(wanted), _KEYS_A_STATEMENT):
-        part = wanted[begin : begin + _KEYS_A_STATEMENT]
+    for batch in in_batches(keys, _PAIRS_A_STATEMENT):
         # Not `(..., ...) IN (VALUES ...)`, for which SQLite reads the whole table.
         these = (
             and_(column.tournament_id == tournament_id, column.first_entry == first, column.second_entry == second)
-            for tournament_id, first, second in part
+            for tournament_id, first, second in batch
         )
         for row in connection.execute(select(pair_scores).where(or_(*these))):
             yield row.tournament_id, keys[row.tournament_id, row.first_entry, row.second_entry], row

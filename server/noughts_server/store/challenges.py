@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from noughts_referee.clock import TimeControl
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.errors import ResourceExhausted
 from noughts_server.store.bots import BotVersion
 from noughts_server.store.entries import join_tournament
@@ -49,13 +50,15 @@ def create_challenge(connection: Connection, new: NewChallenge, *, owner_id: int
     bots = (new.challenger, new.opponent)
     tournament = NewTournament(
         slug=slug,
-        title=f"{new.challenger.bot} - {new.opponent.bot}",
-        variant=new.variant,
-        time=new.time,
-        games_per_pair=new.games,
-        concurrency=new.games,
-        seed=new.seed,
-        rated=False,
+        settings=TournamentSettings(
+            variant=new.variant,
+            time=new.time,
+            games_per_pair=new.games,
+            concurrency=new.games,
+            seed=new.seed,
+            rated=False,
+            title=f"{new.challenger.bot} - {new.opponent.bot}",
+        ),
         kind=Kind.CHALLENGE,
     )
     create_tournament(connection, tournament, owner_id=owner_id, now_ms=now_ms)

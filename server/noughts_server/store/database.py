@@ -42,14 +42,16 @@ class Store:
     Reads run beside them and each sees one state of the database throughout. Safe to use from one event loop.
     """
 
-    def __init__(self, engine: Engine, now_ms: Callable[[], int], readers: int) -> None:
-        self.url = engine.url.render_as_string()
+    def __init__(self, url: URL, busy_seconds: float, now_ms: Callable[[], int], readers: int) -> None:
+        self.url = url.render_as_string()
         """Its address, without a password."""
         self.created = False
         """Whether there was no database before."""
         self.now_ms = now_ms
         """Milliseconds since 1970 in UTC."""
-        self._engine = engine
+        self._place = url
+        self._writing = dialect.make_engine(url, 1, busy_seconds, writes=True)
+        self._reading = dialect.make_engine(url, readers, busy_seconds, writes=False)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
         self._lock: IO[str] | None = None
@@ -77,11 +79,10 @@ class Store:
         if not create and dialect.is_new(parsed):
             hint = "Look at --db. `noughts serve` and `noughts token create` make a database where there is none."
             raise DatabaseUnusable(str(parsed.database), "it does not exist", hint=hint)
-        engine = dialect.make_engine(parsed, readers + 1, busy_seconds)
-        store = cls(engine, now_ms, readers)
+        store = cls(parsed, busy_seconds, now_ms, readers)
         try:
             store.created = dialect.is_new(parsed)
-            await asyncio.get_running_loop().run_in_executor(store._writer, _prepare, engine, parsed)
+            await asyncio.get_running_loop().run_in_executor(store._writer, _prepare, store._writing, parsed)
             if alone:
                 store._lock = _lock(parsed)
         except BaseException:
@@ -112,12 +113,15 @@ class Store:
         return await self.write(function)
 
     async def read(self, function: Callable[[Connection], Result]) -> Result:
-        """Runs `function` in a reader thread; what it sees does not change meanwhile. Raises Draining after `close`."""
+        """Runs `function` in a reader thread; what it sees does not change meanwhile, and it cannot change anything.
+
+        Raises Draining after `close`.
+        """
         return await self._run(self._readers, self._read, function)
 
     def size_bytes(self) -> int:
         """How much room the database takes on the disk."""
-        return dialect.size_bytes(self._engine.url)
+        return dialect.size_bytes(self._place)
 
     async def close(self) -> None:
         """Finishes what was asked for, then closes every connection. May be called again."""
@@ -129,7 +133,8 @@ class Store:
     def _shut_down(self) -> None:
         self._readers.shutdown(wait=True)
         self._writer.shutdown(wait=True)
-        self._engine.dispose()
+        self._writing.dispose()
+        self._reading.dispose()
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -146,14 +151,14 @@ class Store:
 
     def _write(self, function: Callable[[Connection], Result]) -> Result:
         try:
-            with self._engine.connect() as connection, dialect.writing(connection).begin():
+            with self._writing.begin() as connection:
                 return function(connection)
         except DBAPIError as error:
             raise _named(error) from error
 
     def _read(self, function: Callable[[Connection], Result]) -> Result:
         try:
-            with self._engine.connect() as connection, connection.begin():
+            with self._reading.begin() as connection:
                 return function(connection)
         except DBAPIError as error:
             raise _named(error) from error
@@ -176,7 +181,7 @@ def _prepare(engine: Engine, url: URL) -> None:
     place = str(url.database)
     try:
         dialect.prepare_place(url)
-        with engine.connect() as connection, dialect.writing(connection).begin():
+        with engine.begin() as connection:
             upgrade(connection, place)
     except OSError as error:
         raise DatabaseUnusable(

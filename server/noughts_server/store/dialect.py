@@ -81,8 +81,12 @@ def lock_for_one(url: URL) -> IO[str] | None:
     return file
 
 
-def make_engine(url: URL, connections: int, busy_seconds: float) -> Engine:
-    """An engine with a pool of so many connections, which any thread may use one at a time."""
+def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
+    """An engine with a pool of so many connections, which any thread may use one at a time.
+
+    Transactions of one that writes take the database before they read anything. In one that does not, a statement that
+    would change anything fails.
+    """
     engine = create_engine(
         url,
         pool_size=connections,
@@ -90,13 +94,11 @@ def make_engine(url: URL, connections: int, busy_seconds: float) -> Engine:
         connect_args={"timeout": busy_seconds, "check_same_thread": False},
     )
     event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
+    if not writes:
+        event.listen(engine, "connect", _forbid_writing)
+    begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
-
-
-def writing(connection: Connection) -> Connection:
-    """The connection, for transactions that write: they take the database before they read anything."""
-    return connection.execution_options(noughts_writing=True)
 
 
 def is_busy(error: DBAPIError) -> bool:
@@ -174,7 +176,7 @@ def _insert_statement(count: int) -> str:
 
 
 def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
-    # Transactions are begun by us (`_begin`); Python's own handling would begin them too late.
+    # Transactions are begun by us (see `make_engine`); Python's own handling would begin them too late.
     dbapi_connection.isolation_level = None
     cursor = dbapi_connection.cursor()
     cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
@@ -186,6 +188,6 @@ def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
     cursor.close()
 
 
-def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("noughts_writing", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+def _forbid_writing(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
+    # Not `mode=ro`: a reader of a database in WAL mode may have to recover it after a crash.
+    dbapi_connection.execute("PRAGMA query_only = ON")

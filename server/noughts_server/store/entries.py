@@ -228,15 +228,15 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
         .outerjoin(
             rating_lists,
             and_(
-                rating_lists.c.variant == tournament.variant,
-                rating_lists.c.time_class == tournament.time.time_class,
+                rating_lists.c.variant == tournament.settings.variant,
+                rating_lists.c.time_class == tournament.settings.time.time_class,
             ),
         )
         .outerjoin(ratings, and_(ratings.c.list_id == rating_lists.c.id, ratings.c.bot_id == bots.c.id))
         .where(entries.c.tournament_id == tournament.id)
         .order_by(entries.c.number)
     )
-    table = [_standing(row, rated=tournament.rated) for row in rows]
+    table = [_standing(row, rated=tournament.settings.rated) for row in rows]
     table.sort(key=lambda standing: (-standing.points, -standing.wins))
     return table
 

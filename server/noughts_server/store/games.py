@@ -9,14 +9,13 @@ from sqlalchemy import Connection, Row, Select, case, func, select
 from noughts_referee.records import unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_server.errors import NotFound
+from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import version_name
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, bots, entries, games, rating_runs
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id
 
 _ROWS_AT_ONCE = 1000
-# Databases limit the number of parameters of a statement.
-_KEYS_A_STATEMENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ class ExportedGame(NamedTuple):
 def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]:
     """All stored games of a tournament in slot order, a few at a time in memory. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
-    variant, seed = tournament.variant, tournament.seed
+    variant, seed = tournament.settings.variant, tournament.settings.seed
     cells = parse_variant(variant).cells
     of_tournament = entries.c.tournament_id == tournament_id
     named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
@@ -143,7 +142,7 @@ class _Entry(NamedTuple):
 
 def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
     rows = connection.execute(statement).all()
-    cells = parse_variant(tournament.variant).cells
+    cells = parse_variant(tournament.settings.variant).cells
     playing = _entries(
         connection, tournament.id, {entry for row in rows for entry in (row.first_entry, row.second_entry)}
     )
@@ -156,12 +155,12 @@ def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row
         tournament_id=tournament.id,
         tournament=tournament.name,
         ordinal=row.ordinal,
-        variant=tournament.variant,
+        variant=tournament.settings.variant,
         first=first.label,
         second=second.label,
         first_bot=version_name(first.bot, first.version),
         second_bot=version_name(second.bot, second.version),
-        seed=game_seed(tournament.seed, row.ordinal),
+        seed=game_seed(tournament.settings.seed, row.ordinal),
         moves=unpack_moves(row.moves, cells),
         times_us=unpack_times(row.times),
         result=Result(row.result),
@@ -192,16 +191,12 @@ def _rated_games(tournament: Tournament) -> Select[Any]:
 
 def _entries(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, _Entry]:
     found: dict[int, _Entry] = {}
-    wanted = sorted(numbers)
-    for begin in range(0, len(wanted), _KEYS_A_STATEMENT):
+    for batch in in_batches(sorted(numbers)):
         rows = connection.execute(
             select(entries.c.number, entries.c.label, bots.c.name, bot_versions.c.version)
             .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
             .join(bots, bots.c.id == bot_versions.c.bot_id)
-            .where(
-                entries.c.tournament_id == tournament_id,
-                entries.c.number.in_(wanted[begin : begin + _KEYS_A_STATEMENT]),
-            )
+            .where(entries.c.tournament_id == tournament_id, entries.c.number.in_(batch))
         )
         found.update({number: _Entry(label, bot, version) for number, label, bot, version in rows})
     return found

@@ -8,14 +8,12 @@ from sqlalchemy import Connection, Row, Select, func, select, tuple_
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
 from noughts_server.errors import NotFound
+from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import get_bot
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import list_name
 from noughts_server.store.schema import bots, owners, rating_lists, ratings
 from noughts_server.store.schema import rating_history as history
-
-# Databases limit the number of parameters of a statement.
-_KEYS_A_STATEMENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +243,8 @@ def _among(connection: Connection, filters: Filters) -> set[int] | None:
 
 
 def _rows_among(connection: Connection, statement: Select[Any], among: Collection[int]) -> Iterator[Row[Any]]:
-    keys = sorted(among)
-    for begin in range(0, len(keys), _KEYS_A_STATEMENT):
-        yield from connection.execute(statement.where(ratings.c.bot_id.in_(keys[begin : begin + _KEYS_A_STATEMENT])))
+    for batch in in_batches(sorted(among)):
+        yield from connection.execute(statement.where(ratings.c.bot_id.in_(batch)))
 
 
 def _rank(connection: Connection, row: Row[Any]) -> int:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, select, update
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.elo import Rating, next_point, rate_game
 from noughts_server.store import dialect
+from noughts_server.store.batches import in_batches
 from noughts_server.store.schema import (
     bot_versions,
     entries,
@@ -34,8 +35,6 @@ SlotResult = tuple[int, int, int]
 HistoryRow = tuple[int, int, int, float, int]
 """A row of `rating_history`: list, bot, number of games, rating, moment in milliseconds since 1970."""
 
-# Databases limit the number of parameters of a statement.
-_KEYS_A_STATEMENT = 1000
 
 # Built once: that takes longer than to execute them, and every commit needs them.
 _NEWEST_RUN = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
@@ -267,7 +266,7 @@ def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
         games_done=tournament.games_done,
         beyond={ordinal: (first, second, result) for ordinal, first, second, result in rows},
         bots=bots_of(connection, tournament.id),
-        rating_list=_list_of(connection, tournament) if tournament.rated else None,
+        rating_list=_list_of(connection, tournament) if tournament.settings.rated else None,
     )
 
 
@@ -276,7 +275,7 @@ def _list_of(connection: Connection, tournament: Row[Any]) -> int | None:
     key: int | None = connection.execute(
         select(rating_lists.c.id).where(
             and_(
-                rating_lists.c.variant == tournament.variant,
+                rating_lists.c.variant == tournament.settings.variant,
                 rating_lists.c.time_class == time.time_class,
             )
         )
@@ -287,10 +286,9 @@ def _list_of(connection: Connection, tournament: Row[Any]) -> int | None:
 def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict[int, Rating]:
     found = {bot: Rating() for bot in bots}
     columns = (ratings.c.rating, ratings.c.games, ratings.c.wins, ratings.c.draws, ratings.c.losses)
-    for begin in range(0, len(bots), _KEYS_A_STATEMENT):
-        part = bots[begin : begin + _KEYS_A_STATEMENT]
+    for batch in in_batches(bots):
         rows = connection.execute(
-            select(ratings.c.bot_id, *columns).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(part))
+            select(ratings.c.bot_id, *columns).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
         )
         found.update({bot: Rating(*numbers) for bot, *numbers in rows})
     return found

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
 from noughts_server.store import dialect
+from noughts_server.store.batches import in_batches
 from noughts_server.store.rater import (
     Advance,
     Changes,
@@ -22,9 +23,6 @@ from noughts_server.store.rater import (
 )
 from noughts_server.store.schema import entry_scores, pair_scores, tournaments, units
 from noughts_server.store.tournaments import TournamentState
-
-# Databases limit the number of parameters of a statement.
-_KEYS_A_STATEMENT = 1000
 
 # Built once: that takes longer than to execute them, and every commit needs them.
 _ATTEMPTS = select(units.c.number, units.c.attempt).where(
@@ -148,11 +146,9 @@ def _admit(
 
 
 def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, int]:
-    wanted = sorted(numbers)
     found = {}
-    for begin in range(0, len(wanted), _KEYS_A_STATEMENT):
-        part = wanted[begin : begin + _KEYS_A_STATEMENT]
-        rows = connection.execute(_ATTEMPTS, {"tournament": tournament_id, "numbers": part})
+    for batch in in_batches(sorted(numbers)):
+        rows = connection.execute(_ATTEMPTS, {"tournament": tournament_id, "numbers": batch})
         found.update({row.number: row.attempt for row in rows})
     return found
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, insert, or_, select, update
 
 from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
+from noughts_server.store.batches import in_batches
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import owners, tokens
 from noughts_server.store.scopes import ADMIN, check_scopes, permits
@@ -20,7 +21,6 @@ _LONGEST_LABEL = 200
 _LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
 _TOUCH_MS = 60_000
 # Databases take so many parameters at least.
-_QUERY_IDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,11 @@ def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
 
 def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: int) -> dict[int, Unauthenticated]:
     """Which of these tokens are worthless by now, and why."""
-    ids = list(token_ids)
     ended: dict[int, Unauthenticated] = {}
-    for start in range(0, len(ids), _QUERY_IDS):
+    for batch in in_batches(token_ids):
         rows = connection.execute(
             select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(
-                tokens.c.id.in_(ids[start : start + _QUERY_IDS]),
+                tokens.c.id.in_(batch),
                 or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms),
             )
         )

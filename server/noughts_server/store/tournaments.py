@@ -9,7 +9,9 @@ from sqlalchemy import Connection, Select, Update, func, insert, select, update
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import VariantError, parse_variant
-from noughts_server.competition.round_robin import RoundRobin, unit_games
+from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule
+from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.units import unit_games
 from noughts_server.errors import (
     AlreadyExists,
     InvalidArgument,
@@ -53,30 +55,13 @@ class Kind(IntEnum):
     """A few unrated games between two bots; lists leave it out unless asked."""
 
 
-class Schedule(IntEnum):
-    """How pairings are made. Values equal those of the protocol's enum."""
-
-    ROUND_ROBIN = 1
-
-    def __str__(self) -> str:
-        return self.name.lower().replace("_", "-")
-
-
 @dataclass(frozen=True, slots=True)
 class NewTournament:
     """What the organiser chooses."""
 
     slug: str
     """The ID in `tournaments/ID`: 1 to 63 characters of a-z, 0-9 and `-`."""
-    variant: str = "tictactoe"
-    time: TimeControl = field(default_factory=TimeControl)
-    games_per_pair: int = 2
-    concurrency: int = 1024
-    seed: int = 0
-    """Unsigned 64 bits: all chance of the tournament comes from it."""
-    rated: bool = True
-    title: str = ""
-    schedule: Schedule = Schedule.ROUND_ROBIN
+    settings: TournamentSettings = field(default_factory=TournamentSettings)
     joining: Joining = field(default_factory=Joining)
     kind: Kind = Kind.ORGANISED
 
@@ -87,17 +72,10 @@ class Tournament:
 
     id: int
     slug: str
-    title: str
     owner_id: int
     owner: str
     state: TournamentState
-    variant: str
-    time: TimeControl
-    schedule: Schedule
-    games_per_pair: int
-    concurrency: int
-    seed: int
-    rated: bool
+    settings: TournamentSettings
     created_at: int
     started_at: int | None
     ended_at: int | None
@@ -118,11 +96,6 @@ class Tournament:
         """`tournaments/ID`."""
         return f"tournaments/{self.slug}"
 
-    @property
-    def rating_list(self) -> str:
-        """The list that its games count for if they are rated, e.g. `tictactoe/untimed`."""
-        return f"{self.variant}/{self.time.time_class}"
-
 
 def signed(seed: int) -> int:
     """An unsigned 64-bit number as the signed one with the same bits, which databases can keep."""
@@ -136,29 +109,30 @@ def unsigned(stored: int) -> int:
 
 def create_tournament(connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int) -> Tournament:
     """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists."""
+    settings = new.settings
     check_slug("tournament.name", new.slug)
-    check_text("tournament.title", new.title, _LONGEST_TITLE)
-    check_number("tournament.games_per_pair", new.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
-    check_number("tournament.concurrency", new.concurrency, 1, _MOST_CONCURRENCY)
-    check_number("tournament.seed", new.seed, 0, (1 << 64) - 1)
-    _check_time(new.time)
+    check_text("tournament.title", settings.title, _LONGEST_TITLE)
+    check_number("tournament.games_per_pair", settings.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
+    check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
+    check_number("tournament.seed", settings.seed, 0, (1 << 64) - 1)
+    _check_time(settings.time)
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
     row = {
         "slug": new.slug,
-        "title": new.title,
+        "title": settings.title,
         "owner_id": owner_id,
         "state": TournamentState.OPEN,
-        "variant": canonical_variant(new.variant),
-        "move_us": new.time.move_us,
-        "bank_us": new.time.bank_us,
-        "increment_us": new.time.increment_us,
-        "schedule": new.schedule,
-        "games_per_pair": new.games_per_pair,
-        "concurrency": new.concurrency,
-        "seed": signed(new.seed),
-        "rated": new.rated,
+        "variant": canonical_variant(settings.variant),
+        "move_us": settings.time.move_us,
+        "bank_us": settings.time.bank_us,
+        "increment_us": settings.time.increment_us,
+        "schedule": settings.schedule,
+        "games_per_pair": settings.games_per_pair,
+        "concurrency": settings.concurrency,
+        "seed": signed(settings.seed),
+        "rated": settings.rated,
         "created_at": now_ms,
         "games_total": 0,
         "games_done": 0,
@@ -226,9 +200,9 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         expected = f"at least {tournament.joining.entries_min}"
         hint = "Let more bots join first."
         raise WrongState(tournament.name, got=f"open with {count} entries", expected=expected, hint=hint)
-    if tournament.rated:
-        ensure_list(connection, tournament.variant, tournament.time.time_class)
-    total = RoundRobin(count, tournament.games_per_pair).total
+    if tournament.settings.rated:
+        ensure_list(connection, tournament.settings.variant, tournament.settings.time.time_class)
+    total = _schedule(tournament, count).total
     return _set_state(
         connection,
         tournament,
@@ -280,19 +254,23 @@ def require_state(tournament: Tournament, *states: TournamentState) -> None:
 
 def check_size(tournament: Tournament, count: int) -> None:
     """Whether a tournament with so many entries has a playable number of games. Raises ResourceExhausted."""
-    total = RoundRobin(count, tournament.games_per_pair).total
+    total = _schedule(tournament, count).total
     if total > MOST_GAMES:
         hint = "Fewer entries, or a tournament with fewer games per pair."
         raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint=hint)
 
 
-def schedule_of(connection: Connection, tournament: Tournament) -> RoundRobin:
+def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
     """The slots of a started tournament."""
     # From the start on entries are numbered from 0 without gaps; the highest one is found without reading them all.
     last = connection.execute(
         select(func.max(entries.c.number)).where(entries.c.tournament_id == tournament.id)
     ).scalar_one()
-    return RoundRobin(last + 1, tournament.games_per_pair)
+    return _schedule(tournament, last + 1)
+
+
+def _schedule(tournament: Tournament, entries_count: int) -> Schedule:
+    return make_schedule(tournament.settings.schedule, entries_count, tournament.settings.games_per_pair)
 
 
 def conditions(connection: Connection, tournament_id: int) -> Conditions:
@@ -306,21 +284,21 @@ def conditions(connection: Connection, tournament_id: int) -> Conditions:
     return Conditions(
         tournament=tournament.id,
         name=tournament.name,
-        variant=parse_variant(tournament.variant),
-        time=tournament.time,
-        seed=tournament.seed,
-        concurrency=tournament.concurrency,
+        variant=parse_variant(tournament.settings.variant),
+        time=tournament.settings.time,
+        seed=tournament.settings.seed,
+        concurrency=tournament.settings.concurrency,
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
     )
 
 
-def canonical_variant(variant: str) -> str:
-    """A variant's name in its one spelling. Raises InvalidArgument."""
+def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
+    """A variant's name in its one spelling. Raises InvalidArgument of the request's `field`."""
     try:
         return parse_variant(variant).name
     except VariantError as error:
-        raise InvalidArgument.of("tournament.variant", error.got, error.expected) from error
+        raise InvalidArgument.of(field, error.got, error.expected) from error
 
 
 def _check_time(time: TimeControl) -> None:
@@ -372,17 +350,19 @@ def _tournament(row: Any) -> Tournament:
     return Tournament(
         id=row.id,
         slug=row.slug,
-        title=row.title,
         owner_id=row.owner_id,
         owner=row.owner,
         state=TournamentState(row.state),
-        variant=row.variant,
-        time=TimeControl(row.move_us, row.bank_us, row.increment_us),
-        schedule=Schedule(row.schedule),
-        games_per_pair=row.games_per_pair,
-        concurrency=row.concurrency,
-        seed=unsigned(row.seed),
-        rated=row.rated,
+        settings=TournamentSettings(
+            variant=row.variant,
+            time=TimeControl(row.move_us, row.bank_us, row.increment_us),
+            schedule=ScheduleKind(row.schedule),
+            games_per_pair=row.games_per_pair,
+            concurrency=row.concurrency,
+            seed=unsigned(row.seed),
+            rated=row.rated,
+            title=row.title,
+        ),
         created_at=row.created_at,
         started_at=row.started_at,
         ended_at=row.ended_at,

@@ -15,9 +15,10 @@ from noughts_proto.pipes import LARGEST_UP
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.clock import parse_time_control
-from noughts_referee.rules import Position, parse_variant
+from noughts_referee.rules import Position
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.run import ExportedGame
-from noughts_server.local.tournament import LocalTournament, PrivatePlan
+from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.games import export
 from noughts_server.store.tournaments import get_tournament
@@ -198,16 +199,15 @@ async def remote_field(database: str, honest: tuple[str, ...], habit: str, time:
     """The tournament is played until the block is left."""
     settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=GRACE)
     # In games with a clock it is one after the other: a bot that is not heard of has one game to lose.
-    plan = PrivatePlan(
-        dict.fromkeys((LABEL, *honest), "1"),
-        parse_variant("mnk:5,5,5"),
-        parse_time_control(time),
+    chosen = TournamentSettings(
+        variant="mnk:5,5,5",
+        time=parse_time_control(time),
         games_per_pair=1,
         concurrency=20 if time == "none" else 1,
         seed=5,
     )
     async with running_server(settings) as server:
-        tournament = LocalTournament(server, plan)
+        tournament = LocalTournament(server, chosen, dict.fromkeys((LABEL, *honest), "1"))
         await tournament.create()
         field = RemoteField(server, tournament)
 

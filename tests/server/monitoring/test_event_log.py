@@ -8,6 +8,7 @@ import structlog
 
 from noughts_bots import Bot, Position
 from noughts_bots.session import Login, play
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.monitoring.event_log import MOST_FAULTS
 from noughts_server.server import ServerSettings, running_server
 from noughts_server.store.database import Connection
@@ -52,7 +53,7 @@ async def test_bot_that_goes_for_good_is_named_with_its_games_but_not_in_a_thous
 
             def make(connection: Connection) -> None:
                 owner = create_owner(connection, "ada")
-                new = NewTournament("cup", games_per_pair=GAMES, concurrency=GAMES, seed=1)
+                new = NewTournament("cup", TournamentSettings(games_per_pair=GAMES, concurrency=GAMES, seed=1))
                 create_tournament(connection, new, owner_id=owner, now_ms=server.store.now_ms())
                 for name in bots:
                     join_tournament(connection, "cup", bot=name, owner_id=owner)

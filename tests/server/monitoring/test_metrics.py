@@ -17,9 +17,10 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.errors import AddressUnusable
 from noughts_server.monitoring.counters import Counters, Distribution
-from noughts_server.monitoring.prometheus import collect
+from noughts_server.monitoring.prometheus import ServerMetrics
 from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.server import Server, ServerSettings, running_server
 from noughts_server.store.database import Connection
@@ -77,7 +78,7 @@ async def playing(tmp_path: Path) -> AsyncIterator[Playing]:
         def make(connection: Connection) -> None:
             now = server.store.now_ms()
             owner = create_owner(connection, "ada")
-            new = NewTournament("cup", games_per_pair=GAMES, concurrency=8, seed=3)
+            new = NewTournament("cup", TournamentSettings(games_per_pair=GAMES, concurrency=8, seed=3))
             create_tournament(connection, new, owner_id=owner, now_ms=now)
             for name in ("left", "right"):
                 join_tournament(connection, "cup", bot=name, owner_id=owner)
@@ -154,7 +155,9 @@ async def test_status_tells_the_same_as_the_metrics(playing: Playing) -> None:
 
 async def test_page_for_operators_has_a_row_for_every_metric(playing: Playing) -> None:
     table = set(re.findall(r"(?m)^\| `(noughts_\w+)", PAGE.read_text(encoding="utf-8")))
-    families = {family.name + ("_total" if family.type == "counter" else "") for family in collect(playing.server)}
+    of = playing.server
+    metrics = ServerMetrics(of.store, of.referee, of.recorder, of.sessions, of.counters, of.feed.counts)
+    families = {family.name + ("_total" if family.type == "counter" else "") for family in metrics.collect()}
     feed = {f"noughts_feed_{name}" for name in ("watchers", "events_total", "frames_total", "resyncs_total")}
     assert families | feed == table
 
@@ -207,9 +210,7 @@ async def test_rate_of_a_tournament_is_forgotten_when_it_is_over() -> None:
     assert counters._progress == {}
 
 
-async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotten() -> None:
     class Referee:
         plies = 0
 
@@ -218,8 +219,7 @@ async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotte
         bus.publish("games.committed", CommitReport(progress=[progress]))
 
     now, bus = 1_000.0, MemoryBus()
-    monkeypatch.setattr("noughts_server.monitoring.counters.time.monotonic", lambda: now)
-    counters = Counters(Referee(), bus)  # type: ignore[arg-type]  # it reads nothing else
+    counters = Counters(Referee(), bus, clock=lambda: now)  # type: ignore[arg-type]  # it reads nothing else
     with listening(bus, "games.committed", counters._committed):
         done(1, 0)
         now += 10

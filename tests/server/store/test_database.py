@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError  # noqa: TID251  # what the store does not name is raised as it is
 
 from noughts_server.errors import (
     BadDatabaseUrl,
@@ -42,6 +43,12 @@ async def test_new_database_makes_its_folders(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA page_size").fetchone() == (8192,)
+
+
+async def test_readers_cannot_write(arena: Arena) -> None:
+    with pytest.raises(OperationalError, match="readonly"):
+        await arena.store.read(partial(make_token, label="slipped past the writer"))
+    assert await arena.store.read(labels) == []
 
 
 async def test_writes_run_in_the_order_asked_and_in_one_thread(arena: Arena) -> None:

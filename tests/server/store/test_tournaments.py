@@ -80,7 +80,7 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
     assert {name: getattr(tournament, name) for name in chosen} == chosen | {"variant": "tictactoe"}
     assert (tournament.name, tournament.owner, tournament.state) == ("tournaments/cup", "alice", TournamentState.OPEN)
     assert (tournament.created_at, tournament.started_at, tournament.ended_at) == (NOW, None, None)
-    assert tournament.rating_list == "tictactoe/bullet"
+    assert tournament.settings.rating_list == "tictactoe/bullet"
     assert await get(arena) == tournament
 
 
@@ -302,7 +302,7 @@ async def test_referee_is_told_the_conditions(arena: Arena) -> None:
     tournament = await arena.tournament(time=parse_time_control("1/move"), variant="mnk:4,4,3", bots=("bob", "ada"))
     told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
     assert (told.tournament, told.name, told.variant.name) == (tournament.id, "tournaments/cup", "mnk:4,4,3")
-    assert (told.time, told.seed, told.concurrency) == (tournament.time, 7, 1024)
+    assert (told.time, told.seed, told.concurrency) == (tournament.settings.time, 7, 1024)
     assert told.labels == ("bob", "ada")
     assert told.players == (1, 2)
 

@@ -16,7 +16,7 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.launcher import Command, Launcher, Started
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import parse_time_control
-from noughts_referee.rules import parse_variant
+from noughts_server.competition.settings import TournamentSettings
 from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.run import ExportedGame, LocalOutcome, LocalPlan, LocalStop, play_locally
 from noughts_server.store.database import Store
@@ -85,11 +85,13 @@ class Field:
 
         plan = LocalPlan(
             specs=tuple(map(parse_spec, specs)),
-            variant=parse_variant(variant),
-            time=parse_time_control(time),
-            games_per_pair=games,
-            concurrency=concurrency,
-            seed=5,
+            settings=TournamentSettings(
+                variant=variant,
+                time=parse_time_control(time),
+                games_per_pair=games,
+                concurrency=concurrency,
+                seed=5,
+            ),
             database=self.database,
             children=children,
             locking=self.locking,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
+    from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.local.launcher import Locking
     from noughts_server.local.run import LocalOutcome, LocalPlan
 
@@ -128,7 +129,7 @@ def match(
     )
     outcome = play(plan, output=games_file, times=times)
     first, second = unique_labels(plan.specs)
-    result = MatchSummary(plan.variant.name, plan.seed, first, second, outcome.pairs, outcome.terminations)
+    result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
     result.show(output_format, faults_document(plan, outcome))
     if output_format is Format.TEXT:
         show_faults(outcome)
@@ -160,8 +161,7 @@ def run(
     "first": {...}, "second": {...}}, the last two for the games that A and that B began. With a program or plugin
     also "faults": [{"bot", "reason", "times", "games", "benched", "stderr"}].
     """
-    if schedule != "round-robin":
-        raise UsageProblem(f"--schedule {schedule!r}: expected `round-robin`")
+    read_schedule = options.read_schedule(schedule)
     if len(specs) < 2:
         raise UsageProblem(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
@@ -170,6 +170,7 @@ def run(
     _check_times(games_file, times)
     plan = _plan(
         specs,
+        schedule=read_schedule,
         variant=variant,
         games=games,
         concurrency=concurrency,
@@ -195,6 +196,7 @@ def _plan(
     games: int,
     concurrency: int,
     seed: int | None,
+    schedule: "ScheduleKind | None" = None,
     variant: str = "tictactoe",
     time: str = "none",
     margin: str = "50ms",
@@ -208,19 +210,24 @@ def _plan(
     read_time, read_margin = options.read_time(time), options.read_margin(margin)
     _check_playable(read_specs, read_variant)
     from noughts_referee.children.running_child import ChildSettings
+    from noughts_server.competition.schedule import ScheduleKind
+    from noughts_server.competition.settings import TournamentSettings
     from noughts_server.local.launcher import Locking
     from noughts_server.local.run import LocalPlan
 
     return LocalPlan(
         specs=read_specs,
-        variant=read_variant,
-        time=read_time,
-        games_per_pair=games,
-        concurrency=concurrency,
-        seed=options.read_seed(seed),
+        settings=TournamentSettings(
+            variant=read_variant.name,
+            time=read_time,
+            schedule=schedule or ScheduleKind.ROUND_ROBIN,
+            games_per_pair=games,
+            concurrency=concurrency,
+            seed=options.read_seed(seed),
+            title=title,
+        ),
         margin_us=read_margin,
         database=options.read_database(database),
-        title=title,
         children=ChildSettings(start=start_timeout),
         locking=locking or Locking.USUAL,
     )
@@ -270,15 +277,17 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "games": outcome.games,
         "standings": standings_document(outcome.standings),
         "crosstable": _crosstable(outcome).document(),
-        "variant": plan.variant.name,
-        "seed": plan.seed,
+        "variant": plan.settings.variant,
+        "seed": plan.settings.seed,
         "terminations": outcome.terminations,
     }
 
 
 def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> None:
     console = output.stdout()
-    output.heading(console, f"{plan.title or 'Round robin'}: {plan.variant.name}, seed {plan.seed}")
+    output.heading(
+        console, f"{plan.settings.title or 'Round robin'}: {plan.settings.variant}, seed {plan.settings.seed}"
+    )
     console.print()
     output.heading(console, CROSSTABLE_HEADING)
     console.print(_crosstable(outcome).table(console))

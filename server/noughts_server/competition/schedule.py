@@ -1,0 +1,52 @@
+"""Schedules: who plays whom, slot by slot, whatever the format of the tournament.
+
+The store, the services and the command line know the protocol `Schedule` and the kinds in this module, never a format.
+A new format whose pairings follow from the number of entries alone is a class beside `round_robin` and a row in
+`_SCHEDULES`. One whose pairings depend on results (Swiss, knockout, ladder) makes them when a round is over: they are
+stored as rows (tournament, ordinal, first, second) in the transaction that commits the round's last game, slots are
+only ever appended, and its schedule is made of those rows.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
+from typing import Protocol
+
+from noughts_referee.records import Slot
+from noughts_server.competition.round_robin import RoundRobin
+
+
+class Schedule(Protocol):
+    """The slots of one tournament. Ordinals count from 1, entries from 0."""
+
+    @property
+    def total(self) -> int:
+        """The number of slots; their ordinals are 1 to `total`."""
+
+    def slot(self, ordinal: int) -> Slot:
+        """The slot with this ordinal. Raises IndexError outside 1..total."""
+
+    def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
+        """The slots with these ordinals, in their order."""
+
+    def slots_of(self, entry: int, before: int) -> Iterator[int]:
+        """The ordinals below `before` of the slots in which this entry plays, from the highest down."""
+
+    def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
+        """The ordinals below `before` of the slots in which these two entries meet, from the highest down."""
+
+
+class ScheduleKind(IntEnum):
+    """How pairings are made. Values equal those of the protocol's enum."""
+
+    ROUND_ROBIN = 1
+
+    def __str__(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+
+_SCHEDULES: dict[ScheduleKind, Callable[[int, int], Schedule]] = {ScheduleKind.ROUND_ROBIN: RoundRobin}
+
+
+def make_schedule(kind: ScheduleKind, entries: int, games_per_pair: int) -> Schedule:
+    """The schedule of a tournament of this kind with so many entries."""
+    return _SCHEDULES[kind](entries, games_per_pair)

@@ -1,0 +1,21 @@
+"""Units of work: a tournament's slots in blocks of consecutive ordinals, numbered from 0."""
+
+_LARGEST_UNIT = 2_048
+# A small tournament is still cut into this many units, so that several workers can share it.
+_UNITS_AT_LEAST = 32
+
+
+def unit_games(total: int) -> int:
+    """How many slots a unit of a tournament of `total` games holds; the last unit may hold fewer."""
+    return max(1, min(_LARGEST_UNIT, total // _UNITS_AT_LEAST))
+
+
+def unit_count(total: int, games: int) -> int:
+    """How many units of `games` slots there are; their numbers count from 0."""
+    return -(-total // games)
+
+
+def unit_ordinals(number: int, total: int, games: int) -> range:
+    """The ordinals of a unit's slots; empty where there is no such unit."""
+    first = number * games + 1
+    return range(first, min(first + games, total + 1)) if number >= 0 else range(0)
