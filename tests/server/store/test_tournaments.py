@@ -68,7 +68,7 @@ async def get(arena: Arena, slug: str = "cup") -> Tournament:
 
 
 async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
-    chosen = {
+    chosen: dict[str, Any] = {
         "title": "The Cup",
         "variant": "mnk:3,3,3",
         "time": parse_time_control("60+0.5"),
@@ -107,8 +107,9 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
     ],
 )
 async def test_wrong_choice_is_an_invalid_argument(arena: Arena, field: str, wrong: object) -> None:
+    chosen: dict[str, Any] = {field: wrong}
     with pytest.raises(InvalidArgument) as caught:
-        await create(arena, **{field: wrong})
+        await create(arena, **chosen)
     assert caught.value.subject.startswith(f"tournament.{'name' if field == 'slug' else field}")
 
 
