@@ -1,5 +1,6 @@
 # Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
-# The tests build the examples of plugins, too: with gcc, g++ and cargo (Rust 1.78 or newer).
+# Tests that find no compiler of C and C++ take Zig's, a package; without cargo the examples in Rust are not tried, and the run
+# says so. Nothing else is left out: a tool that is missing fails its test. NOUGHTS_REQUIRE=rust makes cargo such a tool, too.
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3

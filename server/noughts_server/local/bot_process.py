@@ -103,5 +103,5 @@ async def bot_processes(specs: Mapping[str, BotSpec], max_games: int) -> AsyncIt
         yield {
             label: await stack.enter_async_context(bot_process(spec, max_games))
             for label, spec in specs.items()
-            if not spec.is_child
+            if not spec.child_kind
         }

@@ -52,7 +52,7 @@ class LocalPlan:
     @property
     def has_children(self) -> bool:
         """Whether any of the bots is started by the referee."""
-        return any(spec.is_child for spec in self.specs)
+        return any(spec.child_kind for spec in self.specs)
 
 
 @dataclass(frozen=True, slots=True)

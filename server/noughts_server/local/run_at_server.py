@@ -96,7 +96,7 @@ class RunAtServer:
     # The bots' processes.
 
     async def _play_bot(self, label: str, spec: BotSpec) -> None:
-        if spec.is_child:
+        if spec.child_kind:
             await self._children.play(label, spec)
         else:
             await self._keep_alive(label, spec)

@@ -4,14 +4,15 @@ from dataclasses import dataclass, field
 
 from noughts_referee.rules import (
     Draws,
+    Outcome,
     Position,
     Result,
     Termination,
     Variant,
     game_seed,
-    result_for,
     side_seed,
 )
+from noughts_server.competition.score import Score
 from noughts_server.play.cells import cell_name, column_name, landing
 
 MARKS = "XO"
@@ -38,24 +39,13 @@ class PlayedGame:
     """The player who began it: 0 or 1."""
     seed: int
     moves: tuple[int, ...]
-    result: Result
-    termination: Termination
+    outcome: Outcome
 
     @property
     def winner(self) -> int | None:
         """The player who won it; None when nobody did."""
-        if self.result is Result.FIRST_WINS:
-            return self.first
-        return 1 - self.first if self.result is Result.SECOND_WINS else None
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """Games that are over, seen by player 0; void ones do not count."""
-
-    wins: int
-    draws: int
-    losses: int
+        side = self.outcome.winner
+        return None if side is None else (self.first + side) % 2
 
 
 @dataclass
@@ -113,16 +103,14 @@ class Match:
             raise Refused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
         position.play(rest)
         self.moves.append(rest)
-        # After a move the stones of the one who made it are the opponent's.
-        if self.variant.completes(position.opponent, rest):
-            self.end(result_for(1 - position.side), Termination.LINE)
-        elif not position.free:
-            self.end(Result.DRAW, Termination.BOARD_FULL)
+        outcome = position.outcome()
+        if outcome is not None:
+            self.end(outcome)
         return rest
 
-    def end(self, result: Result, termination: Termination) -> None:
+    def end(self, outcome: Outcome) -> None:
         """The game on the board is over."""
-        self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), result, termination)
+        self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), outcome)
 
     def undo(self) -> None:
         """Takes back to the last turn of a person, the end of a game and its point included. Raises Refused."""
@@ -162,8 +150,8 @@ class Match:
 
     @property
     def score(self) -> Score:
-        """How often player 0 has won, drawn and lost."""
-        winners = [game.winner for game in self.games if game.result is not Result.VOID]
+        """How often player 0 has won, drawn and lost. Void games do not count."""
+        winners = [game.winner for game in self.games if game.outcome.result is not Result.VOID]
         return Score(winners.count(0), winners.count(None), winners.count(1))
 
     @property
@@ -174,6 +162,6 @@ class Match:
     @property
     def winning(self) -> frozenset[int]:
         """The cells of the lines that the last move completed."""
-        if self.ended is None or self.ended.termination is not Termination.LINE:
+        if self.ended is None or self.ended.outcome.termination is not Termination.LINE:
             return frozenset()
         return frozenset(self.variant.won_with(self.moves))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1 import bots_pb2 as pb
     from noughts_referee.rules import Position, Variant
     from noughts_server.local.launcher import Locking
+    from noughts_server.local.relay import RelayEvent
 
 
 SpecArgument = Annotated[
@@ -100,11 +101,11 @@ def _check_options(spec: "BotSpec") -> None:
         make_bot(spec, options.read_variant("tictactoe"))
 
 
-def _printing(output_format: Format) -> Callable[[str], None]:
+def _printing(output_format: Format) -> "Callable[[RelayEvent], None]":
     if output_format is Format.JSON:
-        return lambda event: output.print_json({"event": event})
+        return lambda event: output.print_json({"event": str(event)})
     # Flushed line by line: whoever waits for it may read from a pipe.
-    return lambda event: print(output.printable(event), flush=True)
+    return lambda event: print(output.printable(str(event)), flush=True)
 
 
 def ask(

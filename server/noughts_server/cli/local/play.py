@@ -193,8 +193,7 @@ def _exported(match: "Match") -> "list[Any]":
             game.seed,
             list(game.moves),
             [],
-            str(game.result),
-            str(game.termination),
+            *map(str, game.outcome),
         )
         for game in match.games
     ]
