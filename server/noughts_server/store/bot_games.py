@@ -6,7 +6,7 @@ follow from the schedule (`formats`), so its games are fetched by their key.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import groupby, islice, product
 from typing import Any, NamedTuple

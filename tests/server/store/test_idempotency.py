@@ -32,7 +32,7 @@ async def ask(
     body: bytes = b"cup",
 ) -> str:
     return await arena.store.write(
-        partial(once, token_id=token_id, request_id=request_id, method=method, body=body, action=counter)
+        partial(answer_once, token_id=token_id, request_id=request_id, method=method, body=body, action=counter)
     )
 
 
