@@ -118,8 +118,8 @@ def _explain_server(error: BaseException) -> Problem | None:
             return UsageProblem(str(error), error.hint)
         if isinstance(error, NoughtsError):
             return Problem(str(error), error.hint)
-    if "noughts_server.local.run" in sys.modules:
-        from noughts_server.local.run import LocalError
+    if "noughts_server.local.plan" in sys.modules:
+        from noughts_server.local.plan import LocalError
 
         if isinstance(error, LocalError):
             return Problem(str(error))

@@ -144,10 +144,10 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     _check_playable(read_specs, variant)
-    from noughts_referee.children.running_child import ChildSettings
+    from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.competition.settings import TournamentSettings
-    from noughts_server.local.run import LocalPlan
+    from noughts_server.local.plan import LocalPlan
 
     return LocalPlan(
         specs=read_specs,
