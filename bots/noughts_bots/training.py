@@ -132,7 +132,7 @@ def can_lose(bot: CandidateBot, side: int, variant: Variant) -> bool:
     while waiting:
         own, opponent = waiting.pop()
         mover = (own | opponent).bit_count() % 2
-        cells = variant.free_cells(own | opponent)
+        cells = variant.legal_cells(own, opponent, mover)
         if mover == side:
             cells = bot.consider(Position(variant, own=own, opponent=opponent, side=mover)).candidates
         for cell in cells:

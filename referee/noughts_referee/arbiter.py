@@ -225,12 +225,19 @@ class Arbiter:
                 variant = conditions.variant
                 board, decisive, below = variant.cells, variant.decisive, variant.below
                 lines_through, beside, shortest_win = variant.lines_through, variant.beside, variant.shortest_win
+                forbids = variant.forbids
+                # Before the board is full, only a side that may not play what is free can be without a move.
+                fewest_plies = board if forbids is None else 0
                 timed = conditions.limits is not None
             if timed and self._late(game, took):
                 continue
             own = game.own
             other = game.opponent
-            if cell >= board or (own | other) & decisive[cell] != below[cell]:
+            if (
+                cell >= board
+                or (own | other) & decisive[cell] != below[cell]
+                or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
+            ):
                 game.times_us.append(took)
                 self._end(game, lost(ply & 1, Termination.ILLEGAL_MOVE))
                 continue
@@ -243,7 +250,7 @@ class Arbiter:
                     self._end(game, _WON[~ply & 1])
                     break
             else:
-                if ply == board:
+                if ply >= fewest_plies and not variant.can_move(other, own, ply & 1):
                     self._end(game, DRAWN)
                     continue
                 game.own = other

@@ -9,6 +9,7 @@ from noughts_referee.arbiter import Game
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
+from tests.support.forbidding import centre_later, corners_only, no_overline
 from tests.support.games import Table
 from tests.support.settings import examples
 
@@ -27,7 +28,7 @@ def corners(name: str) -> Variant:
 @cache
 def variants() -> list[Variant]:
     names = ["tictactoe", "mnk:5,4,3", "mnk:1,1,1", "mnk:17,16,3", "gomoku:exact", "connect4", "tictactoe3d"]
-    return [*map(parse_variant, names), corners("corners")]
+    return [*map(parse_variant, names), corners("corners"), no_overline(), centre_later(), corners_only()]
 
 
 def begun(table: Table, variant: Variant) -> Game:

@@ -1,6 +1,7 @@
 """A variant from another package: built and installed for real, beside faulty ones, in a folder of its own."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ FAULTY = {
     "other-name": "noughts_faulty:other_name",
     "no-lines": "noughts_faulty:no_lines",
     "stuck": "noughts_faulty:stuck",
+    "no-moves": "noughts_faulty:no_moves",
     "connect4": "noughts_faulty:other_name",
     "Upper": "noughts_faulty:other_name",
 }
@@ -36,8 +38,21 @@ def other_name():
 def no_lines():
     return Variant("no-lines", 2, 2, ())
 
+def no_moves():
+    return Variant("no-moves", 2, 1, (3,), forbids=lambda own, opponent, cell, side: "never")
+
 def stuck():
     return Variant("stuck", 2, 1, (3,), below=(2, 1))
+"""
+
+# What nothing sets apart from a variant that is installed, but that it lies in a file of these tests.
+FORBIDDING = "centre-later"
+TAKES_THE_CENTRE = """
+from noughts_bots import Bot
+
+class Centre(Bot):
+    def choose(self, position):
+        return 4 if not position.own >> 4 & 1 and not position.opponent >> 4 & 1 else position.free[0]
 """
 
 
@@ -50,7 +65,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     metadata = target / "noughts_faulty-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: noughts-faulty\nVersion: 1.0\n")
-    points = "".join(f"{name} = {value}\n" for name, value in FAULTY.items())
+    shutil.copy(ROOT / "tests" / "support" / "forbidding.py", target / "noughts_forbidding.py")
+    variants = {**FAULTY, FORBIDDING: "noughts_forbidding:centre_later"}
+    points = "".join(f"{name} = {value}\n" for name, value in variants.items())
     (metadata / "entry_points.txt").write_text(f"[noughts.variants]\n{points}")
     variables = environment()
     return {**variables, "PYTHONPATH": f"{target}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
@@ -93,6 +110,23 @@ def test_a_bot_that_searches_finds_the_last_corner(installed: dict[str, str]) ->
     assert "22" in asking.stdout.split()
 
 
+def test_a_forbidden_move_is_no_candidate_and_loses_whoever_makes_it(installed: dict[str, str], tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    line = f"match random fives --variant {FORBIDDING} --games 100 --concurrency 16 --seed 3 -o {games}"
+    assert set(asked(line, installed)["terminations"]) <= {"line", "board_full"}
+    assert 4 not in {json.loads(text)["moves"][0] for text in games.read_text().splitlines()}
+
+    bot = tmp_path / "centre.py"
+    bot.write_text(TAKES_THE_CENTRE)
+    match = asked(f"match py:{bot}:Centre random --variant {FORBIDDING} --games 2 --seed 3 -o {games}", installed)
+    first, second = (json.loads(text) for text in games.read_text().splitlines())
+    assert (first["moves"], first["result"], first["termination"]) == ([], "0-1", "illegal_move")
+    assert (len(second["moves"]) > 1, match["terminations"]["illegal_move"]) == (True, 1)
+
+    refused = said(["match", "minimax", "random", "--variant", FORBIDDING], installed, code=2)
+    assert "which forbids moves" in refused.stderr
+
+
 def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, str]) -> None:
     listed = asked("variants", installed)
     ours = {row["name"]: row for row in listed["variants"]}
@@ -108,6 +142,7 @@ def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, 
     assert "called 'another'" in reasons["other-name"]
     assert "at least one" in reasons["no-lines"]
     assert "never be played" in reasons["stuck"]
+    assert "leaves the first side no move" in reasons["no-moves"]
     assert "name of ours" in reasons["connect4"]
     assert "small letters" in reasons["Upper"]
     text = said(["variants"], installed)

@@ -23,11 +23,13 @@ class CachingBot(CandidateBot):
     """The variants it plays, in words."""
     advice: ClassVar[str] = "choose such a variant, or a bot that plays every one, e.g. `nextstep`"
     """What to do about a variant that it does not play."""
+    heeds_forbidden_moves: ClassVar[bool] = False
+    """Whether it knows that a variant may forbid a side cells that are free. The others play no such variant."""
     changes: str = ""
     """What its choice depends on besides the position, in words; such a bot cannot be written down as a table."""
 
     def __init__(self) -> None:
-        self._considered: dict[tuple[Variant, int, int], Considered] = {}
+        self._considered: dict[tuple[Variant, int, int, int], Considered] = {}
 
     def plays(self, variant: Variant) -> bool:
         """Whether the bot plays this variant."""
@@ -35,6 +37,13 @@ class CachingBot(CandidateBot):
 
     def require(self, variant: Variant) -> None:
         """Raises VariantRefused unless the bot plays this variant."""
+        if variant.forbids is not None and not self.heeds_forbidden_moves:
+            raise VariantRefused(
+                f"bot '{self.name}'",
+                f"variant {variant.name}, which forbids moves",
+                "a variant in which every free cell may be played",
+                "choose such a variant, or a bot that heeds what is forbidden, e.g. `random`",
+            )
         if not self.plays(variant):
             raise VariantRefused(
                 f"bot '{self.name}'",
@@ -59,7 +68,7 @@ class CachingBot(CandidateBot):
         raise NotImplementedError
 
     def consider(self, position: Position) -> Considered:
-        key = (position.variant, position.own, position.opponent)
+        key = (position.variant, position.own, position.opponent, position.side)
         considered = self._considered.get(key)
         if considered is None:
             self.require(position.variant)
@@ -71,4 +80,5 @@ class CachingBot(CandidateBot):
 
     def forget(self, variant: Variant, own: int, opponent: int) -> None:
         """Works the position out anew when it is asked next."""
-        self._considered.pop((variant, own, opponent), None)
+        for side in (0, 1):
+            self._considered.pop((variant, own, opponent, side), None)

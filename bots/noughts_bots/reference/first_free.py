@@ -12,6 +12,7 @@ class FirstFree(CachingBot):
     """
 
     name = "first-free"
+    heeds_forbidden_moves = True
 
     def work_out(self, position: Position) -> Considered:
         return Considered(position.free[:1])

@@ -38,6 +38,7 @@ class Fives(CachingBot):
 
     name = "fives"
     boards = "every variant whose lines have the same length"
+    heeds_forbidden_moves = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,9 +54,10 @@ class Fives(CachingBot):
         board = self._boards.get(position.variant)
         if board is None:
             board = self._boards[position.variant] = _Board(position.variant)
-        priorities = board.priorities(position.own, position.opponent)
+        priorities = board.priorities(position.own, position.opponent, position.free)
         if not position.own | position.opponent:
-            return Considered(board.openings, scores=priorities)
+            openings = tuple(cell for cell in board.openings if cell in priorities)
+            return Considered(openings or position.free, scores=priorities)
         largest = max(priorities.values())
         return Considered(tuple(cell for cell in priorities if priorities[cell] == largest), scores=priorities)
 
@@ -82,8 +84,8 @@ class _Board:
         self.openings = _openings(variant)
         """The cells the first stone is drawn from."""
 
-    def priorities(self, own: int, opponent: int) -> dict[int, int]:
-        """The priority of each free cell for the side that has the stones `own` and is to move."""
+    def priorities(self, own: int, opponent: int, free: tuple[int, ...]) -> dict[int, int]:
+        """The priority of each of the cells `free` for the side that has the stones `own` and is to move."""
         sums = [0] * self._variant.cells
         for window, ends, cells in self._windows:
             if held := window & own:
@@ -94,9 +96,8 @@ class _Board:
                 # Occupied cells, too: nobody reads their sums, and to leave them out would take longer.
                 for cell in cells:
                     sums[cell] += weight
-        stones = own | opponent
-        near = self._near(stones)
-        return {cell: sums[cell] + _NEIGHBOUR * (near >> cell & 1) for cell in self._variant.free_cells(stones)}
+        near = self._near(own | opponent)
+        return {cell: sums[cell] + _NEIGHBOUR * (near >> cell & 1) for cell in free}
 
     def _near(self, stones: int) -> int:
         """The cells beside, above, below or diagonal to a stone, and the stones themselves, as a set."""

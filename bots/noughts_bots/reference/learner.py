@@ -36,6 +36,7 @@ class Learner(CachingBot):
 
     name = "learner"
     boards = f"the variant of its file, of at most {LARGEST_BOARD} cells"
+    heeds_forbidden_moves = True
 
     def __init__(self, file: Path, *, learn: bool = False) -> None:
         super().__init__()

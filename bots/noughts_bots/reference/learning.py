@@ -76,7 +76,7 @@ def row_of(table: TableFile, key: Key) -> Row:
 def _new_row(variant: Variant, key: Key) -> Row:
     own, opponent = key
     ratings = [0] * variant.cells
-    for cell in variant.free_cells(own | opponent):
+    for cell in variant.legal_cells(own, opponent, (own | opponent).bit_count() % 2):
         ratings[cell] = UNTRIED
     return Row(ratings, [0] * variant.cells, [0] * variant.cells)
 

@@ -30,8 +30,9 @@ def positions(variant: Variant) -> list[Position]:
     while level:
         following: set[tuple[int, int]] = set()
         for own, opponent in sorted(level):
-            found.append(Position(variant, own=own, opponent=opponent, side=ply % 2))
-            for cell in variant.free_cells(own | opponent):
+            position = Position(variant, own=own, opponent=opponent, side=ply % 2)
+            found.append(position)
+            for cell in position.free:
                 stones = own | 1 << cell
                 if variant.outcome(stones, opponent, cell, ply % 2) is None:
                     following.add((opponent, stones))

@@ -12,11 +12,14 @@ class Random(CachingBot):
     """
 
     name = "random"
+    heeds_forbidden_moves = True
 
     def choose(self, position: Position) -> int:
         # The same draw as from `consider`, without making an object for each of its many positions.
         occupied = position.own | position.opponent
-        return first_choice(position.seed, occupied.bit_count(), position.variant.free_cells(occupied))
+        variant = position.variant
+        free = variant.free_cells(occupied) if variant.forbids is None else position.free
+        return first_choice(position.seed, occupied.bit_count(), free)
 
     def consider(self, position: Position) -> Considered:
         return Considered(position.free)

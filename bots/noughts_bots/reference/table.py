@@ -27,6 +27,7 @@ class Table(CachingBot):
 
     name = "table"
     boards = "the variant of its file"
+    heeds_forbidden_moves = True
 
     def __init__(self, file: Path, level: int | None = None) -> None:
         super().__init__()
@@ -61,7 +62,7 @@ def wrong_variant(name: str, file: Path, asked: Variant, known: Variant) -> Vari
 
 def _free(variant: Variant, key: Key) -> tuple[int, ...]:
     own, opponent = key
-    return variant.free_cells(own | opponent)
+    return variant.legal_cells(own, opponent, (own | opponent).bit_count() % 2)
 
 
 def _in_proportion(row: Row, free: tuple[int, ...]) -> Considered:

@@ -98,7 +98,7 @@ def lost(side: int, termination: Termination) -> Outcome:
 
 
 DRAWN = Outcome(Result.DRAW, Termination.BOARD_FULL)
-"""Nobody completed a line, and no stone can be placed any more."""
+"""Nobody completed a line, and the board is full, or the side to move has no cell left that it may play."""
 
 VOID = Outcome(Result.VOID, Termination.VOID)
 """The infrastructure's fault: the game counts for nothing."""

@@ -86,3 +86,5 @@ def _check(variant: Variant) -> None:
         if not free:
             raise _PluginError("`below` leaves cells that can never be played")
         occupied |= free
+    if not variant.can_move(0, 0, 0):
+        raise _PluginError("`forbids` leaves the first side no move")

@@ -111,8 +111,16 @@ class Position:
 
     @property
     def free(self) -> tuple[int, ...]:
-        """The cells where a stone may be placed, ascending: with gravity, where one would come to rest."""
-        return self.variant.free_cells(self.own | self.opponent)
+        """The cells that the side to move may play, ascending: with gravity, where a stone would come to rest."""
+        variant = self.variant
+        if variant.forbids is None:
+            return variant.free_cells(self.own | self.opponent)
+        return variant.legal_cells(self.own, self.opponent, self.side)
+
+    def forbidden(self, cell: int) -> str | None:
+        """Why the side to move may not play a cell that is free, e.g. `overline`; None where the variant allows it."""
+        forbids = self.variant.forbids
+        return None if forbids is None else forbids(self.own, self.opponent, cell, self.side)
 
     def outcome(self) -> Outcome | None:
         """How the game has ended on the board; None while it goes on.

@@ -1,11 +1,17 @@
-"""Variants as data: a board, the sets of cells that win, and what must lie where before a stone may be placed.
+"""Variants as data: a board, the sets of cells that win, what must lie where before a stone may be placed, and what
+a side may not play.
 
 A variant is a list of cells and the lines among them. Stones of one side are an integer whose bit `c` is set when
 its stone lies on cell `c`; a line is such an integer too. Whoever has all cells of one line wins. There is one class
-for all variants: what sets them apart are tables that are empty on a plain board (`beside`, `below`).
+for all variants: what sets them apart are tables that are empty on a plain board (`beside`, `below`), and one pure
+function that most have not (`forbids`).
+
+Both sides win with the same lines. Where rules say that only one side must not have more in a row than needed, as
+renju's of the first, those stones are a move that it may not make: `forbids` calls that an overline (unless it makes
+five in another direction, which wins), and the other side wins with five or more.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +19,12 @@ from noughts_referee.rules.outcome import DRAWN, Outcome, won
 
 # Up to this many cells every set of free cells is listed once and kept (4,096 short tuples at most).
 _REMEMBERED_CELLS = 12
+
+
+Forbids = Callable[[int, int, int, int], str | None]
+"""Called with the stones of the side to move, those of the other side, a cell where a stone may be placed, and the side
+(0 first, 1 second). Returns why the side may not play there, as a kind (`overline`, `double-three`), or None if it may.
+It depends on nothing else, and raises nothing."""
 
 
 class VariantError(ValueError):
@@ -42,6 +54,9 @@ class Variant:
     below: tuple[int, ...] = field(default=(), repr=False)
     """For each cell the set of cells that must hold stones before one may be placed on it; 0 for none. With gravity
     that is the cell beneath. Empty where all is free, and then filled with zeros."""
+    forbids: Forbids | None = field(default=None, repr=False)
+    """What a side may not play although the rest of the rules allows it: a move so forbidden is an illegal one. None
+    where nothing is."""
     cells: int = field(init=False)
     """Number of cells; they are numbered row by row from 0, layer by layer."""
     lines_through: tuple[tuple[int, ...], ...] = field(init=False, repr=False)
@@ -92,7 +107,8 @@ class Variant:
     def free_cells(self, occupied: int) -> tuple[int, ...]:
         """The cells where a stone may be placed when the set `occupied` holds stones, ascending.
 
-        Those outside the set; with gravity only those of them that what is below supports.
+        Those outside the set; with gravity only those of them that what is below supports. Not all of them may be
+        played by either side where the variant forbids moves: see `legal_cells`.
         """
         known = self._free_cells.get(occupied)
         if known is not None:
@@ -101,6 +117,21 @@ class Variant:
         if self.cells <= _REMEMBERED_CELLS:
             self._free_cells[occupied] = free
         return free
+
+    def legal_cells(self, own: int, opponent: int, side: int) -> tuple[int, ...]:
+        """The cells that the side (0 first, 1 second) may play when it has the stones `own`, ascending."""
+        free = self.free_cells(own | opponent)
+        forbids = self.forbids
+        if forbids is None:
+            return free
+        return tuple(cell for cell in free if forbids(own, opponent, cell, side) is None)
+
+    def can_move(self, own: int, opponent: int, side: int) -> bool:
+        """Whether the side has any cell that it may play."""
+        forbids, occupied = self.forbids, own | opponent
+        if forbids is None:
+            return occupied != self.full
+        return any(forbids(own, opponent, cell, side) is None for cell in self.free_cells(occupied))
 
     def playable(self, cells: int, occupied: int) -> int:
         """Those of the set `cells`, none of them in `occupied`, where a stone may be placed, as a set."""
@@ -121,7 +152,7 @@ class Variant:
         """How the game ended when `side` placed the last of its stones `own` on `cell`; None if it goes on."""
         if self.completes(own, cell):
             return won(side)
-        return DRAWN if own | opponent == self.full else None
+        return None if self.can_move(opponent, own, 1 - side) else DRAWN
 
     def has_line(self, stones: int) -> bool:
         """Whether `stones` win with any line at all."""

@@ -96,11 +96,13 @@ class Match:
         if self.ended is not None:
             raise Refused("The game is over: n begins a new one.")
         position = self.position
-        rest = landing(self.variant, position.free, cell)
+        rest = landing(self.variant, self.variant.free_cells(position.own | position.opponent), cell)
         if rest is None:
             if self.variant.gravity:
                 raise Refused(f"Column {column_name(cell % self.variant.columns)} is full: choose another one.")
             raise Refused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
+        if (kind := position.forbidden(rest)) is not None:
+            raise Refused(f"{cell_name(self.variant, rest)} is forbidden ({kind}): choose another cell.")
         position.play(rest)
         self.moves.append(rest)
         outcome = position.outcome()

@@ -6,6 +6,7 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import DRAWN, VOID, Outcome, Result, Termination, lost, parse_variant, won
 from noughts_server.play.match import Match, Participant, Refused
 from noughts_server.play.status_line import score_line, status
+from tests.support.forbidding import centre_later
 
 TICTACTOE = parse_variant("tictactoe")
 YOU, BOT = Participant("You", person=True), Participant("pascal", person=False)
@@ -169,3 +170,11 @@ def test_the_bot_is_asked_with_the_seed_of_its_side_so_that_games_repeat() -> No
         return at.moves
 
     assert game() == game()
+
+
+def test_what_is_forbidden_is_refused_with_its_kind_and_changes_nothing() -> None:
+    at = Match(centre_later(), BOTH, always_first=0)
+    with pytest.raises(Refused, match=r"b2 is forbidden \(centre\)"):
+        at.play(4)
+    play(at, 0, 8, 4)
+    assert at.moves == [0, 8, 4]
