@@ -40,8 +40,8 @@ stubs: $(STAMP) ## generate the protobuf and gRPC stubs
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" --quiet
 
 lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everything: make lock UPGRADE=1
-	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev --output-file requirements.lock
-	$(LOCK) --constraint requirements.lock pyproject.toml --output-file requirements-runtime.lock
+	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev --output-file requirements.lock
+	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --output-file requirements-runtime.lock
 	$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
 
 bench: $(STAMP) ## measure throughput

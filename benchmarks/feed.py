@@ -26,6 +26,7 @@ import grpc.aio
 
 from noughts_bots import Bot, Position
 from noughts_bots.event_loop import run_loop
+from noughts_bots.events import SessionEvent
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import feed_pb2 as pb
@@ -64,7 +65,7 @@ class Paced(Bot):
 
 async def _bots(address: str, token: str, rate: float) -> None:
     """Plays, and prints the number of answers so far for each line that comes in, once both are online."""
-    online: asyncio.Queue[str] = asyncio.Queue()
+    online: asyncio.Queue[SessionEvent] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
         for name in ("ada", "bob"):
             tasks.create_task(play(Paced(rate), Login(address, token, name), online.put_nowait))

@@ -68,4 +68,4 @@ async def run_async(
         dialling=dialling_from_environment(tls=tls, ca=Path(ca) if ca else None, insecure=insecure),
         reconnect=not ticket,
     )
-    await play(bot, login, logger.info)
+    await play(bot, login, lambda event: logger.info("%s", event))

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
+from noughts_bots.events import Complaint
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
@@ -27,8 +28,8 @@ _Answer = tuple[int, int, _Chosen]
 class Dialogue:
     """What one connection of a bot knows: its running games, and answers that have not been sent yet."""
 
-    def __init__(self, bot: Bot, on_event: Callable[[str], None]) -> None:
-        """`on_event` gets a line for people when the referee complains."""
+    def __init__(self, bot: Bot, on_event: Callable[[Complaint], None]) -> None:
+        """`on_event` is told when the referee complains."""
         self._bot = bot
         self._ask = bot.choose
         self._on_event = on_event
@@ -105,8 +106,9 @@ class Dialogue:
         if frame.heartbeat.id:
             self._heartbeat = frame.heartbeat.id
         for status in frame.statuses:
-            logger.warning("the referee complains: %s", status.message)
-            self._on_event(f"the referee complains: {status.message}")
+            complaint = Complaint(status.message)
+            logger.warning("%s", complaint)
+            self._on_event(complaint)
 
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)

@@ -16,6 +16,7 @@ import grpc.aio
 
 from noughts_bots.bot import Bot
 from noughts_bots.dialogue import Dialogue, Question
+from noughts_bots.events import SessionEvent
 from noughts_bots.stream import BotRefused as BotRefused  # a name of this module, too
 from noughts_bots.stream import Login as Login
 from noughts_bots.stream import PlayCall, end_of_stream, greet, keep_dialling, next_frame, open_call, raise_if_failed
@@ -26,14 +27,14 @@ _LONG_THOUGHT_SECONDS = 0.020
 _FLUSH_SECONDS = 0.010
 
 
-def _nothing(event: str) -> None:
+def _nothing(event: SessionEvent) -> None:
     """The default listener."""
 
 
-async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothing) -> None:
+async def play(bot: Bot, login: Login, on_event: Callable[[SessionEvent], None] = _nothing) -> None:
     """Plays until the server ends the session. Raises BotRefused, SecurityProblem.
 
-    `on_event` gets a line for people when something changes.
+    `on_event` is told when something changes.
     """
     with Thinker() as thinker:
         await keep_dialling(login, on_event, lambda: _Session(bot, login, on_event, thinker))
@@ -42,7 +43,7 @@ async def play(bot: Bot, login: Login, on_event: Callable[[str], None] = _nothin
 class _Session:
     """One stream."""
 
-    def __init__(self, bot: Bot, login: Login, on_event: Callable[[str], None], thinker: Thinker) -> None:
+    def __init__(self, bot: Bot, login: Login, on_event: Callable[[SessionEvent], None], thinker: Thinker) -> None:
         self.welcomed = False
         self._thinker = thinker
         self._is_async = inspect.iscoroutinefunction(bot.choose)

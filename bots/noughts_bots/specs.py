@@ -13,21 +13,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from noughts_bots.errors import BotSpecError
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.registry import REFERENCE_BOTS, Option, ReferenceBot
+from noughts_proto.child_kinds import CHILD_KINDS, ChildKind
 from noughts_referee.rules import Variant
 
-Started = Literal["py", "dll", "wasm", "exec", "gomocup"]
-"""Kinds that the referee starts itself."""
-Kind = Literal["reference", "bot"] | Started
-
-STARTED_HERE: tuple[Started, ...] = ("py", "dll", "gomocup", "exec")
-"""Those of them that this version starts."""
-
-_STARTED: dict[str, Started] = {kind: kind for kind in get_args(Started)}
+_REFERENCE, _REGISTERED = "reference", "bot"
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
 # Room is left for the number that a second one gets.
 _NOT_IN_NAMES, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9\-_.:=,#+]"), 60
@@ -40,7 +34,8 @@ class BotSpec:
 
     label: str | None
     """The name it is to go by, if one was given."""
-    kind: Kind
+    kind: str
+    """`reference`, `bot` (registered at a server), or the name of one of `noughts_proto.child_kinds`."""
     target: str
     """A reference bot's name; a registered bot's `NAME` or `NAME@VERSION`; else what the kind starts."""
     options: dict[str, str] = field(default_factory=dict)
@@ -48,14 +43,14 @@ class BotSpec:
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
-        if self.kind == "reference":
+        if self.kind == _REFERENCE:
             return f"{self.target}:{options}" if options else self.target
         return f"{self.kind}{{{options}}}:{self.target}" if options else f"{self.kind}:{self.target}"
 
     @property
-    def is_child(self) -> bool:
-        """Whether the referee starts such a bot itself."""
-        return self.kind in STARTED_HERE
+    def child_kind(self) -> ChildKind | None:
+        """How the referee starts such a bot itself; None where it does not."""
+        return CHILD_KINDS.get(self.kind)
 
     @property
     def short(self) -> str:
@@ -88,9 +83,9 @@ def parse_spec(text: str) -> BotSpec:
     """Reads a spec. A reference bot must exist; its options are looked at by `make_bot`. Raises BotSpecError."""
     label, rest = _split_label(text.strip())
     head = _head(rest)
-    if head in _STARTED:
-        return _parse_started(text, label, _STARTED[head], rest[len(head) :])
-    if head == "bot":
+    if head in CHILD_KINDS:
+        return _parse_child(text, label, head, rest[len(head) :])
+    if head == _REGISTERED:
         return _parse_registered(text, label, rest[len(head) :])
     return _parse_reference(text, label, rest)
 
@@ -109,7 +104,7 @@ def _split_label(text: str) -> tuple[str | None, str]:
     return label.strip(), text[len(label) + 1 :].strip()
 
 
-def _parse_started(text: str, label: str | None, kind: Kind, rest: str) -> BotSpec:
+def _parse_child(text: str, label: str | None, kind: str, rest: str) -> BotSpec:
     options: dict[str, str] = {}
     if rest.startswith("{"):
         written, brace, rest = rest[1:].partition("}")
@@ -125,14 +120,14 @@ def _parse_registered(text: str, label: str | None, rest: str) -> BotSpec:
     name, at, version = rest[1:].partition("@")
     if not rest.startswith(":") or not name.strip() or (at and not version.strip()):
         raise _unreadable(text, "bot:NAME or bot:NAME@VERSION")
-    return BotSpec(label, "bot", rest[1:].strip())
+    return BotSpec(label, _REGISTERED, rest[1:].strip())
 
 
 def _parse_reference(text: str, label: str | None, rest: str) -> BotSpec:
     name, colon, written = rest.partition(":")
     _row(name, text)
     options = _parse_options(text, written) if colon else {}
-    return BotSpec(label, "reference", name, options)
+    return BotSpec(label, _REFERENCE, name, options)
 
 
 def _parse_options(text: str, written: str) -> dict[str, str]:
@@ -154,9 +149,9 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
 def dials_in(spec: BotSpec) -> bool:
     """Whether the bot is a program that is started and then dials in: `exec{dial=true}:COMMAND`.
 
-    Raises BotSpecError for other options of `exec`.
+    Raises BotSpecError for other options of such a kind.
     """
-    if spec.kind != "exec":
+    if spec.child_kind is None or not spec.child_kind.may_dial_in:
         return False
     options = dict(spec.options)
     dial = options.pop("dial", "false")
@@ -177,7 +172,7 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
         BotSpecError: no such bot or option, or a kind that is not made here.
         VariantRefused: the bot does not play the variant.
     """
-    if spec.kind != "reference":
+    if spec.kind != _REFERENCE:
         raise _not_made_here(spec)
     row = _row(spec.target, str(spec))
     bot = row.bot(**_read_options(row, spec))
@@ -187,20 +182,18 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
 
 
 def _not_made_here(spec: BotSpec) -> BotSpecError:
-    if spec.kind == "bot":
+    if spec.kind == _REGISTERED:
         advice = "a registered bot plays where it is logged in; enter it in a tournament of that server"
         return BotSpecError(f"bot {str(spec)!r}", "a bot registered at a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
     advice = "such a bot plays in a process of its own only: not here; `noughts bot check` tries one"
-    if spec.kind == "wasm":
-        advice = "it is not supported yet by this version"
     return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)
 
 
 def _row(name: str, text: str) -> ReferenceBot:
     row = REFERENCE_BOTS.get(name)
     if row is None:
-        known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in ("bot", *_STARTED))]
+        known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in (_REGISTERED, *CHILD_KINDS))]
         raise BotSpecError(
             f"bot {text!r}", f"name {name!r}", f"one of {', '.join(known)}", _did_you_mean(name, known) or _LIST_ADVICE
         )

@@ -11,6 +11,7 @@ from typing import Protocol
 import grpc
 import grpc.aio
 
+from noughts_bots.events import ConnectionLost, Online, SessionEvent, WaitsForTournaments
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
@@ -63,10 +64,12 @@ class Session(Protocol):
         """Plays until the stream ends. Raises AioRpcError unless the server ended it with OK."""
 
 
-async def keep_dialling(login: Login, on_event: Callable[[str], None], session_of: Callable[[], Session]) -> None:
+async def keep_dialling(
+    login: Login, on_event: Callable[[SessionEvent], None], session_of: Callable[[], Session]
+) -> None:
     """Serves one session after the other until the server ends one with OK. Raises BotRefused, SecurityProblem.
 
-    `on_event` gets a line for people when something changes.
+    `on_event` is told when something changes.
     """
     login.dialling.check(login.server, login.token)
     wait = _FIRST_WAIT
@@ -89,7 +92,7 @@ async def keep_dialling(login: Login, on_event: Callable[[str], None], session_o
                 wait = _FIRST_WAIT
             if not session.welcomed and (reason := why_hung_up(details)):
                 details += f"; {reason}"
-            on_event(f"connection lost ({details}); trying again in {wait:.1f} s")
+            on_event(ConnectionLost(details, wait))
         await asyncio.sleep(wait * random.uniform(0.5, 1.0))
         wait = min(wait * 2, _LONGEST_WAIT)
 
@@ -100,17 +103,16 @@ def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
     return call
 
 
-async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[str], None]) -> pb.PlayResponse:
+async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[SessionEvent], None]) -> pb.PlayResponse:
     """Says hello and returns the frame with the welcome. Raises AioRpcError, BotRefused."""
     await call.write(hello)
     first = await next_frame(call)
     if first is None:
         await raise_if_failed(call)
         raise BotRefused(grpc.StatusCode.UNKNOWN, "the server ended the session without a welcome")
-    on_event(f"online as {first.welcome.version}")
+    on_event(Online(first.welcome.version))
     if first.welcome.waits_for:
-        names = ", ".join(first.welcome.waits_for)
-        on_event(f"another version of this bot is entered in {names}: this one waits until that is over")
+        on_event(WaitsForTournaments(tuple(first.welcome.waits_for)))
     return first
 
 

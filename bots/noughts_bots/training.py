@@ -63,18 +63,15 @@ class Trainer:
         to_explore = draws.below(variant.cells) if draws.below(2) else 0
         seeds = side_seed(seed, 0), side_seed(seed, 1)
         position = Position(variant)
-        for ply in range(variant.cells):
-            if ply < to_explore:
-                cell = first_choice(opening, ply, position.free)
+        while position.outcome() is None:
+            if position.ply < to_explore:
+                cell = first_choice(opening, position.ply, position.free)
             else:
                 position.seed = seeds[position.side]
                 chosen = seats[position.side].choose(position)
                 assert isinstance(chosen, int)  # there is no clock: it gives no score along
                 cell = chosen
-            over = variant.completes(position.own | 1 << cell, cell)
             position.play(cell)
-            if over:
-                break
         return position.moves, min(to_explore, len(position.moves))
 
 
@@ -109,19 +106,18 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
         weights = considered.weights or (1,) * len(considered.candidates)
         sums = [Fraction(0), Fraction(0), Fraction(0)]
         for cell, weight in zip(considered.candidates, weights, strict=True):
-            for index, chance in enumerate(after(own | 1 << cell, opponent, cell)):
+            for index, chance in enumerate(after(own | 1 << cell, opponent, cell, side)):
                 if chance:  # most are nothing, and fractions are slow
                     sums[index] += chance * weight if weight > 1 else chance
         known[own, opponent] = Chances(*(each / sum(weights) for each in sums))
         return known[own, opponent]
 
-    def after(own: int, opponent: int, cell: int) -> Chances:
+    def after(own: int, opponent: int, cell: int, side: int) -> Chances:
         """Those of the side that has just placed a stone on the cell."""
-        if variant.completes(own, cell):
-            return _WON
-        if own | opponent == variant.full:
-            return _DRAWN
-        return Chances(*reversed(of(opponent, own)))
+        outcome = variant.outcome(own, opponent, cell, side)
+        if outcome is None:
+            return Chances(*reversed(of(opponent, own)))
+        return _DRAWN if outcome.winner is None else _WON
 
     return of(0, 0)
 
@@ -141,10 +137,11 @@ def can_lose(bot: CandidateBot, side: int, variant: Variant) -> bool:
             cells = bot.consider(Position(variant, own=own, opponent=opponent, side=mover)).candidates
         for cell in cells:
             following = (opponent, own | 1 << cell)
-            if variant.completes(own | 1 << cell, cell):
-                if mover != side:
+            outcome = variant.outcome(own | 1 << cell, opponent, cell, mover)
+            if outcome is not None:
+                if outcome.loser == side:
                     return True
-            elif own | opponent | 1 << cell != variant.full and following not in seen:
+            elif following not in seen:
                 seen.add(following)
                 waiting.append(following)
     return False

@@ -4,6 +4,7 @@ In go answers with their thinking time, silence and disconnections; out come que
 games that are over (in `Arbiter.ended`). Whatever wire a player is on, the same inputs give the same verdicts.
 
 The columns of a frame are handled in one straight loop (`Arbiter.answered`): it is the hot path of the whole server.
+So it does not ask `Position` how a game stands, but looks at the variant's tables itself; tests compare the two.
 """
 
 from bisect import bisect_right
@@ -12,18 +13,16 @@ from itertools import accumulate
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions, Slot, Unit
-from noughts_referee.rules import Position, Result, Termination, game_seed, result_against
+from noughts_referee.rules import DRAWN, VOID, Outcome, Position, Result, Termination, game_seed, lost, won
 
 MOST_COMPLAINTS = 100
 """With so many complaints a stream is closed: more need not be worded, however many rows a frame has."""
 
 
-# Members of an enumeration are looked up slowly, and every game ends.
-_WINS = (Result.FIRST_WINS, Result.SECOND_WINS)
-_DRAW = Result.DRAW
-_LINE, _BOARD_FULL = Termination.LINE, Termination.BOARD_FULL
+# Every game ends, most of them so: these are made once.
+_WON = (won(0), won(1))
 
-_NO_BANK = [0, 0]
+_NO_CLOCKS = [0, 0]
 
 
 class Outbox:
@@ -125,8 +124,8 @@ class Game:
         self.moves: list[int] = []
         self.times_us: list[int] = []
         time = conditions.limits
-        self.left_us = _NO_BANK if time is None else [time.bank_us] * 2
-        """What is left of each side's bank."""
+        self.left_us = _NO_CLOCKS if time is None else [time.start_us] * 2
+        """What each side's clock shows: what is left of its bank, or the limit of each move; 0 in untimed games."""
         # `result` and `termination` are set at the end.
 
     @property
@@ -139,13 +138,12 @@ class Game:
         return 0 if player is self.players[0] else 1
 
     def clock_us(self, side: int) -> int:
-        """What a side's clock shows: what is left of its bank, or the limit of each move; only in timed games."""
-        assert self.time is not None
-        return self.time.move_us or self.left_us[side]
+        """What a side's clock shows; only in timed games."""
+        return self.left_us[side]
 
     def limit_us(self) -> int:
         """The mover's limit for this move; only in timed games."""
-        return self.clock_us(self.ply & 1)
+        return self.left_us[self.ply & 1]
 
     def position(self) -> Position:
         """The position now."""
@@ -234,7 +232,7 @@ class Arbiter:
             other = game.opponent
             if cell >= board or (own | other) & decisive[cell] != below[cell]:
                 game.times_us.append(took)
-                self._end(game, result_against(ply & 1), Termination.ILLEGAL_MOVE)
+                self._end(game, lost(ply & 1, Termination.ILLEGAL_MOVE))
                 continue
             game.moves.append(cell)
             game.times_us.append(took)
@@ -242,11 +240,11 @@ class Arbiter:
             game.ply = ply = ply + 1
             for line in lines_through[cell] if ply >= shortest_win else ():
                 if own & line == line and not own & beside.get(line, 0):
-                    self._end(game, _WINS[~ply & 1], _LINE)
+                    self._end(game, _WON[~ply & 1])
                     break
             else:
                 if ply == board:
-                    self._end(game, _DRAW, _BOARD_FULL)
+                    self._end(game, DRAWN)
                     continue
                 game.own = other
                 game.opponent = own
@@ -281,12 +279,12 @@ class Arbiter:
     def forfeit(self, player: Player, termination: Termination) -> None:
         """The player is gone for good and loses its running games."""
         for game in list(player.games.values()):
-            self._end(game, result_against(game.side_of(player)), termination)
+            self._end(game, lost(game.side_of(player), termination))
 
     def abandon(self, games: Iterable[Game]) -> None:
         """Games end void by our own decision: nobody loses, the slots are played again."""
         for game in list(games):
-            self._end(game, Result.VOID, Termination.VOID)
+            self._end(game, VOID)
 
     def resend(self, player: Player) -> None:
         """The player has lost what it knew: its outbox becomes a start of each running game and the open turns."""
@@ -315,19 +313,17 @@ class Arbiter:
 
     def _late(self, game: Game, took: int) -> bool:
         """Charges the mover's clock; ends the game if the limit and the margin are overstepped."""
-        time = game.time
-        assert time is not None
-        if took > game.limit_us() + self.margin_us:
+        left_us, side = game.left_us, game.ply & 1
+        if took > left_us[side] + self.margin_us:
             self._time_out(game, took)
             return True
-        if not time.move_us:
-            side = game.ply & 1
-            game.left_us[side] = max(0, game.left_us[side] - took) + time.increment_us
+        assert game.time is not None
+        left_us[side] = game.time.after_move(left_us[side], took)
         return False
 
     def _time_out(self, game: Game, took: int) -> None:
         game.times_us.append(took)
-        self._end(game, result_against(game.ply & 1), Termination.TIMEOUT)
+        self._end(game, lost(game.ply & 1, Termination.TIMEOUT))
 
     def _resign(self, player: Player, rows: Iterable[tuple[int, int, int, int]], complaints: list[Complaint]) -> None:
         for handle, ply, _, took in rows:
@@ -336,7 +332,7 @@ class Arbiter:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
             game.times_us.append(took)
-            self._end(game, result_against(ply & 1), Termination.RESIGNED)
+            self._end(game, lost(ply & 1, Termination.RESIGNED))
 
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
         if game is None and not 0 < handle <= self._last_handle:
@@ -349,9 +345,8 @@ class Arbiter:
         if len(complaints) < MOST_COMPLAINTS:
             complaints.append(Complaint(handle, ply, expected))
 
-    def _end(self, game: Game, result: Result, termination: Termination) -> None:
-        game.result = result
-        game.termination = termination
+    def _end(self, game: Game, outcome: Outcome) -> None:
+        game.result, game.termination = outcome
         self.ended.append(game)
         handle = game.handle
         first, second = game.players

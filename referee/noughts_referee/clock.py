@@ -1,5 +1,6 @@
 """Time controls and clocks: arithmetic on microseconds, no clock of its own."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 MICROSECONDS = 1_000_000
@@ -30,6 +31,25 @@ class TimeControl:
     def timed(self) -> bool:
         """Whether there is any limit."""
         return bool(self.move_us or self.bank_us)
+
+    @property
+    def start_us(self) -> int:
+        """What each clock shows before the first move: the bank, or the limit of a move; 0 where there is no limit."""
+        return self.move_us or self.bank_us
+
+    def after_move(self, left_us: int, took_us: int) -> int:
+        """What a clock that showed `left_us` shows after a move that took so long.
+
+        What is overstepped, within the referee's margin, is not taken from the increment.
+        """
+        return self.move_us or max(0, left_us - took_us) + self.increment_us
+
+    def clocks_after(self, times_us: Iterable[int]) -> tuple[int, int]:
+        """What both clocks show after moves of the two sides in turn that took so long; only in timed games."""
+        left = [self.start_us] * 2
+        for ply, took in enumerate(times_us):
+            left[ply & 1] = self.after_move(left[ply & 1], took)
+        return left[0], left[1]
 
     @property
     def time_class(self) -> str:

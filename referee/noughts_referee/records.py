@@ -7,7 +7,7 @@ from sys import byteorder
 from typing import NamedTuple
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Variant
+from noughts_referee.rules import Outcome, Result, Termination, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,11 @@ class FinishedGame(NamedTuple):
     """See `pack_moves`."""
     times: bytes
     """See `pack_times`."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Its result and termination."""
+        return Outcome(Result(self.result), Termination(self.termination))
 
 
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:

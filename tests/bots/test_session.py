@@ -14,6 +14,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_bots import run
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
+from noughts_bots.events import ConnectionLost, Online, SessionEvent
 from noughts_bots.session import BotRefused, Login, play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
@@ -51,9 +52,9 @@ def moves_of(game: FinishedGame, variant: Variant) -> list[int]:
 
 
 @asynccontextmanager
-async def playing(port: int, **bots: Bot) -> AsyncIterator[list[str]]:
-    """Inside the block these bots (`bot_1=...`) play; yields what they tell people."""
-    events: list[str] = []
+async def playing(port: int, **bots: Bot) -> AsyncIterator[list[SessionEvent]]:
+    """Inside the block these bots (`bot_1=...`) play; yields what happens to them."""
+    events: list[SessionEvent] = []
     async with asyncio.TaskGroup() as tasks:
         sessions = [
             tasks.create_task(play(bot, login(port, int(name.removeprefix("bot_"))), events.append))
@@ -129,7 +130,7 @@ async def test_a_bot_says_who_it_is_and_what_it_can(server: Loopback) -> None:
     async with playing(server.port, bot_1=Modest(), bot_2=Drawn()) as events:
         server.referee.add(unit(conditions(), 5))
         await until(lambda: len(events) == 2)
-        assert sorted(events) == ["online as bots/bot-1/versions/1", "online as bots/bot-2/versions/1"]
+        assert sorted(map(str, events)) == ["online as bots/bot-1/versions/1", "online as bots/bot-2/versions/1"]
         await server.played(5)
         assert "Modest" in server.agents[1]
         assert server.agents[1].startswith("noughts-python/")
@@ -412,13 +413,13 @@ async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loo
 async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot]) -> None:
     async with loopback() as server:
         port = server.port
-        events: list[str] = []
+        events: list[SessionEvent] = []
         async with asyncio.TaskGroup() as tasks:
             sessions = [tasks.create_task(play(kind(), login(port, key), events.append)) for key in (1, 2)]
             server.referee.add(unit(conditions("mnk:4,4,4"), 400))
             await until(lambda: server.referee.plies > 0)
             await server.stop()
-            await until(lambda: len([event for event in events if "trying again" in event]) >= 2)
+            await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
             async with loopback(port=port) as restarted:
                 restarted.referee.add(unit(conditions(), 3))
                 await restarted.played(3)
@@ -436,7 +437,7 @@ async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot
             await until(lambda share=share: server.referee.plies >= share)  # type: ignore[misc]
             link.cut()
         await until(lambda: len(server.finished) == 40)
-        assert len([event for event in events if "trying again" in event]) >= 2
+        assert len([event for event in events if isinstance(event, ConnectionLost)]) >= 2
     assert {game.ordinal: moves_of(game, shared.variant) for game in server.finished} == {
         slot.ordinal: drawn_moves(shared, slot) for slot in slots
     }
@@ -450,7 +451,7 @@ async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback
         await until(bot.pondering.is_set)
         await server.played(2)
         link.cut()
-        await until(lambda: len([event for event in events if event.startswith("online")]) == 4)
+        await until(lambda: len([event for event in events if isinstance(event, Online)]) == 4)
         await until(lambda: not server.referee.player(1).outbox)
         assert bot.most_thinking == 1
         bot.released.set()
@@ -501,7 +502,7 @@ async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFix
     caplog.set_level(logging.INFO)
     async with playing(port, bot_1=Drawn(), bot_2=Drawn()) as events:
         await until(lambda: len(events) >= 2)
-        assert all("trying again in" in event for event in events)
+        assert all("trying again in" in str(event) for event in events)
         async with loopback(port=port) as server:
             server.referee.add(unit(conditions(), 1))
             await server.played(1)
@@ -559,11 +560,11 @@ async def test_complaints_of_the_referee_are_logged_and_told(caplog: pytest.LogC
     async def script(context: PlayContext) -> None:
         await context.write(pb.PlayResponse(statuses=[Status(message="answer to game 7, ply 0: never asked")]))
 
-    events: list[str] = []
+    events: list[SessionEvent] = []
     async with scripted_server(script) as port:
         await play(Drawn(), login(port, 1), events.append)
     assert "answer to game 7, ply 0: never asked" in caplog.text
-    assert events[-1] == "the referee complains: answer to game 7, ply 0: never asked"
+    assert str(events[-1]) == "the referee complains: answer to game 7, ply 0: never asked"
 
 
 async def test_a_heartbeat_is_echoed_and_a_frame_acknowledged() -> None:

@@ -1,5 +1,7 @@
 """Specs are read the same everywhere, and what is wrong with one is said on one line."""
 
+from importlib.util import find_spec
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from noughts_bots.reference.pascal import Pascal
 from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.three_stage import ThreeStage
 from noughts_bots.specs import BotSpec, make_bot, parse_spec, reference_bots, unique_labels
+from noughts_proto.child_kinds import CHILD_KINDS, ChildKind
 from noughts_referee.rules import parse_variant
 
 TICTACTOE = parse_variant("tictactoe")
@@ -34,7 +37,7 @@ TICTACTOE = parse_variant("tictactoe")
         ("Mine=exec{dial=true}:python x.py", BotSpec("Mine", "exec", "python x.py", {"dial": "true"})),
         ("dll:./player.so", BotSpec(None, "dll", "./player.so")),
         ("Wine=gomocup{restart=on}:./pbrain-wine", BotSpec("Wine", "gomocup", "./pbrain-wine", {"restart": "on"})),
-        ("wasm{fuel=9,memory=2}:a{b}.wasm", BotSpec(None, "wasm", "a{b}.wasm", {"fuel": "9", "memory": "2"})),
+        ("dll{book=9,memory=2}:a{b}.so", BotSpec(None, "dll", "a{b}.so", {"book": "9", "memory": "2"})),
     ],
 )
 def test_spec_is_read(text: str, expected: BotSpec) -> None:
@@ -135,18 +138,22 @@ def test_bad_option_is_refused_with_what_is_allowed(text: str, complaint: str) -
         make_bot(parse_spec(text), TICTACTOE)
 
 
-@pytest.mark.parametrize(
-    "kind, advice",
-    [
-        *((kind, "plays in a process of its own only") for kind in ("py", "dll", "exec", "gomocup")),
-        ("wasm", "not supported yet by this version"),
-    ],
-)
-def test_foreign_code_is_recognised_but_not_made_in_this_process(kind: str, advice: str) -> None:
+@pytest.mark.parametrize("kind", ["py", "dll", "exec", "gomocup"])
+def test_foreign_code_is_recognised_but_not_made_in_this_process(kind: str) -> None:
     spec = parse_spec(f"{kind}:target")
     assert spec.kind == kind
-    with pytest.raises(BotSpecError, match=advice):
+    with pytest.raises(BotSpecError, match="plays in a process of its own only"):
         make_bot(spec, TICTACTOE)
+
+
+def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(BotSpecError, match=r"got name 'wasm', expected one of random, .* py:, dll:, gomocup:, exec:"):
+        parse_spec("wasm:player.wasm")
+
+
+@pytest.mark.parametrize("kind", CHILD_KINDS.values())
+def test_each_hosted_kind_has_a_module_that_loads_it(kind: ChildKind) -> None:
+    assert (find_spec(f"noughts_bots.hosts.{kind.name}") is not None) is kind.hosted
 
 
 def test_registered_bot_is_not_made_here() -> None:

@@ -104,3 +104,20 @@ def test_only_none_is_untimed() -> None:
     assert not TimeControl().timed
     assert TimeControl(move_us=1).timed
     assert TimeControl(bank_us=1).timed
+
+
+@pytest.mark.parametrize(
+    "text, times, left",
+    [
+        ("10+2", [], (10, 10)),
+        ("10+2", [3], (9, 10)),
+        ("10+2", [3, 4, 9.01], (2, 8)),
+        ("1/move", [0.5, 1, 0], (1, 1)),
+        ("5", [5], (0, 5)),
+    ],
+)
+def test_a_bank_is_charged_and_gets_its_increment_and_a_limit_of_a_move_stays(
+    text: str, times: list[float], left: tuple[int, int]
+) -> None:
+    shown = parse_time_control(text).clocks_after(round(seconds * SECOND) for seconds in times)
+    assert shown == (left[0] * SECOND, left[1] * SECOND)

@@ -15,6 +15,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFail
 from google.rpc.status_pb2 import Status
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from noughts_bots.events import Online, SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
@@ -217,7 +218,7 @@ class Client:
     @asynccontextmanager
     async def online(self, token: str, *names: str) -> AsyncIterator[None]:
         """Bots of this owner that have logged in, and play while the block runs."""
-        news: asyncio.Queue[str] = asyncio.Queue()
+        news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             playing = [
                 tasks.create_task(play(Random(), Login(self.server.address, token, name), news.put_nowait))
@@ -225,7 +226,7 @@ class Client:
             ]
             try:
                 for _ in names:
-                    assert (await asyncio.wait_for(news.get(), 5)).startswith("online as bots/")
+                    assert isinstance(await asyncio.wait_for(news.get(), 5), Online)
                 yield
             finally:
                 for task in playing:

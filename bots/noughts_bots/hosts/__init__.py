@@ -23,14 +23,12 @@ from noughts_bots.bot import Bot
 from noughts_bots.errors import BotError, BotSpecError
 from noughts_bots.pipe_session import play_on_pipes
 from noughts_bots.process import tune_collector
+from noughts_proto.child_kinds import CHILD_KINDS
 from noughts_proto.pipes import FrameTooLarge
 from noughts_referee.rules import VariantError
 
 FOLDER_VARIABLE = "NOUGHTS_FOLDER"
 """Where relative files and modules of a plugin are looked for."""
-
-HOSTED = ("py", "dll", "gomocup")
-"""Kinds of specs, and the modules of this package that load them: each has `load(target, options) -> Bot`."""
 
 ENDED, NOT_LOADED, BROKEN_OFF = 0, 1, 2
 """Exit codes: the referee closed the pipe; the bot cannot be loaded; the referee's frames cannot be read."""
@@ -43,10 +41,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
     """Loads the bot into this process. It may have a method `close()`, to be called when it will play no more.
 
-    Raises BotSpecError.
+    The module of this package that is called like the kind has `load(target, options) -> Bot`. Raises BotSpecError.
     """
-    if kind not in HOSTED:
-        raise BotSpecError(f"kind {kind!r}", "a kind without a host", f"one of {', '.join(HOSTED)}", "look at the spec")
+    hosted = [known.name for known in CHILD_KINDS.values() if known.hosted]
+    if kind not in hosted:
+        raise BotSpecError(f"kind {kind!r}", "a kind without a host", f"one of {', '.join(hosted)}", "look at the spec")
     # A child needs only one of them.
     bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, options)
     return bot

@@ -12,10 +12,9 @@ from noughts_bots.reference.locked_file import LockedFile
 from noughts_bots.reference.positions import LARGEST_BOARD, require_small
 from noughts_bots.reference.table import wrong_variant
 from noughts_bots.reference.table_file import TableFile, load, save
-from noughts_referee.rules import Position, Termination, Variant
+from noughts_referee.rules import ON_THE_BOARD, Position, Variant
 
 _SAVE_SECONDS = 1.0
-_ON_THE_BOARD = (Termination.LINE, Termination.BOARD_FULL)
 
 
 class Learner(CachingBot):
@@ -94,7 +93,7 @@ class Learner(CachingBot):
         if not self.learns:
             return
         self._running.discard(game.name)
-        if end.termination in _ON_THE_BOARD and self.plays(game.variant):
+        if end.termination in ON_THE_BOARD and self.plays(game.variant):
             self.correct(game.variant, end.moves, range(game.side, len(end.moves), 2))
         self.save_in_time()
 

@@ -26,13 +26,14 @@ def positions(variant: Variant) -> list[Position]:
     require_small("table", variant)
     found: list[Position] = []
     level = {(0, 0)}
-    for ply in range(variant.cells):
+    ply = 0
+    while level:
         following: set[tuple[int, int]] = set()
         for own, opponent in sorted(level):
             found.append(Position(variant, own=own, opponent=opponent, side=ply % 2))
             for cell in variant.free_cells(own | opponent):
                 stones = own | 1 << cell
-                if not variant.completes(stones, cell):
+                if variant.outcome(stones, opponent, cell, ply % 2) is None:
                     following.add((opponent, stones))
-        level = following
+        level, ply = following, ply + 1
     return found

@@ -6,43 +6,35 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from noughts_proto.child_kinds import ChildKind, child_kind
 from noughts_referee.children.launcher import Command
 from noughts_referee.children.lock import readable_for
-
-_OF_PROGRAMS = frozenset({"exec", "gomocup"})
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A command whose paths are absolute."""
 
-    kind: str
+    kind: ChildKind
     target: str
     options: Mapping[str, str]
     readable: tuple[str, ...]
     """What it may read because it is named."""
 
     @property
-    def programs(self) -> bool:
-        """Whether it is a program, which may start others."""
-        return is_program(self.kind)
-
-    @property
     def words(self) -> list[str]:
         """The program and its arguments. Raises ValueError when there are none, or a quote is open."""
         words = shlex.split(self.target)
         if not words:
-            raise ValueError(f"{self.kind}: got no program, expected one and its arguments")
+            raise ValueError(f"{self.kind.name}: got no program, expected one and its arguments")
         return words
 
 
-def is_program(kind: str) -> bool:
-    """Whether children of this kind are programs, which may start others."""
-    return kind in _OF_PROGRAMS
-
-
 def resolve(command: Command) -> Resolved:
-    """Makes absolute what names an existing file or folder: the child's working folder is another one."""
+    """Makes absolute what names an existing file or folder: the child's working folder is another one.
+
+    Raises ValueError for a kind that there is not.
+    """
     readable: list[str] = []
 
     def absolute(word: str, *, program: bool = False) -> str:
@@ -52,9 +44,10 @@ def resolve(command: Command) -> Resolved:
         readable.extend(readable_for(os.path.abspath(found), program=program))
         return os.path.abspath(found)
 
-    if is_program(command.kind):
+    kind = child_kind(command.kind)
+    if kind.target == "command":
         target = _each_word(command.target, absolute)
-    elif command.kind == "py":
+    elif kind.target == "class":
         file, colon, name = command.target.rpartition(":")
         if file.endswith(".py"):
             target = absolute(file) + colon + name
@@ -66,7 +59,7 @@ def resolve(command: Command) -> Resolved:
     else:
         target = absolute(command.target)
     options = {key: absolute(value) for key, value in command.options.items()}
-    return Resolved(command.kind, target, options, tuple(readable))
+    return Resolved(kind, target, options, tuple(readable))
 
 
 def _readable_if_there(module: str) -> tuple[str, ...]:

@@ -49,15 +49,15 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
             limits,
             order["scratch"],
             command.readable,
-            command.programs,
+            command.kind.starts_programs,
             order["user"],
             order["tasks"],
             order["port"],
         )
-        _take_place(pipes, lock.scratch, order["environment"], reaps=command.programs)
+        _take_place(pipes, lock.scratch, order["environment"], reaps=command.kind.starts_programs)
         lock.shut()
         if os.getppid() == parent:
-            if command.kind == "exec":
+            if not command.kind.hosted:
                 _execute(command.words)
             code = _run_entry(entry, command)
     except (OSError, ValueError) as error:
@@ -76,7 +76,7 @@ def _rehearse(entry: Entry, limits: Limits) -> None:
     """
     with suppress(Exception):  # whatever it is, it comes again when it counts
         command = resolve(Command("py", "rehearsal.py:Bot"))
-        Lock(limits, "/", command.readable, command.programs, None, 0).rehearse()
+        Lock(limits, "/", command.readable, command.kind.starts_programs, None, 0).rehearse()
         _environment("/")
         entry.rehearse()
 
@@ -85,7 +85,7 @@ def _run_entry(entry: Entry, command: Resolved) -> int:
     """Runs a child of Python to its end, and ends as Python would."""
     options = [f"{key}={value}" for key, value in command.options.items()]
     try:
-        return entry.run([command.kind, command.target, *options])
+        return entry.run([command.kind.name, command.target, *options])
     except SystemExit as end:
         return _exit_code(end)
     except BaseException:

@@ -10,7 +10,7 @@ class Command:
     """What is to be started."""
 
     kind: str
-    """`py`, `dll`, `exec` or `gomocup`."""
+    """One of `noughts_proto.child_kinds`."""
     target: str
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)

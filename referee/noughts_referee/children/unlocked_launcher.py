@@ -10,6 +10,7 @@ from asyncio.subprocess import Process
 from contextlib import suppress
 from pathlib import Path
 
+from noughts_proto.child_kinds import child_kind
 from noughts_referee.children.launcher import Command
 from noughts_referee.children.scratch import remove_tree
 
@@ -23,8 +24,8 @@ _KEPT = (
 
 
 def command_line(command: Command) -> list[str]:
-    """The program of a child and its arguments. Raises ValueError for a command whose quotes do not match."""
-    if command.kind == "exec":
+    """The program of a child and its arguments. Raises ValueError for a kind or quotes that are wrong."""
+    if not child_kind(command.kind).hosted:
         return shlex.split(command.target)
     options = [f"{key}={value}" for key, value in command.options.items()]
     return [sys.executable, "-P", "-m", _HOSTS, command.kind, command.target, *options]

@@ -22,8 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from noughts_proto.child_kinds import child_kind
 from noughts_referee.children import kernel
-from noughts_referee.children.command import is_program
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, live
 from noughts_referee.children.lock import Limits, forbid, free_user, look_around, tasks_of
 from noughts_referee.children.scratch import remove_tree
@@ -106,12 +106,13 @@ class Zygote:
                 _kill_group(pid, signal_number)
 
     def _start(self, request: dict[str, Any], pipes: list[int]) -> int:
+        kind = child_kind(request["kind"])
         pid, orders = self._spare or self._fork()
         self._spare = None
         user = free_user(child.user for child in self._children.values() if child.user is not None)
         scratch = self._make_scratch(request["number"], user)
         tasks = self._count_tasks() if user is None else 0
-        self._children[pid] = _Child(request["number"], scratch, user, is_program(request["kind"]))
+        self._children[pid] = _Child(request["number"], scratch, user, kind.starts_programs)
         with orders:
             order = {**request, "user": user, "scratch": scratch, "tasks": tasks}
             socket.send_fds(orders, [json.dumps(order).encode()], pipes)

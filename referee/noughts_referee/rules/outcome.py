@@ -1,6 +1,7 @@
-"""How a game ends. Values equal those of the protocol's enums of the same name."""
+"""How a game ends: who won, and why. Values of the enums equal those of the protocol's enums of the same name."""
 
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Result(IntEnum):
@@ -14,7 +15,19 @@ class Result(IntEnum):
     def __str__(self) -> str:
         return _RESULT_TEXT[self]
 
+    @property
+    def winner(self) -> int | None:
+        """The side that won (0 first, 1 second); None when nobody did."""
+        return _WINNER.get(self)
 
+    @property
+    def loser(self) -> int | None:
+        """The side that lost; None when nobody did."""
+        return None if self.winner is None else 1 - self.winner
+
+
+_WINNER = {Result.FIRST_WINS: 0, Result.SECOND_WINS: 1}
+_WINS = tuple(_WINNER)
 _RESULT_TEXT = {
     Result.FIRST_WINS: "1-0",
     Result.DRAW: "1/2-1/2",
@@ -24,7 +37,7 @@ _RESULT_TEXT = {
 
 
 class Termination(IntEnum):
-    """Why a game ended. Who lost follows from it and from the side it concerns."""
+    """Why a game ended."""
 
     # Decided on the board.
     LINE = 1
@@ -44,27 +57,48 @@ class Termination(IntEnum):
         return self.name.lower()
 
 
-_BLAMES = frozenset(
-    {
-        Termination.ILLEGAL_MOVE,
-        Termination.TIMEOUT,
-        Termination.DISCONNECTED,
-        Termination.CRASHED,
-        Termination.RESIGNED,
-    }
-)
+ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
+"""Decided by the stones alone."""
+
+GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
+"""The loser was not there any more."""
+
+FAULTS = GONE | {Termination.ILLEGAL_MOVE, Termination.TIMEOUT}
+"""The loser did what a player must not do."""
+
+FORFEITS = FAULTS | {Termination.RESIGNED}
+"""Lost by the loser's own doing rather than on the board."""
 
 
-def blames(termination: Termination) -> bool:
-    """Whether the game was lost by a player's own doing rather than on the board."""
-    return termination in _BLAMES
+class Outcome(NamedTuple):
+    """How a game ended: its result, and why. Made by `won`, `lost`, or one of `DRAWN` and `VOID`."""
+
+    result: Result
+    termination: Termination
+
+    @property
+    def winner(self) -> int | None:
+        """The side that won (0 first, 1 second); None when nobody did."""
+        return self.result.winner
+
+    @property
+    def loser(self) -> int | None:
+        """The side that lost; None when nobody did."""
+        return self.result.loser
 
 
-def result_for(side: int) -> Result:
-    """The result when `side` (0 first, 1 second) wins."""
-    return Result.SECOND_WINS if side else Result.FIRST_WINS
+def won(side: int, termination: Termination = Termination.LINE) -> Outcome:
+    """The side (0 first, 1 second) wins."""
+    return Outcome(_WINS[side], termination)
 
 
-def result_against(side: int) -> Result:
-    """The result when `side` (0 first, 1 second) loses."""
-    return Result.FIRST_WINS if side else Result.SECOND_WINS
+def lost(side: int, termination: Termination) -> Outcome:
+    """The side (0 first, 1 second) loses, mostly by one of `FORFEITS`."""
+    return Outcome(_WINS[1 - side], termination)
+
+
+DRAWN = Outcome(Result.DRAW, Termination.BOARD_FULL)
+"""Nobody completed a line, and no stone can be placed any more."""
+
+VOID = Outcome(Result.VOID, Termination.VOID)
+"""The infrastructure's fault: the game counts for nothing."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from noughts_referee.rules.chance import Draws
+from noughts_referee.rules.outcome import DRAWN, Outcome, won
 from noughts_referee.rules.variants import Variant, members
 
 _MARKS = "XO"
@@ -112,6 +113,19 @@ class Position:
     def free(self) -> tuple[int, ...]:
         """The cells where a stone may be placed, ascending: with gravity, where one would come to rest."""
         return self.variant.free_cells(self.own | self.opponent)
+
+    def outcome(self) -> Outcome | None:
+        """How the game has ended on the board; None while it goes on.
+
+        The last move decides. A position that was set up has none: there any line wins, first of all one of the side
+        that is not to move.
+        """
+        if self.moves:
+            return self.variant.outcome(self.opponent, self.own, self.moves[-1], 1 - self.side)
+        for stones, side in ((self.opponent, 1 - self.side), (self.own, self.side)):
+            if self.variant.has_line(stones):
+                return won(side)
+        return None if self.free else DRAWN
 
     def draws(self) -> Draws:
         """The bot's chance at this ply: the same draws each time it is asked."""

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from noughts_referee.rules.outcome import DRAWN, Outcome, won
+
 # Up to this many cells every set of free cells is listed once and kept (4,096 short tuples at most).
 _REMEMBERED_CELLS = 12
 
@@ -114,6 +116,12 @@ class Variant:
     def completes(self, stones: int, cell: int) -> bool:
         """Whether `stones`, of which `cell` was placed last, win with a line through `cell`."""
         return any(stones & line == line and self.holds(stones, line) for line in self.lines_through[cell])
+
+    def outcome(self, own: int, opponent: int, cell: int, side: int) -> Outcome | None:
+        """How the game ended when `side` placed the last of its stones `own` on `cell`; None if it goes on."""
+        if self.completes(own, cell):
+            return won(side)
+        return DRAWN if own | opponent == self.full else None
 
     def has_line(self, stones: int) -> bool:
         """Whether `stones` win with any line at all."""

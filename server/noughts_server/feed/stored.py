@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_referee.clock import TimeControl
 from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
-from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_referee.rules import VOID, parse_variant
 from noughts_server.errors import NotFound
 from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message, time_control_message
@@ -53,20 +52,24 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         time=time_control_message(tournament.settings.time),
         state=pb.GAME_STATE_WAITING,
     )
-    _set_clocks(message, tournament.settings.time, [])
+    if tournament.settings.time.timed:
+        message.first_clock_us, message.second_clock_us = tournament.settings.time.clocks_after(())
     try:
         game = get_game(connection, slug, ordinal)
     except NotFound:
         if tournament.state in OVER:
             message.state = pb.GAME_STATE_ENDED
-            message.result, message.termination = int(Result.VOID), int(Termination.VOID)  # type: ignore[assignment]
+            message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
     else:
         message.state = pb.GAME_STATE_ENDED
         message.moves.extend(game.moves)
         message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
-        _set_clocks(message, tournament.settings.time, game.times_us[: len(game.moves)])
+        if tournament.settings.time.timed:
+            # A move that came too late has a time, and did not happen.
+            clocks = tournament.settings.time.clocks_after(game.times_us[: len(game.moves)])
+            message.first_clock_us, message.second_clock_us = clocks
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 
@@ -120,14 +123,3 @@ def _with_standings(connection: Connection, tournament: Tournament) -> pb.Watche
     for rank, row in enumerate(standings(connection, tournament), start=1):
         message.standings.add(rank=rank, standing=standing_message(row))
     return message
-
-
-def _set_clocks(message: pb.WatchedGame, time: TimeControl, times_us: list[int]) -> None:
-    """The clocks after moves that took so long, as the arbiter would have charged them."""
-    if not time.timed:
-        return
-    left = [time.move_us or time.bank_us] * 2
-    if not time.move_us:
-        for ply, took in enumerate(times_us):
-            left[ply & 1] = max(0, left[ply & 1] - took) + time.increment_us
-    message.first_clock_us, message.second_clock_us = left

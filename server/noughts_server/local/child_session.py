@@ -15,7 +15,7 @@ from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild, start_child
-from noughts_referee.rules import Position, PositionError, Result, Termination, Variant, covers, members
+from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members
 
 
 class ChildSession:
@@ -90,12 +90,12 @@ class ChildSession:
             raise Resign
         return answer.moves.cell[0]
 
-    async def end(self, game: int, result: Result, termination: Termination, moves: list[int]) -> None:
+    async def end(self, game: int, outcome: Outcome, moves: list[int]) -> None:
         """Tells that the game is over, and waits until the bot has heard it."""
         ends = self._frame.ends
         ends.game.append(game)
-        ends.result.append(result.value)  # type: ignore[arg-type]
-        ends.termination.append(termination.value)  # type: ignore[arg-type]
+        ends.result.append(outcome.result.value)  # type: ignore[arg-type]
+        ends.termination.append(outcome.termination.value)  # type: ignore[arg-type]
         ends.plies.append(len(moves))
         ends.cell.append(moves[-1] if moves else 0)
         await self._send_frame()
@@ -111,7 +111,7 @@ class ChildSession:
         moves = position.moves or moves_to(position)
         game = self.begin(position.variant, position.side, position.seed, moves)
         cell = await self.ask(game, moves)
-        await self.end(game, Result.VOID, Termination.VOID, moves)
+        await self.end(game, VOID, moves)
         if cell not in position.free:
             raise self.fault(f"{named(position.variant, cell)} on {position}", "a free cell")
         return cell

@@ -11,7 +11,7 @@ from noughts_referee.children.dialled_frames import Carry, DialInvitation
 from noughts_referee.children.launcher import Command, Launcher
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild
-from noughts_referee.rules import Result, Termination, covers
+from noughts_referee.rules import FORFEITS, GONE, Termination, covers
 from noughts_server.errors import NoughtsError
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import Subscription
@@ -26,7 +26,8 @@ _MOST_NOTES = 100
 # Of each bot, too: one may end in another way each time.
 _MOST_REASONS = 20
 _OTHER_REASONS = "ended in yet other ways"
-_OWN_FAULTS = {
+_OUTLIVED = FORFEITS - GONE
+_WHAT_IT_DID = {
     Termination.ILLEGAL_MOVE: "made an illegal move",
     Termination.TIMEOUT: "was too slow",
     Termination.RESIGNED: "resigned",
@@ -155,16 +156,17 @@ class LocalChildren:
     def _committed(self, report: CommitReport) -> None:
         """Games that a child lost and lives on: what it wrote may say why."""
         for game in report.games:
-            if game.termination not in _OWN_FAULTS:
+            if game.termination not in _OUTLIVED:
                 continue
             conditions = self._server.director.conditions(game.tournament)
             if conditions is None:
                 continue
-            side = 0 if game.result == Result.SECOND_WINS else 1
+            outcome = game.outcome
+            side = 1 if outcome.loser else 0
             label = conditions.labels[(game.first, game.second)[side]]
             if label in self._lives and len(self._notes.get(label, ())) < _MOST_NOTES:
                 said = self._lives[label].stderr
-                reason = _OWN_FAULTS[Termination(game.termination)]
+                reason = _WHAT_IT_DID[outcome.termination]
                 if said:
                     lost = LostGame(game.tournament, game.ordinal, side)
                     self._keep(label, (lost,), reason, f"it {reason}\n{said}")

@@ -15,8 +15,7 @@ from noughts_referee.rules import (
     Termination,
     Variant,
     game_seed,
-    result_against,
-    result_for,
+    lost,
     side_seed,
 )
 from noughts_server.local.child_session import ChildSession, child_session, named
@@ -119,8 +118,8 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
     moves = position.moves
     report.games.append(moves)
     game = None
-    ending = None
-    while ending is None:
+    outcome = None
+    while outcome is None:
         if position.side != side:
             cell = position.draws().choice(position.free)
         else:
@@ -131,7 +130,7 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
                 cell = await session.ask(game, moves)
             except Resign:
                 report.resigned += 1
-                ending = Termination.RESIGNED, result_against(side)
+                outcome = lost(side, Termination.RESIGNED)
                 continue
             report.move_us.append((time.perf_counter() - began) * 1e6)
             if cell not in position.free:
@@ -140,16 +139,12 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
                     f"game {number + 1}, ply {len(moves)}: got {named(variant, cell)} after {moves}, "
                     f"expected a free one: {free}"
                 )
-                ending = Termination.ILLEGAL_MOVE, result_against(side)
+                outcome = lost(side, Termination.ILLEGAL_MOVE)
                 continue
         position.play(cell)
-        if variant.completes(position.opponent, cell):
-            ending = Termination.LINE, result_for(1 - position.side)
-        elif not position.free:
-            ending = Termination.BOARD_FULL, Result.DRAW
-    termination, result = ending
-    report.draws += result is Result.DRAW
-    report.wins += result is result_for(side)
-    report.losses += result is result_against(side)
+        outcome = position.outcome()
+    report.draws += outcome.result is Result.DRAW
+    report.wins += outcome.winner == side
+    report.losses += outcome.loser == side
     if game is not None:
-        await session.end(game, result, termination, moves)
+        await session.end(game, outcome, moves)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import grpc.aio
 
+from noughts_bots.events import SessionEvent
 from noughts_bots.stream import (
     Login,
     PlayCall,
@@ -34,6 +35,32 @@ class PlayerFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class PlayerEnded:
+    """The player's process has ended by itself; the next one is another."""
+
+    reason: str
+    """A phrase that follows "it"."""
+    lines: tuple[str, ...]
+    """The last that it wrote to stderr."""
+
+    def __str__(self) -> str:
+        return "\n".join([f"the player: it {self.reason}", *self.lines])
+
+
+@dataclass(frozen=True, slots=True)
+class LockNotice:
+    """Something that the player is not kept from."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+RelayEvent = SessionEvent | PlayerEnded | LockNotice
+
+
+@dataclass(frozen=True, slots=True)
 class RelayPlan:
     """What plays, and what its hello is to say instead of what it says itself."""
 
@@ -45,17 +72,17 @@ class RelayPlan:
     locking: Locking = Locking.USUAL
 
 
-async def relay(plan: RelayPlan, login: Login, on_event: Callable[[str], None]) -> None:
+async def relay(plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None]) -> None:
     """Plays until the server ends the session. Raises PlayerFailed, LockIncomplete, and what `keep_dialling` raises."""
     deaths = 0
-    async with launching(plan.locking, on_event) as launcher:
+    async with launching(plan.locking, lambda text: on_event(LockNotice(text))) as launcher:
         while True:
             try:
                 return await keep_dialling(login, on_event, lambda: _RelaySession(plan, launcher, login, on_event))
             except _PlayerEndedError as ended:
                 deaths = 1 if ended.answered else deaths + 1
-                lines = ended.death.stderr.splitlines()[-_SHOWN_LINES:]
-                on_event("\n".join([f"the player: it {ended.death.reason}", *lines]))
+                lines = tuple(ended.death.stderr.splitlines()[-_SHOWN_LINES:])
+                on_event(PlayerEnded(ended.death.reason, lines))
                 if deaths == _MOST_DEATHS:
                     what = f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
                     raise PlayerFailed("\n".join([what, *lines])) from None
@@ -73,7 +100,9 @@ class _PlayerEndedError(Exception):
 class _RelaySession:
     """One stream and its child."""
 
-    def __init__(self, plan: RelayPlan, launcher: Launcher, login: Login, on_event: Callable[[str], None]) -> None:
+    def __init__(
+        self, plan: RelayPlan, launcher: Launcher, login: Login, on_event: Callable[[RelayEvent], None]
+    ) -> None:
         self.welcomed = False
         self._plan = plan
         self._launcher = launcher

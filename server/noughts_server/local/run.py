@@ -68,7 +68,7 @@ class LocalPlan:
     @property
     def has_children(self) -> bool:
         """Whether any of the bots is started by the referee."""
-        return any(spec.is_child for spec in self.specs)
+        return any(spec.child_kind for spec in self.specs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class _Run:
     # The bots' processes.
 
     async def _play_bot(self, label: str, spec: BotSpec) -> None:
-        if spec.is_child:
+        if spec.child_kind:
             await self._children.play(label, spec)
         else:
             await self._keep_alive(label, spec)

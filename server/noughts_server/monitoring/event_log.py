@@ -10,7 +10,7 @@ from operator import attrgetter
 import structlog
 
 from noughts_referee.records import FinishedGame
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import FAULTS
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED
@@ -22,7 +22,6 @@ logger = structlog.get_logger("noughts.event log")
 MOST_FAULTS = 20
 """Of one commit. A bot that goes for good may lose a thousand games at once."""
 
-_FAULTS = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED})
 _TERMINATION = attrgetter("termination")
 
 
@@ -46,9 +45,9 @@ class EventLog:
 
     def _committed(self, report: CommitReport) -> None:
         # Nearly all commits end here.
-        if _FAULTS.isdisjoint(map(_TERMINATION, report.games)):
+        if FAULTS.isdisjoint(map(_TERMINATION, report.games)):
             return
-        faults = [game for game in report.games if game.termination in _FAULTS]
+        faults = [game for game in report.games if game.termination in FAULTS]
         for game in faults[:MOST_FAULTS]:
             self._fault(game)
         if len(faults) > MOST_FAULTS:
@@ -58,11 +57,12 @@ class EventLog:
         conditions = self._director.conditions(game.tournament)
         if conditions is None:
             return
-        loser = game.first if game.result == Result.SECOND_WINS else game.second
+        outcome = game.outcome
+        loser = game.second if outcome.loser else game.first
         logger.info(
             "fault",
             game=f"{conditions.name}/games/{game.ordinal}",
             bot=self._sessions.name(conditions.players[loser]),
-            termination=str(Termination(game.termination)),
+            termination=str(outcome.termination),
             ply=len(game.moves) // (1 if conditions.variant.cells <= 256 else 2),
         )

@@ -4,46 +4,49 @@ import time
 from collections.abc import Callable
 
 from noughts_bots.bot import TimeLimits
+from noughts_referee.clock import MICROSECONDS, TimeControl
 
 
 class Clocks:
-    """What both players have left, in seconds, and whose clock runs."""
+    """What both players have left, and whose clock runs. Arguments and results are seconds."""
 
     def __init__(self, limits: TimeLimits, running: int, get_time: Callable[[], float] = time.monotonic) -> None:
-        self._limits = limits
+        self._time = TimeControl(*(_microseconds(each) for each in (limits.move, limits.bank, limits.increment)))
         self._get_time = get_time
-        self._left = [limits.move or limits.bank] * 2
+        self._left_us = [self._time.start_us] * 2
         self._running: int | None = running
         self._since = get_time()
 
     @property
     def limited(self) -> bool:
         """Whether there is any limit."""
-        return bool(self._limits.move or self._limits.bank)
+        return self._time.timed
 
     def asked(self, own: float, opponent: float) -> None:
         """Player 0 is to move and has `own` seconds left."""
-        self._left = [own, opponent]
+        self._left_us = [_microseconds(own), _microseconds(opponent)]
         self._run(0)
 
     def answered(self) -> None:
         """Player 0 has moved."""
-        left = self.left(0)
-        self._left[0] = self._limits.move or left + self._limits.increment
+        self._left_us[0] = self._time.after_move(self._left_us[0], self._passed_us(0))
         self._run(1)
 
     def stop(self) -> None:
         """The game is over."""
-        self._left = [self.left(0), self.left(1)]
+        self._left_us = [_microseconds(self.left(player)) for player in (0, 1)]
         self._running = None
 
     def _run(self, player: int) -> None:
         self._running, self._since = player, self._get_time()
 
+    def _passed_us(self, player: int) -> int:
+        """Since the player was asked; nothing unless its clock runs."""
+        return _microseconds(self._get_time() - self._since) if player == self._running else 0
+
     def left(self, player: int) -> float:
         """What the player has left now; never less than nothing."""
-        passed = self._get_time() - self._since if player == self._running else 0.0
-        return max(0.0, self._left[player] - passed)
+        return max(0, self._left_us[player] - self._passed_us(player)) / MICROSECONDS
 
     def shown(self, player: int) -> str:
         """The same as `14:05`; below ten seconds with tenths."""
@@ -51,3 +54,7 @@ class Clocks:
         if left < 10:
             return f"{int(left * 10) / 10:.1f} s"
         return f"{int(left) // 60}:{int(left) % 60:02}"
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * MICROSECONDS)

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 from noughts_referee.rules import (
     Draws,
+    Outcome,
     Position,
     Result,
     Termination,
     Variant,
     game_seed,
-    result_for,
     side_seed,
 )
 from noughts_server.play.cells import cell_name, column_name, landing
@@ -38,15 +38,13 @@ class PlayedGame:
     """The player who began it: 0 or 1."""
     seed: int
     moves: tuple[int, ...]
-    result: Result
-    termination: Termination
+    outcome: Outcome
 
     @property
     def winner(self) -> int | None:
         """The player who won it; None when nobody did."""
-        if self.result is Result.FIRST_WINS:
-            return self.first
-        return 1 - self.first if self.result is Result.SECOND_WINS else None
+        side = self.outcome.winner
+        return None if side is None else (self.first + side) % 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +111,14 @@ class Match:
             raise Refused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
         position.play(rest)
         self.moves.append(rest)
-        # After a move the stones of the one who made it are the opponent's.
-        if self.variant.completes(position.opponent, rest):
-            self.end(result_for(1 - position.side), Termination.LINE)
-        elif not position.free:
-            self.end(Result.DRAW, Termination.BOARD_FULL)
+        outcome = position.outcome()
+        if outcome is not None:
+            self.end(outcome)
         return rest
 
-    def end(self, result: Result, termination: Termination) -> None:
+    def end(self, outcome: Outcome) -> None:
         """The game on the board is over."""
-        self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), result, termination)
+        self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), outcome)
 
     def undo(self) -> None:
         """Takes back to the last turn of a person, the end of a game and its point included. Raises Refused."""
@@ -163,7 +159,7 @@ class Match:
     @property
     def score(self) -> Score:
         """How often player 0 has won, drawn and lost."""
-        winners = [game.winner for game in self.games if game.result is not Result.VOID]
+        winners = [game.winner for game in self.games if game.outcome.result is not Result.VOID]
         return Score(winners.count(0), winners.count(None), winners.count(1))
 
     @property
@@ -174,6 +170,6 @@ class Match:
     @property
     def winning(self) -> frozenset[int]:
         """The cells of the lines that the last move completed."""
-        if self.ended is None or self.ended.termination is not Termination.LINE:
+        if self.ended is None or self.ended.outcome.termination is not Termination.LINE:
             return frozenset()
         return frozenset(self.variant.won_with(self.moves))

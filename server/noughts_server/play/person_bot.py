@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
-from noughts_referee.rules import Position
+from noughts_referee.rules import Outcome, Position
 from noughts_server.play.clocks import Clocks
 from noughts_server.play.match import Match, Participant, Refused
 from noughts_server.play.opponents import Seating
@@ -79,7 +79,7 @@ class OnlineSeating(Seating):
         if game.name != self._game:
             return
         self.match.moves = list(end.moves)
-        self.match.end(end.result, end.termination)
+        self.match.end(Outcome(end.result, end.termination))
         self._answer = None
         self.ends += 1
         if self._clocks is not None:

@@ -18,7 +18,7 @@ def status(match: Match) -> str:
 
 def _ended(match: Match) -> str:
     assert match.ended is not None
-    result, termination, winner = match.ended.result, match.ended.termination, match.ended.winner
+    (result, termination), winner = match.ended.outcome, match.ended.winner
     if result is Result.VOID:
         return "The game was called off and does not count."
     if winner is None:

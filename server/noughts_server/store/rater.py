@@ -266,7 +266,7 @@ def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
         games_done=tournament.games_done,
         beyond={ordinal: (first, second, result) for ordinal, first, second, result in rows},
         bots=bots_of(connection, tournament.id),
-        rating_list=_list_of(connection, tournament) if tournament.settings.rated else None,
+        rating_list=_list_of(connection, tournament) if tournament.rated else None,
     )
 
 
@@ -275,7 +275,7 @@ def _list_of(connection: Connection, tournament: Row[Any]) -> int | None:
     key: int | None = connection.execute(
         select(rating_lists.c.id).where(
             and_(
-                rating_lists.c.variant == tournament.settings.variant,
+                rating_lists.c.variant == tournament.variant,
                 rating_lists.c.time_class == time.time_class,
             )
         )

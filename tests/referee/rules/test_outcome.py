@@ -3,7 +3,21 @@
 import pytest
 
 from noughts_proto.v1 import types_pb2
-from noughts_referee.rules import Result, Termination, blames, result_against, result_for
+from noughts_referee.rules import (
+    DRAWN,
+    FAULTS,
+    FORFEITS,
+    GONE,
+    ON_THE_BOARD,
+    VOID,
+    Outcome,
+    Position,
+    Result,
+    Termination,
+    lost,
+    parse_variant,
+    won,
+)
 
 
 def test_results_are_written_as_in_every_crosstable() -> None:
@@ -15,9 +29,11 @@ def test_terminations_are_written_in_small_letters() -> None:
     assert len({str(termination) for termination in Termination}) == len(Termination)
 
 
-def test_exactly_a_players_own_doing_is_blamed() -> None:
-    blamed = {termination.name for termination in Termination if blames(termination)}
-    assert blamed == {"ILLEGAL_MOVE", "TIMEOUT", "DISCONNECTED", "CRASHED", "RESIGNED"}
+def test_every_termination_is_decided_on_the_board_a_players_own_doing_or_neither() -> None:
+    assert set(Termination) - ON_THE_BOARD - FORFEITS == {Termination.ADJUDICATED, Termination.VOID}
+    assert not ON_THE_BOARD & FORFEITS
+    assert GONE < FAULTS < FORFEITS
+    assert {Termination.RESIGNED} == FORFEITS - FAULTS
 
 
 def test_the_protocol_has_the_same_names_and_numbers() -> None:
@@ -29,5 +45,26 @@ def test_the_protocol_has_the_same_names_and_numbers() -> None:
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_one_side_wins_when_the_other_loses(side: int) -> None:
-    assert result_for(side) is result_against(1 - side)
-    assert result_for(side) is (Result.FIRST_WINS, Result.SECOND_WINS)[side]
+    assert won(side) == lost(1 - side, Termination.LINE)
+    assert won(side).result is (Result.FIRST_WINS, Result.SECOND_WINS)[side]
+    assert (won(side).winner, won(side).loser) == (side, 1 - side)
+
+
+@pytest.mark.parametrize("outcome", [DRAWN, VOID, Outcome(Result.DRAW, Termination.ADJUDICATED)])
+def test_nobody_wins_or_loses_a_draw_or_a_void_game(outcome: Outcome) -> None:
+    assert (outcome.winner, outcome.loser) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "board, outcome",
+    [
+        ("XXX.O.O.. O", won(0)),
+        ("XXX.O.O.. X", won(0)),
+        ("XXX...OOO X", won(1)),
+        ("XXX...OOO O", won(0)),
+        ("XOXXOOOXX O", DRAWN),
+        ("X...O...X O", None),
+    ],
+)
+def test_in_a_position_that_was_set_up_any_line_wins(board: str, outcome: Outcome | None) -> None:
+    assert Position.parse(parse_variant("tictactoe"), board).outcome() == outcome

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import pytest
 from typer.testing import CliRunner, Result
 
-from noughts_server.cli.app import app
+from noughts_server.cli.tree import TREE
+from noughts_server.cli.typer_parser import typer_app
 from tests.support.processes import PROGRAM
 
 
@@ -40,7 +41,9 @@ def noughts() -> Noughts:
     """The command line in this process."""
 
     def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
-        result = CliRunner().invoke(app, shlex.split(line), input=stdin, env=env, prog_name="noughts")
+        words = shlex.split(line)
+        path, _, _ = TREE.find(words)
+        result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
         assert result.exit_code == code, f"{line}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
         return result
 

@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 
 from noughts_bots import Bot, Move, Position
+from noughts_bots.events import SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
@@ -99,7 +100,7 @@ class Cinema:
         self, token: str, *, gated: bool, kind: type[Gated] = Gated, **fields: Any
     ) -> AsyncIterator[None]:
         """The tournament `cup` of ada and bob, running."""
-        news: asyncio.Queue[str] = asyncio.Queue()
+        news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             bots = [kind(self.gate) if gated else Random() for _ in range(2)]
             running = [

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from noughts_bots.events import Online
 from noughts_bots.session import Login
 from noughts_referee.children.launcher import Command
 from noughts_referee.rules import Termination
 from noughts_server.local.launcher import Locking
-from noughts_server.local.relay import RelayPlan, relay
+from noughts_server.local.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PLAYER
 from tests.support.ground import Ground, ground_at
 
@@ -25,9 +26,9 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 
 
 @asynccontextmanager
-async def relayed(ground: Ground, notes: Path, habit: str) -> AsyncIterator[list[str]]:
+async def relayed(ground: Ground, notes: Path, habit: str) -> AsyncIterator[list[RelayEvent]]:
     """The player with this habit as the bot `mine`, and what was told of it."""
-    events: list[str] = []
+    events: list[RelayEvent] = []
     command = Command("exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
     # The player counts its lives in a file, which the lock would not let it write.
     plan = RelayPlan(command, locking=Locking.OFF)
@@ -51,5 +52,5 @@ async def test_a_program_plays_all_games_also_when_it_has_to_be_started_again(
     assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
     lives = 2 if habit == "crash once" else 1
     assert len(notes.read_text().split()) == lives
-    assert events.count("online as bots/mine/versions/1") == lives
-    assert ("the player: it ended with exit code 3" in events) == (lives == 2)
+    assert events.count(Online("bots/mine/versions/1")) == lives
+    assert ("the player: it ended with exit code 3" in map(str, events)) == (lives == 2)

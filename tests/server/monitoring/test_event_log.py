@@ -7,6 +7,7 @@ from pathlib import Path
 import structlog
 
 from noughts_bots import Bot, Position
+from noughts_bots.events import SessionEvent
 from noughts_bots.session import Login, play
 from noughts_server.competition.settings import TournamentSettings
 from noughts_server.monitoring.event_log import MOST_FAULTS
@@ -43,7 +44,7 @@ async def test_bot_that_goes_for_good_is_named_with_its_games_but_not_in_a_thous
             token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))
             # Each of them is the first to move, and so asked, in half of the games.
             bots = {name: Stuck(GAMES // 2) for name in ("left", "right")}
-            news: asyncio.Queue[str] = asyncio.Queue()
+            news: asyncio.Queue[SessionEvent] = asyncio.Queue()
             playing = {
                 name: tasks.create_task(play(bot, Login(server.address, token.secret, name), news.put_nowait))
                 for name, bot in bots.items()

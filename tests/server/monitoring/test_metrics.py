@@ -13,6 +13,7 @@ import grpc.aio
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from noughts_bots.events import SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
@@ -67,7 +68,7 @@ async def playing(tmp_path: Path) -> AsyncIterator[Playing]:
     settings = ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'noughts.db'}", metrics="127.0.0.1:0")
     async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
         token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))
-        news: asyncio.Queue[str] = asyncio.Queue()
+        news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         bots = [
             tasks.create_task(play(Random(), Login(server.address, token.secret, name), news.put_nowait))
             for name in ("left", "right")

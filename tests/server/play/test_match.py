@@ -3,7 +3,7 @@
 import pytest
 
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_referee.rules import DRAWN, VOID, Outcome, Result, Termination, lost, parse_variant, won
 from noughts_server.play.match import Match, Participant, Refused
 from noughts_server.play.status_line import score_line, status
 
@@ -61,7 +61,7 @@ def test_marks_are_for_the_eye_and_records_say_who_began() -> None:
     play(at, 0, 3, 1, 4, 2)
     assert at.stones == {0: "O", 3: "X", 1: "O", 4: "X", 2: "O"}
     assert at.ended is not None
-    assert (at.ended.result, at.ended.winner, at.ended.termination) == (Result.FIRST_WINS, 1, Termination.LINE)
+    assert (at.ended.outcome, at.ended.winner) == (won(0), 1)
     assert at.winning == {0, 1, 2}
 
 
@@ -75,7 +75,7 @@ def test_a_full_board_without_a_line_is_a_draw() -> None:
     at = table(always_first=0)
     play(at, 0, 1, 2, 4, 3, 5, 7, 6, 8)
     assert at.ended is not None
-    assert (at.ended.result, at.ended.winner) == (Result.DRAW, None)
+    assert (at.ended.outcome, at.ended.winner) == (DRAWN, None)
     assert status(at) == "Nobody wins: the board is full."
     assert not at.winning
 
@@ -137,26 +137,26 @@ def test_undo_of_an_end_takes_its_point_back() -> None:
 
 def test_void_games_do_not_count() -> None:
     at = table(always_first=0)
-    at.end(Result.VOID, Termination.VOID)
+    at.end(VOID)
     assert status(at) == "The game was called off and does not count."
     assert (at.score.wins, at.score.draws, at.score.losses) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
-    "termination, result, words",
+    "outcome, words",
     [
-        (Termination.TIMEOUT, Result.SECOND_WINS, "pascal wins: you ran out of time."),
-        (Termination.TIMEOUT, Result.FIRST_WINS, "You win: pascal ran out of time."),
-        (Termination.RESIGNED, Result.FIRST_WINS, "You win: pascal has resigned."),
-        (Termination.RESIGNED, Result.SECOND_WINS, "pascal wins: you have resigned."),
-        (Termination.DISCONNECTED, Result.FIRST_WINS, "You win: pascal was away for too long."),
-        (Termination.ILLEGAL_MOVE, Result.FIRST_WINS, "You win: pascal played an illegal move."),
-        (Termination.ADJUDICATED, Result.DRAW, "Nobody wins (adjudicated)."),
+        (lost(0, Termination.TIMEOUT), "pascal wins: you ran out of time."),
+        (lost(1, Termination.TIMEOUT), "You win: pascal ran out of time."),
+        (lost(1, Termination.RESIGNED), "You win: pascal has resigned."),
+        (lost(0, Termination.RESIGNED), "pascal wins: you have resigned."),
+        (lost(1, Termination.DISCONNECTED), "You win: pascal was away for too long."),
+        (lost(1, Termination.ILLEGAL_MOVE), "You win: pascal played an illegal move."),
+        (Outcome(Result.DRAW, Termination.ADJUDICATED), "Nobody wins (adjudicated)."),
     ],
 )
-def test_the_status_says_how_a_game_ended(termination: Termination, result: Result, words: str) -> None:
+def test_the_status_says_how_a_game_ended(outcome: Outcome, words: str) -> None:
     at = table(always_first=0)
-    at.end(result, termination)
+    at.end(outcome)
     assert status(at) == words
 
 

@@ -11,6 +11,7 @@ import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from noughts_bots.events import SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
@@ -267,13 +268,13 @@ async def test_a_bot_that_waits_says_so_in_one_line(client: Client) -> None:
     await client.register("ada")
     await client.create(token)
     await client.join(token, "ada")
-    news: asyncio.Queue[str] = asyncio.Queue()
+    news: asyncio.Queue[SessionEvent] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
         login = Login(client.server.address, token, "ada", "2")
         playing = tasks.create_task(play(Random(), login, news.put_nowait))
         async with asyncio.timeout(5):
-            assert await news.get() == "online as bots/ada/versions/2"
-            assert "entered in tournaments/cup: this one waits" in await news.get()
+            assert str(await news.get()) == "online as bots/ada/versions/2"
+            assert "entered in tournaments/cup: this one waits" in str(await news.get())
         playing.cancel()
 
 

@@ -9,6 +9,7 @@ import grpc
 import grpc.aio
 import pytest
 
+from noughts_bots.events import SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
@@ -46,7 +47,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Boards]:
 
 async def test_leaderboard_says_whose_each_bot_is_and_who_is_online(client: Boards) -> None:
     token = await client.server.store.write(lambda connection: create_token(connection, owner="alice", now_ms=NOW))
-    news: asyncio.Queue[str] = asyncio.Queue()
+    news: asyncio.Queue[SessionEvent] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(play(Random(), Login(client.server.address, token.secret, "bob"), news.put_nowait))
         await asyncio.wait_for(news.get(), 5)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from noughts_server.cli.output import points, printable
+from noughts_server.cli.output import has_rich, points, printable, table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -97,9 +97,13 @@ class Crosstable:
 
     def table(self, console: "Console") -> "RenderableType":
         """The points of each row against each numbered column; in several blocks where the console is narrow."""
+        cells = [[self._cell(label, opponent) for opponent in self.labels] for label in self.labels]
+        if not has_rich():
+            columns = (">#", "bot", *(f">{number + 1}" for number in range(len(cells))))
+            rows = zip(self.labels, cells, strict=True)
+            return table(columns, [(number, label, *row) for number, (label, row) in enumerate(rows, start=1)])
         from rich.console import Group
 
-        cells = [[self._cell(label, opponent) for opponent in self.labels] for label in self.labels]
         number_width = len(str(len(self.labels)))
         cell_width = max([number_width, *(len(cell) for row in cells for cell in row)], default=1) + 1
         room = console.width - number_width - 2

@@ -19,9 +19,9 @@ TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
 
 def check_startable(spec: "BotSpec") -> bool:
     """Whether the bot is started as a child player. Raises BotSpecError for a command that cannot be run."""
-    if not spec.is_child:
+    if spec.child_kind is None:
         return False
-    if spec.kind == "exec":
+    if not spec.child_kind.hosted:
         _check_command(spec)
     return True
 
@@ -29,11 +29,11 @@ def check_startable(spec: "BotSpec") -> bool:
 def require_startable(spec: "BotSpec") -> "BotSpec":
     """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
     from noughts_bots.errors import BotSpecError
-    from noughts_bots.specs import STARTED_HERE
+    from noughts_proto.child_kinds import CHILD_KINDS
 
     if not check_startable(spec):
         advice = "reference bots need none; a registered bot plays where it is logged in"
-        raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(STARTED_HERE)}", advice)
+        raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(CHILD_KINDS)}", advice)
     return spec
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from noughts_bots.event_loop import run_loop
+from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login
 from noughts_bots.session import play as play_session
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
@@ -114,11 +115,12 @@ class _Evening:
         self._online.set()
         self._seating.leave()
 
-    def _heard(self, event: str) -> None:
-        if event.startswith("online as"):
+    def _heard(self, event: SessionEvent) -> None:
+        notice = str(event)
+        if isinstance(event, Online):
             self._online.set()
-            event = "" if self._seating.has_begun else self._how_to
-        self._seating.notice = output.printable(event)
+            notice = "" if self._seating.has_begun else self._how_to
+        self._seating.notice = output.printable(notice)
         self._seating.changed()
 
     # Challenges.

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from grpc import StatusCode
 
+from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login, play
 from noughts_bots.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
@@ -52,8 +53,14 @@ async def play_challenge_with(
     )
     online = asyncio.Event()
 
+    def heard(event: SessionEvent) -> None:
+        if isinstance(event, Online):
+            online.set()
+        else:
+            output.note(output.printable(str(event)))
+
     async def keep_playing() -> None:
-        await play(bot, login, lambda _: online.set())
+        await play(bot, login, heard)
         raise Problem("the server ended the bot's session before the games were over")
 
     # What goes wrong with either ends both; `problems` finds it in the group.

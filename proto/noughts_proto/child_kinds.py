@@ -1,0 +1,44 @@
+"""The kinds of bots that the referee starts itself, as child players: the only list of them.
+
+Bot specs are read by it, launchers start by it, hosts load by it. To add a kind, add its row; if it is hosted, also
+the module `noughts_bots.hosts.NAME` with `load(target, options) -> Bot`. docs/faults.md has a column for each.
+"""
+
+from typing import Literal, NamedTuple
+
+
+class ChildKind(NamedTuple):
+    """How bots of one kind are started."""
+
+    name: str
+    """What stands before the target in a spec: `py:./my_bot.py:MyBot`."""
+    target: Literal["class", "file", "command"]
+    """What the target is: `FILE.py:CLASS`, `MODULE:CLASS` or a name that a package gives; a file; or a program and its
+    arguments as in a shell, which may start other programs. Files that it names may be read by the child."""
+    hosted: bool
+    """Whether a Python process of ours loads it, by `noughts_bots.hosts`; else the target itself speaks frames."""
+    may_dial_in: bool = False
+    """Whether it may open a stream to the referee instead of speaking frames on its pipes (option `dial`)."""
+
+    @property
+    def starts_programs(self) -> bool:
+        """Whether it is a program, which may start others."""
+        return self.target == "command"
+
+
+CHILD_KINDS = {
+    kind.name: kind
+    for kind in (
+        ChildKind("py", "class", hosted=True),
+        ChildKind("dll", "file", hosted=True),
+        ChildKind("gomocup", "command", hosted=True),
+        ChildKind("exec", "command", hosted=False, may_dial_in=True),
+    )
+}
+
+
+def child_kind(name: str) -> ChildKind:
+    """The kind of that name. Raises ValueError."""
+    if name not in CHILD_KINDS:
+        raise ValueError(f"got kind {name!r}, expected one of {', '.join(CHILD_KINDS)}")
+    return CHILD_KINDS[name]

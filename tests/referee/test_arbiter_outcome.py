@@ -1,0 +1,62 @@
+"""The arbiter's fast loop says of every move what `Position` says: whether it is legal, and how the game stands."""
+
+from functools import cache
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_referee.arbiter import Game
+from noughts_referee.clock import TimeControl
+from noughts_referee.records import Conditions
+from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
+from tests.support.games import Table
+from tests.support.settings import examples
+
+
+def corners(name: str) -> Variant:
+    """As a plugin might make it: the corners of any square on 4x4 win, none of them beside the middle of the square."""
+    squares = [
+        sum(1 << (row + y) * 4 + column + x for x in (0, edge) for y in (0, edge))
+        for edge in (1, 2, 3)
+        for row in range(4 - edge)
+        for column in range(4 - edge)
+    ]
+    return Variant(name, 4, 4, tuple(squares), beside={squares[0]: 1 << 2 | 1 << 8})
+
+
+@cache
+def variants() -> list[Variant]:
+    names = ["tictactoe", "mnk:5,4,3", "mnk:1,1,1", "mnk:17,16,3", "gomoku:exact", "connect4", "tictactoe3d"]
+    return [*map(parse_variant, names), corners("corners")]
+
+
+def begun(table: Table, variant: Variant) -> Game:
+    shared = Conditions(1, "tournaments/1", variant, TimeControl(), 1, 1, (1, 2), ("one", "two"))
+    return table.start(shared)
+
+
+def ended(game: Game) -> Outcome | None:
+    return None if game.handle in game.players[0].games else Outcome(game.result, game.termination)
+
+
+@examples(300)
+@given(st.data())
+def test_the_arbiter_and_the_position_agree_after_every_move(data: st.DataObject) -> None:
+    table = Table()
+    variant = data.draw(st.sampled_from(variants()))
+    position, game = Position(variant), begun(table, variant)
+    # A corner of a large board is enough, and there lines are met.
+    any_cell = st.integers(0, min(variant.cells, 40))
+    outcome = None
+    while outcome is None:
+        legal = data.draw(st.integers(0, 40))
+        cell = data.draw(st.sampled_from(position.free[:12])) if legal else data.draw(any_cell)
+        side = position.side
+        if cell in position.free:
+            position.play(cell)
+            outcome = position.outcome()
+        else:
+            outcome = lost(side, Termination.ILLEGAL_MOVE)
+        table.answer(game, cell)
+        assert ended(game) == outcome
+        assert game.moves == position.moves
