@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,8 @@ def cargo() -> str:
     pytest.skip(f"{NOT_TRIED}the examples in Rust; no cargo here")
 
 
-def run(*command: str | Path, cwd: Path | None = None) -> str:
+def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
     """Standard output of a command; when it fails, so does the test, with everything that it said."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, f"{command} exited with {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
