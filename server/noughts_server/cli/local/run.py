@@ -27,7 +27,7 @@ def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) 
 
 
 async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None) -> "LocalOutcome":
-    from noughts_server.cli.local.progress import showing_progress
+    from noughts_server.cli.drawing.progress import showing_progress
     from noughts_server.local.run import LocalStop, play_locally
 
     stop = LocalStop()

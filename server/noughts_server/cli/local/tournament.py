@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.standings import standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable, faults_document, show_faults
-from noughts_server.cli.local.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 

@@ -1,4 +1,4 @@
-"""A process that is one reference bot: `python -m noughts_bots.reference SPEC GAMES`, then `ADDRESS TICKET` on stdin.
+"""A process that is one reference bot: `python -m noughts_bots.reference_process SPEC GAMES`.
 
 This is what `noughts match` and its like start for each of their specs: before their server is there, so that all load
 their modules at once.
