@@ -52,7 +52,8 @@ async def play_locally(
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.local.launcher import launching
         from noughts_server.local.run_at_server import RunAtServer
-        from noughts_server.server import ServerSettings, running_server
+        from noughts_server.server import running_server
+        from noughts_server.settings import ServerSettings
 
         database = plan.database
         if database is None:

@@ -9,7 +9,7 @@ import grpc
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.competition.schedule import ScheduleKind
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import milliseconds, standing_message, time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id, tournament_id

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.clock import TimeControl, parse_time_control
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import (
     AlreadyExists,
     InvalidArgument,

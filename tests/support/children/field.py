@@ -16,7 +16,7 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.launcher import Command, Launcher, Started
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import parse_time_control
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
 from noughts_server.store.database import Store

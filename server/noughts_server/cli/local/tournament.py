@@ -146,7 +146,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
     _check_playable(read_specs, variant)
     from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.schedule import ScheduleKind
-    from noughts_server.competition.settings import TournamentSettings
+    from noughts_server.competition.tournament_settings import TournamentSettings
     from noughts_server.local.plan import LocalPlan
 
     return LocalPlan(
