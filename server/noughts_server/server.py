@@ -15,7 +15,6 @@ from noughts_referee.referee import Referee
 from noughts_server.feed.feed import Feed
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import EventLog
-from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
@@ -99,8 +98,12 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         health_servicer = health.aio.HealthServicer()
         await stack.enter_async_context(counters.measuring())
         stack.enter_context(EventLog(bus, director, sessions).writing())
-        metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
-        metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
+        metrics_address = None
+        if settings.metrics is not None:
+            from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
+
+            metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
+            metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
         await stack.enter_async_context(feed.feeding())
         grpc_server, address = bound_server(
             settings.listen, settings.identity, settings.client_authorities, counters.errors

@@ -59,7 +59,9 @@ async def play_locally(
         if database is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True))
             database = f"sqlite:///{Path(folder) / 'noughts.sqlite'}"
-        settings = ServerSettings(listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0)
+        settings = ServerSettings(
+            listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0, reflection=False
+        )
         server = await stack.enter_async_context(running_server(settings))
         # Of the lock nothing is said where nobody is locked in.
         tell = on_note if plan.has_children else _nothing
