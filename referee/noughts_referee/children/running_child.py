@@ -9,6 +9,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import DialledFrames, Invite
 from noughts_referee.children.launcher import Command, Launcher, Started
 from noughts_referee.children.pipe_frames import PipeFrames, Tail
+from noughts_referee.deadlines import Now, microseconds
 from noughts_referee.frame_wire import WireSettings
 
 
@@ -24,11 +25,13 @@ class ChildSettings:
     """From closing its standard input to SIGTERM, and from there to SIGKILL."""
     heartbeat: float = 1.0
     """Pipes are cheap: an idle child is asked more often than a remote bot whether it lives."""
+    now: Now = microseconds
+    """What time it is."""
 
     @property
     def wire(self) -> WireSettings:
         """What its wire goes by. There is no grace: who dies loses, and who only hung is started again."""
-        return WireSettings(self.heartbeat, _FOR_EVER)
+        return WireSettings(self.heartbeat, _FOR_EVER, self.now)
 
 
 _FOR_EVER = 86_400.0
@@ -135,9 +138,9 @@ async def start_child(
     """
     if invite is None:
         started = await launcher.start(command)
-        frames = PipeFrames(started.stdout, started.stdin)
+        frames = PipeFrames(started.stdout, started.stdin, settings.now)
         return RunningChild(started, frames, Tail(started.stderr), settings)
-    stream = DialledFrames()
+    stream = DialledFrames(settings.now)
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)
