@@ -1,5 +1,6 @@
 # Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
-# The tests build the examples of plugins, too: with gcc, g++ and cargo (Rust 1.78 or newer).
+# Tests that find no compiler of C and C++ take Zig's, a package; without cargo the examples in Rust are not tried, and the run
+# says so. Nothing else is left out: a tool that is missing fails its test. NOUGHTS_REQUIRE=rust makes cargo such a tool, too.
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
@@ -39,8 +40,8 @@ stubs: $(STAMP) ## generate the protobuf and gRPC stubs
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" --quiet
 
 lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everything: make lock UPGRADE=1
-	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev --output-file requirements.lock
-	$(LOCK) --constraint requirements.lock pyproject.toml --output-file requirements-runtime.lock
+	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev --output-file requirements.lock
+	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --output-file requirements-runtime.lock
 	$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
 
 bench: $(STAMP) ## measure throughput

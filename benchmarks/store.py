@@ -17,7 +17,7 @@ from pathlib import Path
 
 from noughts_referee.records import FinishedGame, pack_times
 from noughts_referee.rules import Draws, Termination
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import join_tournament

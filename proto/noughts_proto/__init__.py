@@ -1,7 +1,23 @@
 """The protocol of Noughts: message types, service stubs, and what both ends of a connection share."""
 
 import os
-from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def _release_of_grpcio() -> tuple[int, ...]:
+    """Such as (1, 80), from the name of the folder that describes the package; (0,) where there is none.
+
+    `importlib.metadata` would read it, too, but takes longer to load than everything else for `noughts --help`.
+    """
+    spec = find_spec("grpc")
+    if spec is None or spec.origin is None:
+        return (0,)
+    for described in Path(spec.origin).parents[1].glob("grpcio-[0-9]*.dist-info"):
+        numbers = described.name.removeprefix("grpcio-").split(".")[:2]
+        return tuple(int(number) for number in numbers if number.isdigit())
+    return (0,)
+
 
 # Before grpc is imported, for its core reads them once.
 # It otherwise writes to stderr what our own errors say anyway.
@@ -9,5 +25,5 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 # Its event engine, the default for Python since 1.80, passes each message through several threads; without it an
 # exchange takes a third less of the processor (docs/benchmarks.md). It is to become the only one: what a later release
 # may not know any more is not mentioned to it, because it would complain.
-if (1, 80) <= tuple(map(int, version("grpcio").split(".")[:2])) <= (1, 85):
+if (1, 80) <= _release_of_grpcio() <= (1, 85):
     os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_client,-event_engine_listener")

@@ -4,24 +4,14 @@ A question is a ply of a game. Its clock runs from the frame written to the answ
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
 from noughts_referee.arbiter import Game, Player
+from noughts_referee.monotonic import Now
 
 Overdue = tuple[int, int, int]
 """Game, ply, microseconds since it was asked."""
-
-
-Now = Callable[[], int]
-"""Tells the time in microseconds, on a clock that never jumps. Timers are the event loop's: who hands in another clock
-than `microseconds`, as tests do, runs a loop that goes by it."""
-
-
-def microseconds() -> int:
-    """The time now. Not the event loop's, which may be as coarse as a millisecond."""
-    return time.monotonic_ns() // 1000
 
 
 class Questions:

@@ -10,7 +10,7 @@ from typing import Any
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import FinishedGame, Slot, pack_times
 from noughts_referee.rules import Draws, Result, Termination
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import join_tournament

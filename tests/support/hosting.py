@@ -1,4 +1,4 @@
-"""Real children that host plugins, raw frames to talk with them, and compilers for their libraries."""
+"""Real children that host plugins, raw frames to talk with them, and the libraries that they load."""
 
 import os
 import shutil
@@ -10,18 +10,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
 
-import pytest
-
 from noughts_bots.hosts.dll import HEADER
 from noughts_proto.pipes import LARGEST_UP, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 from tests.support.root import ROOT
+from tests.support.tools import cargo, compiler, run
 
 C_EXAMPLES = ROOT / "bots" / "examples" / "c"
 RUST_EXAMPLE = ROOT / "bots" / "examples" / "rust"
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
-C99 = ("gcc", "-std=c99")
-CXX11 = ("g++", "-x", "c++", "-std=c++11")
+C99, CXX11 = "c99", "c++11"
 _PATIENCE = 60.0
 
 
@@ -130,33 +128,22 @@ def refused(*arguments: str | Path, cwd: Path | None = None) -> str:
         return child.said().splitlines()[-1]
 
 
-def tool(name: str) -> str:
-    """The program; without it the test fails, because nobody would notice a test that is skipped for ever."""
-    found = shutil.which(name)
-    if found is None:
-        pytest.fail(f"no {name} here: this test builds the examples; install gcc, g++ and cargo (on Debian, apt-get)")
-    return found
-
-
-def compiled(source: Path | str, folder: Path, compiler: Sequence[str] = C99, name: str = "bot") -> Path:
+def compiled(source: Path | str, folder: Path, standard: str = C99, name: str = "bot") -> Path:
     """The library made of a file, or of a text in C."""
     if isinstance(source, str):
         (folder / f"{name}.c").write_text(source)
         source = folder / f"{name}.c"
-    library = folder / f"{name}-{compiler[0]}.so"
-    options = (*compiler[1:], *WARNINGS, "-fPIC", "-shared", "-I", str(HEADER.parent), "-o", str(library), str(source))
-    _run(tool(compiler[0]), *options)
+    language = ("c++", "-x", "c++") if standard == CXX11 else ("cc",)
+    library = folder / f"{name}-{standard}.so"
+    options = (*language[1:], f"-std={standard}", *WARNINGS, "-fPIC", "-shared", "-I", HEADER.parent)
+    run(*compiler(language[0]), *options, "-o", library, source)
     return library
 
 
 def built_by_cargo(folder: Path) -> Path:
     """The library of the example in Rust, built without a network from a copy, with the checks of a debug build."""
+    builder = cargo()
     source = folder / "rust"
     shutil.copytree(RUST_EXAMPLE, source, ignore=shutil.ignore_patterns("target"))
-    _run(tool("cargo"), "build", "--offline", "--locked", cwd=source)
+    run(builder, "build", "--offline", "--locked", cwd=source)
     return source / "target" / "debug" / ("librandom.dylib" if sys.platform == "darwin" else "librandom.so")
-
-
-def _run(*command: str, cwd: Path | None = None) -> None:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

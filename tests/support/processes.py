@@ -5,11 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tests.support.tools import run
 
 PROGRAM = (sys.executable, "-m", "noughts_server.cli")
 Returned = TypeVar("Returned")
@@ -51,16 +54,18 @@ def said(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0) -> 
     return done
 
 
-def installed_package(example: Path, folder: Path) -> Path:
-    """Builds a package and installs it for real, without an index; returns the folder that belongs on PYTHONPATH."""
-    # What the build leaves behind must not lie in the tree.
-    source, target = folder / "source", folder / "installed"
-    shutil.copytree(example, source)
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
-    command = (*pip, "--no-build-isolation", "--target", target, source)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return target
+def install_package(example: Path, folder: Path) -> None:
+    """Builds a package and installs it for real, without an index, in `folder`."""
+    with tempfile.TemporaryDirectory() as outside:  # what the build leaves behind must not lie in the tree
+        source = shutil.copytree(example, Path(outside, "source"))
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+        run(*pip, "--no-index", "--no-deps", "--no-build-isolation", "--target", folder, source)
+
+
+def with_packages(folder: Path) -> dict[str, str]:
+    """The environment of somebody who has installed what lies in this folder."""
+    variables = environment()
+    return {**variables, "PYTHONPATH": f"{folder}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
 
 
 def asked(line: str, env: Mapping[str, str]) -> Any:

@@ -1,15 +1,11 @@
-"""A throw-away certificate authority, made with the openssl command."""
+"""A throw-away certificate authority."""
 
-import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import trustme
+
 from noughts_proto.security import Identity
-
-_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-
-
-def _openssl(*arguments: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=30)
 
 
 class Authority:
@@ -18,17 +14,16 @@ class Authority:
     def __init__(self, folder: Path, name: str = "authority") -> None:
         self.certificate = folder / f"{name}.pem"
         self._folder = folder
-        self._key = folder / f"{name}.key"
-        _openssl("req", "-x509", *_KEY, "-subj", f"/CN={name}", "-keyout", self._key, "-out", self.certificate)
+        self._authority = trustme.CA(organization_name=name)
+        self._authority.cert_pem.write_to_path(self.certificate)
 
-    def identity(self, name: str, *, names: str = "IP:127.0.0.1,DNS:localhost", days: int = 2) -> Identity:
-        """A certificate for these subject alternative names, and its key; it has expired if `days` is negative."""
-        request, key, certificate = (self._folder / f"{name}.{kind}" for kind in ("csr", "key", "pem"))
-        extensions = self._folder / f"{name}.ext"
-        extensions.write_text(f"subjectAltName={names}\n")
-        _openssl("req", "-new", *_KEY, "-subj", f"/CN={name}", "-keyout", key, "-out", request)
-        _openssl(
-            "x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial",
-            "-days", str(days), "-extfile", extensions, "-out", certificate,
-        )  # fmt: skip
+    def identity(self, name: str, *, names: tuple[str, ...] = ("127.0.0.1", "localhost"), days: int = 2) -> Identity:
+        """A certificate for these hosts, and its key; it has expired if `days` is negative."""
+        now = datetime.now(UTC)
+        signed = self._authority.issue_cert(
+            *names, not_before=now - timedelta(days=7), not_after=now + timedelta(days=days)
+        )
+        key, certificate = self._folder / f"{name}.key", self._folder / f"{name}.pem"
+        signed.private_key_pem.write_to_path(key)
+        signed.cert_chain_pems[0].write_to_path(certificate)
         return Identity(certificate, key)

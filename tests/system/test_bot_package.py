@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import asked, environment, installed_package, said
+from tests.support.processes import asked, install_package, said, with_packages
 from tests.support.root import ROOT
+from tests.support.shared import made_once
 
 EXAMPLE = ROOT / "examples" / "bot-patient"
 
@@ -16,16 +17,17 @@ EXAMPLE = ROOT / "examples" / "bot-patient"
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of somebody who has installed the example, and a package whose module cannot be imported."""
-    folder = tmp_path_factory.mktemp("bots")
-    target = installed_package(EXAMPLE, folder)
+    return with_packages(made_once(tmp_path_factory, "bots", install))
+
+
+def install(target: Path) -> None:
+    install_package(EXAMPLE, target)
     (target / "noughts_faulty.py").write_text("raise RuntimeError('imported')\n")
     for package, points in (("faulty", "broken = noughts_faulty:Bot\ntwice = a:B\n"), ("other", "twice = c:D\n")):
         metadata = target / f"noughts_{package}-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: noughts-{package}\nVersion: 1.0\n")
         (metadata / "entry_points.txt").write_text(f"[noughts.bots]\n{points}")
-    variables = environment()
-    return {**variables, "PYTHONPATH": f"{target}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
 
 
 def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str, str]) -> None:

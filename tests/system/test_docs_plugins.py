@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from tests.support.processes import environment
 from tests.support.root import ROOT
+from tests.support.tools import cargo, compiler
 
 GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
 
@@ -32,13 +34,16 @@ def test_commands_of_the_guide_find_nothing_wrong_with_its_plugins(tmp_path: Pat
     for file, text in FILES.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text)
-    for called, is_run in (("noughts", "-m noughts_server.cli"), ("python", "")):
-        program = tmp_path / called
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {is_run} "$@"\n')
-        program.chmod(0o755)
+    python = sys.executable
+    called = {"noughts": (python, "-m", "noughts_server.cli"), "python": (python,), "cc": compiler("cc")}
+    if name == "rust":
+        called["cargo"] = (cargo(),)
+    for program, command in called.items():
+        (tmp_path / program).write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        (tmp_path / program).chmod(0o755)
     variables = environment(PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     done = subprocess.run(
-        ["bash", "-e", "-c", COMMANDS[name]],
+        ["sh", "-e", "-c", COMMANDS[name]],
         cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

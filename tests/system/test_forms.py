@@ -2,14 +2,15 @@
 
 import json
 import os
+import shlex
 import shutil
-import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 from tests.support.processes import asked, environment, eventually, first_line, said, started
 from tests.support.root import ROOT
+from tests.support.tools import compiler, run
 
 EXAMPLES = ROOT / "bots" / "examples" / "c"
 FORMS = ("library", "engine", "plugin", "program", "dialling")
@@ -40,7 +41,8 @@ def test_one_bot_in_six_forms_plays_the_same_game_against_each_of_its_forms(tmp_
     source = tmp_path / "source"
     shutil.copytree(EXAMPLES, source)
     header = said(["bot", "header", "--folder"], environment()).stdout.strip()
-    subprocess.run(["make", "-s", "-C", source, f"INCLUDE={header}", "lowest.so", "pbrain-lowest"], check=True)
+    made = ("lowest.so", "pbrain-lowest")
+    run("make", "-s", f"INCLUDE={header}", f"CC={shlex.join(compiler('cc'))}", *made, cwd=source)
     plugin = tmp_path / "lowest" / "lowest.py"
     plugin.parent.mkdir()
     plugin.write_text(PLUGIN)

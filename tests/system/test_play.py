@@ -160,14 +160,14 @@ from noughts_bots.bot import Bot
 from noughts_referee.rules import parse_variant
 from noughts_server.cli.local.play_screen import run_screen
 from noughts_server.play.opponents import BotSeating
-from noughts_server.play.match import Participant, Table
+from noughts_server.play.match import Match, Participant
 
 class Failing(Bot):
     def choose(self, position):
         raise ZeroDivisionError("there is nothing to divide")
 
 players = (Participant("You", person=True), Participant("failing", person=False))
-run_screen(BotSeating(Table(parse_variant("tictactoe"), players, always_first=0), Failing()))
+run_screen(BotSeating(Match(parse_variant("tictactoe"), players, always_first=0), Failing()))
 """
 
 

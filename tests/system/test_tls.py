@@ -98,7 +98,7 @@ def test_certificate_of_another_authority_is_a_clear_error(server: str, tmp_path
 
 
 def test_certificate_for_another_name_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
-    elsewhere = authority.identity("elsewhere", names="DNS:referee.example.org")
+    elsewhere = authority.identity("elsewhere", names=("referee.example.org",))
     with started(serve_line(elsewhere), data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import asked, environment, installed_package, said
+from tests.support.processes import asked, environment, install_package, said, with_packages
 from tests.support.root import ROOT
+from tests.support.shared import made_once
 
 EXAMPLE = ROOT / "examples" / "variant-square-four"
 
@@ -59,8 +60,11 @@ class Centre(Bot):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of somebody who has installed the example, and a package full of faults."""
-    folder = tmp_path_factory.mktemp("plugins")
-    target = installed_package(EXAMPLE, folder)
+    return with_packages(made_once(tmp_path_factory, "variants", install))
+
+
+def install(target: Path) -> None:
+    install_package(EXAMPLE, target)
     (target / "noughts_faulty.py").write_text(FAULTY_MODULE)
     metadata = target / "noughts_faulty-1.0.dist-info"
     metadata.mkdir()
@@ -69,8 +73,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     variants = {**FAULTY, FORBIDDING: "noughts_forbidding:centre_later"}
     points = "".join(f"{name} = {value}\n" for name, value in variants.items())
     (metadata / "entry_points.txt").write_text(f"[noughts.variants]\n{points}")
-    variables = environment()
-    return {**variables, "PYTHONPATH": f"{target}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
 
 
 def test_a_plugins_variant_is_played_through_a_server_to_its_end(installed: dict[str, str], tmp_path: Path) -> None:

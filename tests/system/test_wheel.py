@@ -5,26 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support.root import ROOT
+from tests.support.shared import made_once
+from tests.support.tools import run
 
 PACKAGES = ("proto/noughts_proto", "referee/noughts_referee", "bots/noughts_bots", "server/noughts_server")
-
-
-def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
-    """The command's standard output; when it fails, so does the test, with everything it said."""
-    finished = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=100, check=False)
-    said = f"{finished.stdout}\n{finished.stderr}"
-    assert finished.returncode == 0, f"{command} exited with {finished.returncode}\n{said}"
-    return finished.stdout
 
 
 def files_of_the_tree() -> list[Path]:
@@ -33,16 +27,19 @@ def files_of_the_tree() -> list[Path]:
     return [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy of the tree without what git ignores."""
-    source = tmp_path_factory.mktemp("source")
+def build(folder: Path) -> None:
+    """Builds the wheel, from a copy of the tree without what git ignores."""
+    source = folder / "source"
     for name in files_of_the_tree():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, source / name)
-    target = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, source, cwd=target)
-    (built,) = target.glob("noughts-*.whl")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source, cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel."""
+    (built,) = made_once(tmp_path_factory, "wheel", build).glob("noughts-*.whl")
     return built
 
 
@@ -61,7 +58,10 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     that folder are not read; our editable install is one of those, so it stays out of sight. Nothing is
     downloaded.
     """
-    home = tmp_path_factory.mktemp("environment")
+    return made_once(tmp_path_factory, "environment", partial(install, wheel)) / "bin"
+
+
+def install(wheel: Path, home: Path) -> None:
     venv.create(home, symlinks=True)
     python = home / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
@@ -69,7 +69,6 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=home).strip()
     dependencies = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (Path(packages) / "dependencies.pth").write_text("\n".join(sorted(dependencies)))
-    return python.parent
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What is known of the frames of a child, whatever carries them, and how many of them are too many."""
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.deadlines import Now, microseconds
+from noughts_referee.monotonic import Now, microseconds
 
 MOST_UNASKED = 100_000
 MOST_EMPTY = 1_000

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import ChildFrames
-from noughts_referee.deadlines import Now, microseconds
+from noughts_referee.monotonic import Now, microseconds
 
 KEPT_BYTES = 64 * 1024
 """Of what a child writes to stderr, the last."""

@@ -6,35 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.child_settings import ChildSettings as ChildSettings
 from noughts_referee.children.dialled_frames import DialledFrames, Invite
 from noughts_referee.children.launcher import Command, Launcher, Started
 from noughts_referee.children.pipe_frames import PipeFrames, Tail
-from noughts_referee.deadlines import Now, microseconds
-from noughts_referee.frame_wire import WireSettings
-
-
-@dataclass(frozen=True, slots=True)
-class ChildSettings:
-    """Times of a child, in seconds."""
-
-    start: float = 5.0
-    """From the start to its Hello."""
-    silence: float = 300.0
-    """How long it may owe an answer in games without clocks and not be heard of."""
-    stop: float = 1.0
-    """From closing its standard input to SIGTERM, and from there to SIGKILL."""
-    heartbeat: float = 1.0
-    """Pipes are cheap: an idle child is asked more often than a remote bot whether it lives."""
-    now: Now = microseconds
-    """What time it is."""
-
-    @property
-    def wire(self) -> WireSettings:
-        """What its wire goes by. There is no grace: who dies loses, and who only hung is started again."""
-        return WireSettings(self.heartbeat, _FOR_EVER, self.now)
-
-
-_FOR_EVER = 86_400.0
 
 
 class NotStarted(Exception):

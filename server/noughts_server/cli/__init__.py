@@ -12,6 +12,6 @@ def main() -> None:
     # A sign that the terminal cannot show is no reason to fail.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    from noughts_server.cli.app import app
+    from noughts_server.cli.app import run
 
-    app(prog_name="noughts")
+    run(sys.argv[1:])

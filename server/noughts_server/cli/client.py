@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import grpc
-from google.rpc.error_details_pb2 import ErrorInfo
-from grpc_status import rpc_status
 
 from noughts_proto.security import failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY
@@ -23,6 +21,7 @@ from noughts_proto.v1 import (
     tournaments_pb2_grpc,
 )
 from noughts_server.cli import options
+from noughts_server.cli.error_details import error_info
 from noughts_server.cli.errors import Problem
 
 DEADLINE_SECONDS = 10.0
@@ -112,7 +111,7 @@ def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
     """A failed call in words: the server's own where it gave some."""
     server = f"server {address}" if address else "the server"
     code, details = _code(error), _details(error)
-    info = _error_info(error)
+    info = error_info(error)
     if info is not None:
         return Problem(details, info.metadata.get("hint", ""))
     if problem := failed_handshake(address, details):
@@ -138,17 +137,3 @@ def _code(error: Any) -> grpc.StatusCode:
 
 def _details(error: Any) -> str:
     return (error.details() if isinstance(error, grpc.Call) else "") or _code(error).name
-
-
-def _error_info(error: Any) -> ErrorInfo | None:
-    if not isinstance(error, grpc.Call):
-        return None
-    try:
-        status = rpc_status.from_call(error)
-    except ValueError:  # details that contradict the call's own status: not from our server
-        return None
-    for detail in status.details if status is not None else ():
-        info = ErrorInfo()
-        if detail.Unpack(info):
-            return info
-    return None

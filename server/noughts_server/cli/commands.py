@@ -1,66 +1,124 @@
-"""How commands are put into the tree: with a worked example in their help, and errors reported."""
+"""What a command is: a line in the table of `tree`, and a function whose module is loaded when the command is run."""
 
 import inspect
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from dataclasses import is_dataclass as is_bundle
+from importlib import import_module
+from typing import Any
 
-import typer
-
-from noughts_server.cli import options
 from noughts_server.cli.errors import reporting
 
-Parameters = ParamSpec("Parameters")
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something to do."""
+
+    name: str
+    place: str
+    """Its function, `MODULE:FUNCTION` beneath `noughts_server.cli`."""
+    summary: str
+    """The first paragraph of the function's docstring, which is not loaded for a list of commands."""
+    examples: tuple[str, ...]
+    panel: str | None = None
+    """The heading under which the help lists it."""
+
+    def load(self, line: str) -> "LoadedCommand":
+        """The command with its module imported; `line` is what one types for it, e.g. `noughts bot run`."""
+        module, _, function = self.place.partition(":")
+        with reporting(line):
+            return LoadedCommand(line, getattr(import_module(f"noughts_server.cli.{module}"), function))
 
 
-def group(summary: str) -> typer.Typer:
+@dataclass(frozen=True, slots=True)
+class Group:
     """A command that only has commands beneath it."""
-    return typer.Typer(help=summary, no_args_is_help=True, rich_markup_mode="rich")
+
+    name: str
+    summary: str
+    children: "tuple[Command | Group, ...]"
+    panel: str | None = None
+    epilog: str = ""
+
+    def find(self, arguments: Sequence[str]) -> "tuple[tuple[str, ...], Command | Group, list[str]]":
+        """The longest path of names in the arguments, the command or group there, and the arguments after it.
+
+        What begins with a dash before the command stays with the arguments: groups have no options with values.
+        """
+        path: tuple[str, ...] = ()
+        node: Command | Group = self
+        skipped: list[str] = []
+        for place, word in enumerate(arguments):
+            if isinstance(node, Command):
+                return path, node, [*skipped, *arguments[place:]]
+            if word.startswith("-"):
+                skipped.append(word)
+                continue
+            child = next((child for child in node.children if child.name == word), None)
+            if child is None:
+                return path, node, [*skipped, *arguments[place:]]
+            path, node = (*path, word), child
+        return path, node, skipped
+
+    def commands(self, path: tuple[str, ...] = ()) -> "Iterator[tuple[tuple[str, ...], Command]]":
+        """All commands beneath it, with their paths."""
+        for child in self.children:
+            beneath = (*path, child.name)
+            if isinstance(child, Group):
+                yield from child.commands(beneath)
+            else:
+                yield beneath, child
 
 
-def command(
-    app: typer.Typer, name: str, *examples: str, panel: str | None = None
-) -> Callable[[Callable[Parameters, None]], Callable[Parameters, None]]:
-    """Registers a function as command `name`, with its docstring and the examples as help."""
-    heading = "[bold]Example:[/bold]" if len(examples) == 1 else "[bold]Examples:[/bold]"
-    epilog = "\n\n".join([heading, *map(_escaped, examples)])
+class LoadedCommand:
+    """A command's function and its parameters, each with an Option or an Argument in its annotation.
 
-    def register(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
-        reported = reporting(function)
-        app.command(name, help=help_text(function), epilog=epilog, rich_help_panel=panel)(_encrypting(reported))
-        return reported
+    A parameter whose type is a dataclass stands for that class's fields: options that several commands share. Every
+    command with a parameter `server` has the options of encryption as well.
+    """
 
-    return register
+    def __init__(self, line: str, function: Callable[..., None]) -> None:
+        self.line = line
+        self._function = function
+        own = inspect.signature(function, eval_str=True).parameters
+        self._bundles: dict[str, Any] = {
+            name: parameter.annotation for name, parameter in own.items() if is_bundle(parameter.annotation)
+        }
+        self.parameters: list[inspect.Parameter] = []
+        """By name only. Fields of bundles stand where the bundle stands."""
+        for name, parameter in own.items():
+            fields = _fields(self._bundles[name]) if name in self._bundles else [parameter]
+            self.parameters += [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in fields]
+        self._calls = any(parameter.name == "server" for parameter in self.parameters)
+        if self._calls:
+            from noughts_server.cli.options import Encryption
+
+            self.parameters += _fields(Encryption)
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The function's docstring with a line a paragraph: where lines end is for the terminal to say."""
+        paragraphs = inspect.cleandoc(self._function.__doc__ or "").split("\n\n")
+        return [" ".join(paragraph.split()) for paragraph in paragraphs]
+
+    def run(self, **values: Any) -> None:
+        """Does it. An error that has an explanation ends the program with a message and an exit code."""
+        from noughts_server.cli import options
+
+        encrypting = options.encryption(_taken(options.Encryption, values)) if self._calls else nullcontext()
+        for name, bundle in self._bundles.items():
+            values[name] = _taken(bundle, values)
+        with reporting(self.line), encrypting:
+            self._function(**values)
 
 
-def _encrypting(function: Callable[..., None]) -> Callable[..., None]:
-    """The command; one that calls a server, with the options that say how the connection is protected."""
-    signature = inspect.signature(function, eval_str=True)
-    if "server" not in signature.parameters:
-        return function
-
-    @wraps(function)
-    def encrypting(*, tls: bool, tls_ca: Any, insecure: bool, **others: Any) -> None:
-        with options.encryption(tls, tls_ca, insecure):
-            function(**others)
-
+def _fields(bundle: Any) -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    added = [
-        inspect.Parameter("tls", keyword, default=False, annotation=options.TlsOption),
-        inspect.Parameter("tls_ca", keyword, default=None, annotation=options.CaOption),
-        inspect.Parameter("insecure", keyword, default=False, annotation=options.InsecureOption),
-    ]
-    own = [parameter.replace(kind=keyword) for parameter in signature.parameters.values()]
-    encrypting.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
-    return encrypting
+    fields: Iterable[inspect.Parameter] = inspect.signature(bundle, eval_str=True).parameters.values()
+    return [field.replace(kind=keyword) for field in fields]
 
 
-def help_text(function: Callable[..., object]) -> str:
-    """The function's docstring with a line a paragraph: where lines end is for the terminal to say."""
-    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-    return "\n\n".join(_escaped(" ".join(paragraph.split())) for paragraph in paragraphs)
-
-
-def _escaped(text: str) -> str:
-    # Brackets are markup to the help's renderer.
-    return text.replace("[", r"\[")
+def _taken(bundle: Any, values: dict[str, Any]) -> Any:
+    """The bundle of these values, which are gone from `values`."""
+    return bundle(**{field.name: values.pop(field.name) for field in _fields(bundle)})

@@ -5,13 +5,8 @@ Errors of the other packages are raised as they are; `explain` knows them all an
 
 import errno
 import sys
-from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec
-
-import typer
-
-Parameters = ParamSpec("Parameters")
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 FAILED = 1
 USAGE = 2
@@ -35,37 +30,29 @@ class UsageProblem(Problem):
     exit_code = USAGE
 
 
-def reporting(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """The command, which now ends with a message and an exit code where it raised an error that has an explanation."""
+@contextmanager
+def reporting(line: str = "noughts") -> Iterator[None]:
+    """An error in the `with` block that has an explanation ends the program with a message and an exit code.
 
-    @wraps(command)
-    def reported(*arguments: Parameters.args, **options: Parameters.kwargs) -> None:
-        try:
-            command(*arguments, **options)
-        except (typer.Exit, typer.Abort):
+    `line` is the command as it is typed, e.g. `noughts bot run`.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    except Exception as error:
+        problem = _explain_missing(error, line) or explain(error)
+        if problem is None:
             raise
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
-        except Exception as error:
-            problem = explain(error)
-            if problem is None:
-                raise
-            show(problem)
-            raise typer.Exit(problem.exit_code) from None
-
-    return reported
+        show(problem)
+        raise SystemExit(problem.exit_code) from None
 
 
 def show(problem: Problem) -> None:
     """Writes the problem to stderr."""
-    from rich.text import Text
+    from noughts_server.cli.output import show_error
 
-    from noughts_server.cli.output import printable, stderr
-
-    text = Text("Error: ", style="bold red").append(printable(problem.message), style="not bold default")
-    if problem.hint:
-        text.append(f"\n{printable(problem.hint)}", style="not bold default")
-    stderr().print(text, soft_wrap=True)
+    show_error(problem.message, problem.hint)
 
 
 def explain(error: BaseException) -> Problem | None:
@@ -80,6 +67,29 @@ def explain(error: BaseException) -> Problem | None:
 
 
 # An error can only be of a module that has been loaded: where it has not, there is nothing to load it for.
+
+
+_EXTRAS = {
+    "textual": "play",
+    "pygal": "charts",
+    **dict.fromkeys(
+        ("alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "sqlalchemy", "structlog"),
+        "server",
+    ),
+    "rich": "server",
+}
+"""Which extra of ours brings a package that a command may miss."""
+
+
+def _explain_missing(error: BaseException, line: str) -> Problem | None:
+    """A package that an extra brings, which is not installed."""
+    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if package not in _EXTRAS:
+        return None
+    extra = _EXTRAS[package]
+    return Problem(
+        f"{line}: got no package {package}, expected those of noughts[{extra}]; pip install 'noughts[{extra}]'"
+    )
 
 
 def _explain_text(error: BaseException) -> Problem | None:
@@ -108,8 +118,8 @@ def _explain_server(error: BaseException) -> Problem | None:
             return UsageProblem(str(error), error.hint)
         if isinstance(error, NoughtsError):
             return Problem(str(error), error.hint)
-    if "noughts_server.local.run" in sys.modules:
-        from noughts_server.local.run import LocalError
+    if "noughts_server.local.plan" in sys.modules:
+        from noughts_server.local.plan import LocalError
 
         if isinstance(error, LocalError):
             return Problem(str(error))
@@ -127,7 +137,11 @@ def _explain_call(error: BaseException) -> Problem | None:
         from noughts_bots.stream import BotRefused
 
         if isinstance(error, BotRefused):
-            hint = _servers_hint(error.__cause__) or _REFUSAL_HINTS.get(error.code.name, "")
+            from noughts_server.cli.error_details import error_info
+
+            info = error_info(error.__cause__)
+            hint = info.metadata.get("hint", "") if info else ""
+            hint = hint or _REFUSAL_HINTS.get(error.code.name, "")
             return Problem(f"the server refused the bot: {error}", hint)
     if "noughts_server.local.launcher" in sys.modules:
         from noughts_referee.children.lock import LockIncomplete
@@ -146,22 +160,6 @@ _REFUSAL_HINTS = {
     "UNAUTHENTICATED": "The server's operator makes tokens: noughts token create --owner NAME",
     "UNIMPLEMENTED": "Is that a Noughts server? Look at --server.",
 }
-
-
-def _servers_hint(error: BaseException | None) -> str:
-    """What the server advises in the details of the status with which it ended a stream."""
-    import grpc.aio
-    from google.rpc.error_details_pb2 import ErrorInfo
-    from google.rpc.status_pb2 import Status
-
-    if not isinstance(error, grpc.aio.AioRpcError):
-        return ""
-    packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
-    info = ErrorInfo()
-    for detail in Status.FromString(packed).details if isinstance(packed, bytes) else ():
-        if detail.Unpack(info):
-            return info.metadata.get("hint", "")
-    return ""
 
 
 def _explain_system(error: BaseException) -> Problem | None:

@@ -2,17 +2,29 @@
 
 import logging
 import sys
-from typing import TextIO
-
-import structlog
-from structlog.typing import Processor
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TextIO
 
 from noughts_server.cli.options import LogFormat, LogLevel
+
+if TYPE_CHECKING:
+    from structlog.typing import Processor
 
 
 def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:
     """Sends what structlog and the standard library's loggers say to stderr."""
     threshold = logging.getLevelNamesMapping()[level.upper()]
+    if find_spec("structlog") is None:  # without the server there are only the standard library's
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=threshold, force=True)
+    else:
+        _configure_structlog(threshold, form)
+    # It tells at each start what it has loaded.
+    logging.getLogger("alembic").setLevel(threshold if level is LogLevel.DEBUG else logging.WARNING)
+
+
+def _configure_structlog(threshold: int, form: LogFormat) -> None:
+    import structlog
+
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -34,15 +46,15 @@ def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=threshold, force=True)
-    # It tells at each start what it has loaded.
-    logging.getLogger("alembic").setLevel(threshold if level is LogLevel.DEBUG else logging.WARNING)
 
 
 def _stderr() -> TextIO:
     return sys.stderr
 
 
-def _rendering(form: LogFormat, *, terminal: bool) -> list[Processor]:
+def _rendering(form: LogFormat, *, terminal: bool) -> "list[Processor]":
+    import structlog
+
     if form is LogFormat.AUTO:
         form = LogFormat.CONSOLE if terminal else LogFormat.LOGFMT
     if form is LogFormat.CONSOLE:

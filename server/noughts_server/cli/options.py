@@ -5,15 +5,15 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format, warn
+from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
@@ -46,25 +46,21 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-FormatOption = Annotated[
-    Format, typer.Option("--format", help="`text` for people, `json` for programs.", show_default=True)
-]
+FormatOption = Annotated[Format, Option("--format", help="`text` for people, `json` for programs.", show_default=True)]
 VariantOption = Annotated[
     str,
-    typer.Option(
-        "--variant", metavar="V", help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row."
-    ),
+    Option("--variant", metavar="V", help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row."),
 ]
 TimeOption = Annotated[
     str,
-    typer.Option("--time", metavar="T", help="`none`, `60+0.5` (bank + increment, seconds) or `1/move`."),
+    Option("--time", metavar="T", help="`none`, `60+0.5` (bank + increment, seconds) or `1/move`."),
 ]
 ConcurrencyOption = Annotated[
-    int, typer.Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
+    int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--seed",
         metavar="S",
         help="All chance comes from it: same seed, same games. Drawn and reported if absent.",
@@ -73,24 +69,22 @@ SeedOption = Annotated[
 ]
 MarginOption = Annotated[
     str,
-    typer.Option(
-        "--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds."
-    ),
+    Option("--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds."),
 ]
 RequireLockOption = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--require-lock",
         help="Play nothing unless programs and plugins can be locked in completely on this machine.",
     ),
 ]
 NoLockOption = Annotated[
     bool,
-    typer.Option("--no-lock", help="Run programs and plugins without the lock: they may do whatever you may."),
+    Option("--no-lock", help="Run programs and plugins without the lock: they may do whatever you may."),
 ]
 StartTimeoutOption = Annotated[
     float,
-    typer.Option(
+    Option(
         "--start-timeout",
         min=0.1,
         max=3600.0,
@@ -100,11 +94,11 @@ StartTimeoutOption = Annotated[
 ]
 DatabaseOption = Annotated[
     str | None,
-    typer.Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),
+    Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),
 ]
 ServerOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--server",
         metavar="HOST:PORT",
         help=f"The server; else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
@@ -113,7 +107,7 @@ ServerOption = Annotated[
 ]
 TokenOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--token",
         metavar="TOKEN",
         help=f"Your token. Better in {TOKEN_VARIABLE} or a file: others can see it here.",
@@ -122,39 +116,35 @@ TokenOption = Annotated[
 ]
 TokenFileOption = Annotated[
     Path | None,
-    typer.Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
+    Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
 ]
 _SECURITY_PANEL = "Encryption"
-TlsOption = Annotated[
-    bool, typer.Option("--tls", help="Encrypt; trust what the system trusts.", rich_help_panel=_SECURITY_PANEL)
-]
+TlsOption = Annotated[bool, Option("--tls", help="Encrypt; trust what the system trusts.", panel=_SECURITY_PANEL)]
 CaOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--tls-ca",
         metavar="FILE",
         help="Encrypt; trust the authorities in this file (PEM). Else from NOUGHTS_TLS_CA.",
         show_default=False,
-        rich_help_panel=_SECURITY_PANEL,
+        panel=_SECURITY_PANEL,
     ),
 ]
 InsecureOption = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--insecure",
         help="Send the token to another machine in plaintext: it can be read on the way.",
-        rich_help_panel=_SECURITY_PANEL,
+        panel=_SECURITY_PANEL,
     ),
 ]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show at most so many.")]
+LimitOption = Annotated[int, Option("--limit", min=1, metavar="N", help="Show at most so many.")]
 GamesFileOption = Annotated[
     Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Write a game a line (JSON), in slot order.", show_default=False
-    ),
+    Option("-o", "--output", metavar="FILE", help="Write a game a line (JSON), in slot order.", show_default=False),
 ]
 TimesOption = Annotated[
-    bool, typer.Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
+    bool, Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
 ]
 
 
@@ -264,21 +254,22 @@ def read_server(server: str | None) -> str:
     return server
 
 
-class _Encryption(NamedTuple):
-    """What the options say about it."""
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """How a connection is protected: options of every command that calls a server."""
 
-    tls: bool = False
-    ca: Path | None = None
-    insecure: bool = False
+    tls: TlsOption = False
+    tls_ca: CaOption = None
+    insecure: InsecureOption = False
 
 
-_encryption: ContextVar[_Encryption] = ContextVar("encryption", default=_Encryption())  # noqa: B039  # immutable
+_encryption: ContextVar[Encryption] = ContextVar("encryption", default=Encryption())  # noqa: B039  # immutable
 
 
 @contextmanager
-def encryption(tls: bool, ca: Path | None, insecure: bool) -> Iterator[None]:
-    """What `dialling` gives inside the `with` block: every command with --server runs in one."""
-    token = _encryption.set(_Encryption(tls, ca, insecure))
+def encryption(chosen: Encryption) -> Iterator[None]:
+    """What `dialling` goes by inside the `with` block: every command that calls a server runs in one."""
+    token = _encryption.set(chosen)
     try:
         yield
     finally:
@@ -289,8 +280,8 @@ def dialling(address: str, token: str) -> "Dialling":
     """How to connect to the server by the options; a token that could be read on the way is a SecurityProblem."""
     from noughts_proto.security import dialling_from_environment
 
-    tls, ca, insecure = _encryption.get()
-    chosen = dialling_from_environment(tls=tls, ca=ca, insecure=insecure)
+    asked = _encryption.get()
+    chosen = dialling_from_environment(tls=asked.tls, ca=asked.tls_ca, insecure=asked.insecure)
     chosen.check(address, token)
     return chosen
 

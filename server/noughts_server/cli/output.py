@@ -5,7 +5,9 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,18 +21,30 @@ class Format(StrEnum):
     JSON = "json"
 
 
+@cache
+def has_rich() -> bool:
+    """Whether there are colours and boxes: the package rich comes with most extras."""
+    return find_spec("rich") is not None
+
+
 def stdout() -> "Console":
     """The console for results: colours on a terminal only."""
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False, emoji=False)
+    return _console(stderr=False)
 
 
 def stderr() -> "Console":
     """The console for errors, warnings and progress."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> "Console":
+    if not has_rich():
+        from noughts_server.cli.plain_output import PlainConsole
+
+        return cast("Console", PlainConsole(stderr=stderr))
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def print_json(document: Any) -> None:
@@ -42,6 +56,20 @@ def print_json(document: Any) -> None:
 def compact_json(document: Any) -> str:
     """The document without spaces, in ASCII."""
     return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
+
+
+def show_error(message: str, hint: str) -> None:
+    """What ends the program, on stderr, and what to do next."""
+    message, hint = printable(message), printable(hint)
+    if not has_rich():
+        print(f"Error: {message}" + (f"\n{hint}" if hint else ""), file=sys.stderr)
+        return
+    from rich.text import Text
+
+    text = Text("Error: ", style="bold red").append(message, style="not bold default")
+    if hint:
+        text.append(f"\n{hint}", style="not bold default")
+    stderr().print(text, soft_wrap=True)
 
 
 def warn(message: str) -> None:
@@ -66,8 +94,16 @@ def heading(console: "Console", text: str) -> None:
     console.print(printable(text), style="bold", soft_wrap=True)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Table":
-    """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> "Table":
+    """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
+
+    With `first_whole` the cells of the first column are not broken into lines.
+    """
+    texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
+    if not has_rich():
+        from noughts_server.cli.plain_output import PlainTable
+
+        return cast("Table", PlainTable(columns, texts))
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -79,11 +115,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Table":
         show_edge=False,
         header_style="bold",
     )
-    for name in columns:
+    for number, name in enumerate(columns):
         right = name.startswith(">")
-        grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=right)
-    for row in rows:
-        grid.add_row(*(Text(printable(str(cell))) for cell in row))
+        whole = right or (first_whole and number == 0)
+        grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)
+    for row in texts:
+        grid.add_row(*map(Text, row))
     return grid
 
 

@@ -1,6 +1,6 @@
 """The child players of a local tournament: their seats at the server, and what becomes of their faults."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from noughts_bots.specs import BotSpec, dials_in
@@ -13,6 +13,7 @@ from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild
 from noughts_referee.rules import FORFEITS, GONE, Termination, covers
 from noughts_server.errors import NoughtsError
+from noughts_server.local.plan import LocalError, LocalFault
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import Subscription
 from noughts_server.runtime.recorder import COMMITTED
@@ -32,27 +33,6 @@ _WHAT_IT_DID = {
     Termination.TIMEOUT: "was too slow",
     Termination.RESIGNED: "resigned",
 }
-
-
-class LocalError(Exception):
-    """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalFault:
-    """What a child player did that ended its process, once or several times."""
-
-    bot: str
-    """Its label."""
-    reason: str
-    """A phrase that follows "it"."""
-    times: int
-    games: int
-    """Lost as crashed by that."""
-    benched: bool
-    """It could not be started again: its remaining games were lost as crashed."""
-    stderr: str
-    """The last that it wrote there, the last time."""
 
 
 class LocalChildren:

@@ -4,12 +4,10 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from noughts_bots.hosts import FOLDER_VARIABLE
-from noughts_referee.children.kernel import is_linux
-from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.locked_launcher import LockedLauncher
-from noughts_referee.children.unlocked_launcher import PlainLauncher
+if TYPE_CHECKING:
+    from noughts_referee.children.launcher import Launcher
 
 _ENTRY = "noughts_bots.hosts.warm:main"
 
@@ -26,7 +24,7 @@ class Locking(StrEnum):
 
 
 @asynccontextmanager
-async def launching(locking: Locking, tell: Callable[[str], None]) -> AsyncIterator[Launcher]:
+async def launching(locking: Locking, tell: Callable[[str], None]) -> "AsyncIterator[Launcher]":
     """A launcher for child players; `tell` gets a line for people for each thing that cannot be locked here.
 
     Raises LockIncomplete when the lock is required and cannot be had.
@@ -38,7 +36,12 @@ async def launching(locking: Locking, tell: Callable[[str], None]) -> AsyncItera
         await launcher.close()
 
 
-def _launcher(locking: Locking, tell: Callable[[str], None]) -> Launcher:
+def _launcher(locking: Locking, tell: Callable[[str], None]) -> "Launcher":
+    from noughts_bots.hosts import FOLDER_VARIABLE
+    from noughts_referee.children.kernel import is_linux
+    from noughts_referee.children.locked_launcher import LockedLauncher
+    from noughts_referee.children.unlocked_launcher import PlainLauncher
+
     if locking is Locking.OFF:
         tell("child players run without a lock, as was asked: they may do whatever you may")
         return PlainLauncher()

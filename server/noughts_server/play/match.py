@@ -12,6 +12,7 @@ from noughts_referee.rules import (
     game_seed,
     side_seed,
 )
+from noughts_server.competition.score import Score
 from noughts_server.play.cells import cell_name, column_name, landing
 
 MARKS = "XO"
@@ -45,15 +46,6 @@ class PlayedGame:
         """The player who won it; None when nobody did."""
         side = self.outcome.winner
         return None if side is None else (self.first + side) % 2
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """Games that are over, seen by player 0; void ones do not count."""
-
-    wins: int
-    draws: int
-    losses: int
 
 
 @dataclass
@@ -160,7 +152,7 @@ class Match:
 
     @property
     def score(self) -> Score:
-        """How often player 0 has won, drawn and lost."""
+        """How often player 0 has won, drawn and lost. Void games do not count."""
         winners = [game.winner for game in self.games if game.outcome.result is not Result.VOID]
         return Score(winners.count(0), winners.count(None), winners.count(1))
 

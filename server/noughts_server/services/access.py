@@ -30,7 +30,7 @@ async def caller(context: Context, store: Store, *, scope: str | None = None) ->
     Raises Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. Where the scope depends on what the request is
     about, it is None here and `require` follows.
     """
-    who = await known(bearer_token(context), store)
+    who = await authenticated(bearer_token(context), store)
     if scope is not None:
         require(who, scope)
     if who.stale:
@@ -38,7 +38,7 @@ async def caller(context: Context, store: Store, *, scope: str | None = None) ->
     return who
 
 
-async def known(secret: str, store: Store) -> Caller:
+async def authenticated(secret: str, store: Store) -> Caller:
     """Who holds this secret. Raises Unauthenticated, TokenRevoked, TokenExpired."""
     now = store.now_ms()
     return await store.read(lambda connection: authenticate(connection, secret, now_ms=now))

@@ -14,7 +14,7 @@ from noughts_server.messages.resource_names import bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import caller
-from noughts_server.services.idempotency import repeatable
+from noughts_server.services.idempotency import idempotent
 from noughts_server.store.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
 from noughts_server.store.challenges import NewChallenge, create_challenge
 from noughts_server.store.database import Connection, Store
@@ -66,7 +66,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now).slug
 
         async def play() -> Tournament:
-            slug = await self._store.write(repeatable(who, request.request_id, request, begin))
+            slug = await self._store.write(idempotent(who, request.request_id, request, begin))
             tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
             self._director.play_on(tournament)
             return tournament

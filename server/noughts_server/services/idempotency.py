@@ -5,18 +5,18 @@ from collections.abc import Callable
 from google.protobuf.message import Message
 
 from noughts_server.store.database import Connection
-from noughts_server.store.idempotency import once
+from noughts_server.store.idempotency import answer_once
 from noughts_server.store.tokens import Caller
 
 
-def repeatable(
+def idempotent(
     who: Caller, request_id: str, request: Message, action: Callable[[Connection], str]
 ) -> Callable[[Connection], str]:
-    """`action` for the store; the same request sent again only gets the first answer. See `requests.once`."""
+    """`action` for the store; the same request sent again only gets the first answer. See `store.idempotency`."""
     method, body = request.DESCRIPTOR.full_name, request.SerializeToString(deterministic=True)
 
     def run(connection: Connection) -> str:
-        return once(
+        return answer_once(
             connection,
             token_id=who.token_id,
             request_id=request_id,

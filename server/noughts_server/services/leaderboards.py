@@ -7,11 +7,12 @@ import grpc
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
+from noughts_server.competition.score import Score
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.games import game_message
-from noughts_server.store.bot_games import Score, ScoreBySide, head_to_head
+from noughts_server.store.bot_games import ScoreBySide, head_to_head
 from noughts_server.store.database import Store
 from noughts_server.store.leaderboards import (
     Filters,

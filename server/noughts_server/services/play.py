@@ -9,7 +9,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_server.errors import InvalidArgument
 from noughts_server.runtime.sessions import OnlineBot, Sessions, Ticket, check_hello
-from noughts_server.services.access import bearer_token, known, require
+from noughts_server.services.access import authenticated, bearer_token, require
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import pinned_elsewhere
@@ -64,7 +64,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         if ticket is not None:
             owner, name, version = ticket.owner, ticket.bot, ticket.version
         else:
-            who = await known(secret, self._store)
+            who = await authenticated(secret, self._store)
             require(who, play_as(hello.bot))
             token, owner, name, version = who.token_id, who.owner_id, hello.bot, hello.version
         now = self._store.now_ms()

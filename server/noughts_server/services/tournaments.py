@@ -9,20 +9,20 @@ import grpc
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.competition.schedule import ScheduleKind
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import milliseconds, standing_message, time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id, tournament_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import caller, require
-from noughts_server.services.idempotency import repeatable
+from noughts_server.services.idempotency import idempotent
 from noughts_server.store.bots import get_version
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import (
     Standing,
-    concerned,
     crosstable,
+    entry_owners,
     join_tournament,
     standings,
     withdraw_entry,
@@ -62,7 +62,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug
 
         async def schedule() -> str:
-            slug = await self._store.write(repeatable(who, request.request_id, request, create))
+            slug = await self._store.write(idempotent(who, request.request_id, request, create))
             self._director.reschedule()
             return slug
 
@@ -94,7 +94,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return f"{entry.label} {entry.bot_version}"
 
         # A label has no spaces.
-        label, _, pinned = (await self._store.write(repeatable(who, request.request_id, request, join))).partition(" ")
+        label, _, pinned = (await self._store.write(idempotent(who, request.request_id, request, join))).partition(" ")
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     async def WithdrawTournament(
@@ -102,7 +102,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.WithdrawTournamentResponse:
         who = await caller(context, self._store)
         slug = tournament_id("name", request.name)
-        entry = await self._store.read(lambda connection: concerned(connection, slug, request.label))
+        entry = await self._store.read(lambda connection: entry_owners(connection, slug, request.label))
         as_owner = (play_as(entry.bot),) if who.owner_id == entry.owner_id else ()
         as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
         # Whoever is neither is refused by the store, unless the token is for everything.

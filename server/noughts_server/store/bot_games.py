@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, or_, select
 
+from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
 from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import get_bot
@@ -26,21 +27,6 @@ from noughts_server.store.tournaments import Tournament, get_tournament, get_tou
 _MOST_LOOKED_AT = 10_000
 # Databases limit how deep the conditions of a statement are nested.
 _PAIRS_A_STATEMENT = 200
-
-
-@dataclass(slots=True)
-class Score:
-    """Results from one bot's point of view."""
-
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-
-    def add(self, wins: int, draws: int, losses: int) -> None:
-        """Counts more games."""
-        self.wins += wins
-        self.draws += draws
-        self.losses += losses
 
 
 @dataclass(slots=True)
@@ -131,9 +117,9 @@ def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games:
     for each, first, pair in _pairs(connection, played):
         for score in (total, variants[variant_of[each]]):
             if first:
-                score.first.add(pair.wins, pair.draws, pair.losses)
+                score.first += Score(pair.wins, pair.draws, pair.losses)
             else:
-                score.second.add(pair.losses, pair.draws, pair.wins)
+                score.second += Score(pair.losses, pair.draws, pair.wins)
     last: list[StoredGame] = []
     if last_games:
         last = list_bot_games(connection, bot, opponent=opponent, size=last_games).items

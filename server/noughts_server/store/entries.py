@@ -137,7 +137,7 @@ def join_tournament(
     return Entry(str(row["label"]), entering.resource)
 
 
-class Concerned(NamedTuple):
+class EntryOwners(NamedTuple):
     """Whom an entry concerns: its bot's name and owner, and the tournament's owner."""
 
     bot: str
@@ -145,8 +145,8 @@ class Concerned(NamedTuple):
     organiser_id: int
 
 
-def concerned(connection: Connection, slug: str, label: str) -> Concerned:
-    """Whom the entry under this label concerns. Raises NotFound."""
+def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
+    """Whose the entry under this label is. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     found = connection.execute(
         select(bots.c.name, bots.c.owner_id)
@@ -157,7 +157,7 @@ def concerned(connection: Connection, slug: str, label: str) -> Concerned:
     ).one_or_none()
     if found is None:
         raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
-    return Concerned(found.name, found.owner_id, tournament.owner_id)
+    return EntryOwners(found.name, found.owner_id, tournament.owner_id)
 
 
 def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: int | None = None) -> None:

@@ -12,7 +12,7 @@ from noughts_server.store.validation import check_text
 _LONGEST_REQUEST_ID = 64
 
 
-def once(
+def answer_once(
     connection: Connection,
     *,
     token_id: int,

@@ -16,10 +16,23 @@ def upgrade(connection: Connection, database: str) -> None:
     Raises DatabaseTooNew, and DatabaseUnusable when the tables in it are not ours.
     """
     found = _revision(connection, database)
-    if found == REVISION:
-        # The usual case, and the reason why Alembic is imported late: that takes longer than opening the database.
-        return
-    _migrate(connection, database, found)
+    # Both usual cases do without Alembic: to import it takes longer than all the rest.
+    if found is None:
+        _create(connection)
+    elif found != REVISION:
+        _migrate(connection, database, found)
+
+
+def _create(connection: Connection) -> None:
+    """The tables of the code. That the migrations would have made the same ones, a test holds."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(
+        text(
+            "CREATE TABLE alembic_version "
+            "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+        )
+    )
+    connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": REVISION})
 
 
 def _revision(connection: Connection, database: str) -> str | None:
@@ -33,7 +46,7 @@ def _revision(connection: Connection, database: str) -> str | None:
     return None
 
 
-def _migrate(connection: Connection, database: str, found: str | None) -> None:
+def _migrate(connection: Connection, database: str, found: str) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -42,7 +55,7 @@ def _migrate(connection: Connection, database: str, found: str | None) -> None:
     # A percent sign in the path would be read as an interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
+    if found not in known:
         raise DatabaseTooNew(database, found=found, known=REVISION)
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

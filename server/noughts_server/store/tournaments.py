@@ -10,7 +10,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
 from noughts_server.errors import (
     AlreadyExists,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shlex
 import subprocess
@@ -12,10 +13,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+import structlog
 from typer.testing import CliRunner, Result
 
-from noughts_server.cli.app import app
-from tests.support.processes import PROGRAM
+from noughts_server.cli.tree import TREE
+from noughts_server.cli.typer_parser import typer_app
+from tests.support import processes
+from tests.support.background import served
 
 
 class Noughts(Protocol):
@@ -40,7 +44,9 @@ def noughts() -> Noughts:
     """The command line in this process."""
 
     def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
-        result = CliRunner().invoke(app, shlex.split(line), input=stdin, env=env, prog_name="noughts")
+        words = shlex.split(line)
+        path, _, _ = TREE.find(words)
+        result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
         assert result.exit_code == code, f"{line}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
         return result
 
@@ -50,20 +56,8 @@ def noughts() -> Noughts:
 @contextmanager
 def started(line: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
     """`noughts` in a process of its own, which is gone after the block."""
-    process = subprocess.Popen(
-        [*PROGRAM, *shlex.split(line)],
-        env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
+    with processes.started(shlex.split(line), {**os.environ, **(env or {})}) as process:
+        yield process
 
 
 @pytest.fixture
@@ -80,12 +74,11 @@ def database(tmp_path: Path) -> str:
 
 @pytest.fixture
 def server(database: str) -> Iterator[str]:
-    """HOST:PORT of a server on that database."""
-    with started(f"serve --listen 127.0.0.1:0 --db {database} --format json --log-level error") as process:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["grpc"]
-        process.terminate()
-        process.communicate(timeout=30)
+    """HOST:PORT of a server on that database, in a thread of this process: `serve` has tests of its own."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    with served(database) as address:
+        yield address
+    structlog.reset_defaults()
 
 
 @pytest.fixture

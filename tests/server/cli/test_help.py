@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
 from typing import Any
 
 import pytest
-import typer
 
-from noughts_server.cli.app import app
+from noughts_server.cli.commands import Command, Group
+from noughts_server.cli.tree import TREE
 
-HEAVY = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio")
+HEAVY = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio", "typer")
 
 
-def commands(command: Any = None, path: tuple[str, ...] = ()) -> list[str]:
+def commands() -> list[str]:
     """Every command that does something, e.g. `tournament create`."""
-    command = command or typer.main.get_command(app)
-    beneath = getattr(command, "commands", None)
-    if beneath is None:
-        return [" ".join(path)]
-    return [line for name, child in beneath.items() for line in commands(child, (*path, name))]
+    return [" ".join(path) for path, _ in TREE.commands()]
+
+
+def groups(group: Group = TREE, path: str = "") -> list[str]:
+    """Every command that only has commands beneath it; the first is "", for `noughts` itself."""
+    beneath = [child for child in group.children if isinstance(child, Group)]
+    return [path, *(line for child in beneath for line in groups(child, f"{path} {child.name}".strip()))]
 
 
 def test_every_command_of_this_step_is_there() -> None:
@@ -59,11 +62,36 @@ def test_version_is_the_installed_one(noughts: Any) -> None:
     assert noughts("--version").stdout == f"noughts {version('noughts')}\n"
 
 
+@pytest.mark.parametrize("colours", [{}, {"FORCE_COLOR": "1"}], ids=["plain", "coloured"])
+def test_help_of_a_group_is_drawn_as_typer_draws_it(colours: dict[str, str]) -> None:
+    program = f"""
+import contextlib, io, os
+from noughts_server.cli.app import _run_typer, run
+def shown(function, *arguments):
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        function(*arguments)
+    return said.getvalue()
+for path in {[group.split() for group in groups()]!r}:
+    for width in "60", "80", "200":
+        os.environ["COLUMNS"] = width
+        page = shown(run, [*path, "--help"])
+        assert page and page == shown(_run_typer, [*path, "--help"], path), (path, width)
+"""
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, **colours}, check=True)
+
+
+@pytest.mark.parametrize("line", commands())
+def test_list_of_commands_says_what_the_docstring_says(line: str) -> None:
+    _, command, _ = TREE.find(line.split())
+    assert isinstance(command, Command)
+    assert command.summary == command.load(f"noughts {line}").paragraphs[0]
+
+
 def test_help_loads_nothing_heavy() -> None:
     program = f"""
 import sys
-from noughts_server.cli.app import app
-app(["--help"], standalone_mode=False)
+from noughts_server.cli.app import run
+run(["--help"])
 print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

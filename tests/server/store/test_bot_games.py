@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from noughts_referee.rules import Result
+from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument, NotFound
 from noughts_server.store import bot_games
-from noughts_server.store.bot_games import HeadToHead, Score, ScoreBySide, head_to_head, list_bot_games
+from noughts_server.store.bot_games import HeadToHead, ScoreBySide, head_to_head, list_bot_games
 from noughts_server.store.games import StoredGame, get_game
 from noughts_server.store.tournaments import Tournament, cancel_tournament
 from tests.support.arena import NOW, Arena
@@ -116,9 +117,9 @@ async def test_head_to_head_counts_what_was_stored(mixed: Arena) -> None:
                 score = (int(result == 1), int(result == 2), int(result == 3))
                 for sides in (expected.total, expected.variants.setdefault(row[6], ScoreBySide())):
                     if row[3] == bot:
-                        sides.first.add(*score)
+                        sides.first += Score(*score)
                     else:
-                        sides.second.add(*score[::-1])
+                        sides.second += Score(*score[::-1])
             found = await mixed.store.read(partial(head_to_head, bot=bot, opponent=other, last_games=3))
             assert found[:2] == expected[:2]
             assert list(found.variants) == sorted(expected.variants)

@@ -6,7 +6,7 @@ import pytest
 
 from noughts_server.errors import InvalidArgument, RequestConflict
 from noughts_server.store.database import Connection
-from noughts_server.store.idempotency import once
+from noughts_server.store.idempotency import answer_once
 from noughts_server.store.tokens import create_token
 from tests.support.arena import NOW, Arena
 
@@ -32,7 +32,7 @@ async def ask(
     body: bytes = b"cup",
 ) -> str:
     return await arena.store.write(
-        partial(once, token_id=token_id, request_id=request_id, method=method, body=body, action=counter)
+        partial(answer_once, token_id=token_id, request_id=request_id, method=method, body=body, action=counter)
     )
 
 
@@ -71,7 +71,7 @@ async def test_failed_request_is_not_remembered(arena: Arena, counter: Counter) 
         raise LookupError
 
     def attempt(connection: Connection) -> str:
-        return once(connection, token_id=1, request_id="r1", method="Create", body=b"cup", action=fail)
+        return answer_once(connection, token_id=1, request_id="r1", method="Create", body=b"cup", action=fail)
 
     with pytest.raises(LookupError):
         await arena.store.write(attempt)

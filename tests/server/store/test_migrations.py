@@ -22,8 +22,58 @@ def differences(connection: Connection) -> list[object]:
     return list(compare_metadata(context, metadata))
 
 
-async def test_migrated_schema_is_that_of_the_code(arena: Arena) -> None:
-    assert await arena.store.read(differences) == []
+def migrated(path: Path, revision: str = "head") -> None:
+    """Makes a database there by migrations alone."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with closing(sqlite3.connect(path)) as connection:
+        engine = create_engine("sqlite://", creator=lambda: connection)
+        with engine.begin() as begun:
+            config.attributes["connection"] = begun
+            command.upgrade(config, revision)
+
+
+def anatomy(path: Path) -> dict[str, object]:
+    """All that SQLite tells of a database but the words in which its tables were made, and its rows."""
+    with closing(sqlite3.connect(path)) as connection:
+
+        def told(pragma: str, name: object) -> list[tuple[object, ...]]:
+            return connection.execute(f"SELECT * FROM pragma_{pragma}('{name}')").fetchall()
+
+        def indexes(table: str) -> list[tuple[object, ...]]:
+            # Of those that SQLite makes for constraints, the numbers in their names follow the order of the words.
+            return sorted(
+                (unique, origin, partial, "" if origin != "c" else name, tuple(told("index_xinfo", name)))
+                for _, name, unique, origin, partial in told("index_list", table)
+            )
+
+        tables = connection.execute("SELECT * FROM pragma_table_list WHERE name NOT LIKE 'sqlite%'").fetchall()
+        return {
+            name: (
+                *rest,
+                told("table_xinfo", name),
+                sorted(row[2:] for row in told("foreign_key_list", name)),
+                indexes(name),
+                connection.execute(f"SELECT * FROM {name}").fetchall(),
+            )
+            for _, name, *rest in tables
+        }
+
+
+async def test_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:
+    migrated(tmp_path / "migrated.db")
+    store = await Store.open(f"sqlite:///{tmp_path / 'migrated.db'}")
+    try:
+        assert await store.read(differences) == []
+    finally:
+        await store.close()
+
+
+async def test_a_new_database_is_as_the_migrations_would_have_made_it(tmp_path: Path) -> None:
+    migrated(tmp_path / "migrated.db")
+    store = await Store.open(f"sqlite:///{tmp_path / 'new.db'}")
+    await store.close()
+    assert anatomy(tmp_path / "new.db") == anatomy(tmp_path / "migrated.db")
 
 
 async def test_games_have_no_rowid(arena: Arena) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.clock import TimeControl, parse_time_control
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import (
     AlreadyExists,
     InvalidArgument,
@@ -41,9 +42,9 @@ from tests.support.arena import NOW, Arena
 STATES = tuple(TournamentState)
 
 
-async def create(arena: Arena, **chosen: Any) -> Tournament:
+async def create(arena: Arena, slug: str = "cup", **chosen: Any) -> Tournament:
     owner = await arena.store.write(partial(create_owner, name="alice"))
-    new = NewTournament(**{"slug": "cup", **chosen})
+    new = NewTournament(slug, TournamentSettings(**chosen))
     return await arena.store.write(partial(create_tournament, new=new, owner_id=owner, now_ms=NOW))
 
 
@@ -67,7 +68,7 @@ async def get(arena: Arena, slug: str = "cup") -> Tournament:
 
 
 async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
-    chosen = {
+    chosen: dict[str, Any] = {
         "title": "The Cup",
         "variant": "mnk:3,3,3",
         "time": parse_time_control("60+0.5"),
@@ -77,7 +78,7 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
         "rated": False,
     }
     tournament = await create(arena, **chosen)
-    assert {name: getattr(tournament, name) for name in chosen} == chosen | {"variant": "tictactoe"}
+    assert {name: getattr(tournament.settings, name) for name in chosen} == chosen | {"variant": "tictactoe"}
     assert (tournament.name, tournament.owner, tournament.state) == ("tournaments/cup", "alice", TournamentState.OPEN)
     assert (tournament.created_at, tournament.started_at, tournament.ended_at) == (NOW, None, None)
     assert tournament.settings.rating_list == "tictactoe/bullet"
@@ -106,8 +107,9 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
     ],
 )
 async def test_wrong_choice_is_an_invalid_argument(arena: Arena, field: str, wrong: object) -> None:
+    chosen: dict[str, Any] = {field: wrong}
     with pytest.raises(InvalidArgument) as caught:
-        await create(arena, **{field: wrong})
+        await create(arena, **chosen)
     assert caught.value.subject.startswith(f"tournament.{'name' if field == 'slug' else field}")
 
 

@@ -16,10 +16,11 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.launcher import Command, Launcher, Started
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import parse_time_control
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking, launching
-from noughts_server.local.run import ExportedGame, LocalOutcome, LocalPlan, LocalStop, play_locally
+from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
 from noughts_server.store.database import Store
+from noughts_server.store.games import ExportedGame
 from noughts_server.store.notes import notes_of
 
 PROGRAMS = Path(__file__).parent
@@ -97,7 +98,7 @@ class Field:
             locking=self.locking,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("noughts_server.local.run.launching", self._attentively)
+            patch.setattr("noughts_server.local.launcher.launching", self._attentively)
             return await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop(), export=export)
 
     @asynccontextmanager

@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command, group
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
 
@@ -24,33 +22,25 @@ if TYPE_CHECKING:
     from noughts_server.local.launcher import Locking
     from noughts_server.local.relay import RelayEvent
 
-bot = group("Bots: run one at a server, ask one about a position, see which there are.")
 
 SpecArgument = Annotated[
-    str, typer.Argument(metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    str, Argument(metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
 ]
 
 
-@command(
-    bot,
-    "run",
-    "NOUGHTS_TOKEN=... noughts bot run nextstep:depth=3 --name mybot",
-    "noughts bot run random --server 127.0.0.1:7450 --token-file token.txt",
-    "noughts bot run 'exec:python my_bot.py' --name mybot --token-file token.txt",
-)
 def run(
     spec: SpecArgument,
     server: options.ServerOption = None,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The bot's name; else the spec's.")] = "",
-    version: Annotated[str, typer.Option("--version", metavar="V", help="The version it logs in as.")] = "1",
+    name: Annotated[str, Option("--name", metavar="NAME", help="The bot's name; else the spec's.")] = "",
+    version: Annotated[str, Option("--version", metavar="V", help="The version it logs in as.")] = "1",
     max_games: Annotated[
         int,
-        typer.Option(
+        Option(
             "--max-games", min=0, max=65_536, metavar="N", help="Games at once; 0: 1 in timed games, 1,024 in untimed."
         ),
     ] = 0,
     challenges: Annotated[
-        bool, typer.Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
+        bool, Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
     ] = True,
     start_timeout: options.StartTimeoutOption = 5.0,
     require_lock: options.RequireLockOption = False,
@@ -77,8 +67,8 @@ def run(
     from noughts_bots.event_loop import run_loop
     from noughts_bots.session import Login, play
     from noughts_bots.specs import make_bot
-    from noughts_server.cli.local.run import until_terminated
     from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.signals import until_terminated
 
     configure_logs(options.LogLevel.WARNING)
     name = name or unique_labels((parsed,))[0]
@@ -118,16 +108,10 @@ def _printing(output_format: Format) -> "Callable[[RelayEvent], None]":
     return lambda event: print(output.printable(str(event)), flush=True)
 
 
-@command(
-    bot,
-    "ask",
-    "echo 'X...O...X O' | noughts bot ask pascal:level=1",
-    "noughts bot ask nextstep:depth=3 --format json < positions.txt",
-)
 def ask(
     spec: SpecArgument,
     variant: options.VariantOption = "tictactoe",
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="The bot's chance.")] = 0,
+    seed: Annotated[int, Option("--seed", metavar="S", help="The bot's chance.")] = 0,
     start_timeout: options.StartTimeoutOption = 5.0,
     require_lock: options.RequireLockOption = False,
     no_lock: options.NoLockOption = False,
@@ -213,11 +197,10 @@ def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
     return position, answer.move, " ".join(map(str, answer.candidates)), shown
 
 
-@command(bot, "list", "noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
 def list_bots(
     server: options.ServerOption = None,
-    online: Annotated[bool, typer.Option("--online", help="With --server: only those that are online.")] = False,
-    retired: Annotated[bool, typer.Option("--retired", help="With --server: also those that are retired.")] = False,
+    online: Annotated[bool, Option("--online", help="With --server: only those that are online.")] = False,
+    retired: Annotated[bool, Option("--retired", help="With --server: also those that are retired.")] = False,
     limit: options.LimitOption = 1_000,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -245,10 +228,9 @@ def list_bots(
     output.stdout().print(output.table(columns, rows) if rows else "No bots.")
 
 
-@command(bot, "rename", "noughts bot rename mybot betterbot")
 def rename(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Your bot.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    old: Annotated[str, Argument(metavar="OLD", help="Your bot.")],
+    new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -272,10 +254,9 @@ def rename(
             output.note(f"It is online and goes on; start it as {short(renamed.name)} next time.")
 
 
-@command(bot, "retire", "noughts bot retire mybot", "noughts bot retire mybot --undo")
 def retire(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Your bot.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Takes it back into service.")] = False,
+    name: Annotated[str, Argument(metavar="NAME", help="Your bot.")],
+    undo: Annotated[bool, Option("--undo", help="Takes it back into service.")] = False,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -329,10 +310,9 @@ def _list_reference_bots(output_format: Format) -> None:
         return
     console = output.stdout()
     theirs = [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
-    table = output.table(("spec", "what it does", "plays"), [*found, *theirs])
     # A spec broken in two could not be copied; where it is too narrow for that, the other columns need the room.
-    table.columns[0].no_wrap = console.width >= 80
-    console.print(table)
+    whole = console.width >= 80
+    console.print(output.table(("spec", "what it does", "plays"), [*found, *theirs], first_whole=whole))
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
     console.print(
         "Not here: py:FILE.py:CLASS, dll:FILE.so, exec:COMMAND, gomocup:COMMAND; noughts bot check tries one."

@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command
 from noughts_server.cli.errors import FAILED
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from noughts_server.local.conformance import ConformanceReport
@@ -15,29 +13,18 @@ if TYPE_CHECKING:
 _LARGEST_GAMES = 10_000
 
 
-def register_plugins(bot: typer.Typer) -> None:
-    """Adds the commands to `noughts bot`."""
-    command(
-        bot,
-        "check",
-        "noughts bot check py:./centre.py:Centre",
-        "noughts bot check dll{depth=3}:./player.so --variant connect4 --games 100",
-    )(check)
-    command(bot, "header", "noughts bot header", "cc -shared -fPIC -I $(noughts bot header --folder) player.c")(header)
-
-
 def check(
     spec: Annotated[
-        str, typer.Argument(metavar="SPEC", help="What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.")
+        str, Argument(metavar="SPEC", help="What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.")
     ],
     variant: options.VariantOption = "tictactoe",
     games: Annotated[
-        int, typer.Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Moving first and second in turn.")
+        int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Moving first and second in turn.")
     ] = 10,
     move_seconds: Annotated[
-        float, typer.Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="The longest wait for a move.")
+        float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="The longest wait for a move.")
     ] = 5.0,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
+    seed: Annotated[int, Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
     start_timeout: options.StartTimeoutOption = 5.0,
     require_lock: options.RequireLockOption = False,
     no_lock: options.NoLockOption = False,
@@ -75,7 +62,7 @@ def check(
     else:
         _print(found)
     if found.faults:
-        raise typer.Exit(FAILED)
+        raise SystemExit(FAILED)
 
 
 def _print(found: "ConformanceReport") -> None:
@@ -105,7 +92,7 @@ def _print(found: "ConformanceReport") -> None:
 
 
 def header(
-    folder: Annotated[bool, typer.Option("--folder", help="Only its folder, for the compiler's -I.")] = False,
+    folder: Annotated[bool, Option("--folder", help="Only its folder, for the compiler's -I.")] = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Prints where the C header for bots in shared libraries lies: `noughts_bot.h`.

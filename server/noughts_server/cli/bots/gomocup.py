@@ -4,11 +4,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from noughts_bots.gomocup.engine import GomocupEngine
@@ -16,20 +14,10 @@ if TYPE_CHECKING:
 _PIECE = 1 << 16
 
 
-def register_gomocup(bot: typer.Typer) -> None:
-    """Adds the command to `noughts bot`."""
-    command(
-        bot,
-        "gomocup",
-        "noughts bot gomocup threats",
-        "printf 'START 15\\nBEGIN\\nEND\\n' | noughts bot gomocup minimax:depth=2",
-    )(gomocup)
-
-
 def gomocup(
-    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A reference bot, e.g. `threats` or `minimax:depth=2`.")],
+    spec: Annotated[str, Argument(metavar="SPEC", help="A reference bot, e.g. `threats` or `minimax:depth=2`.")],
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="Its chance. Drawn if absent.", show_default=False)
+        int | None, Option("--seed", metavar="S", help="Its chance. Drawn if absent.", show_default=False)
     ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:

@@ -2,13 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.remote.game import document, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import TimeClassOption, print_rows, row_document
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
@@ -22,14 +20,7 @@ _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10
 _RATING_LISTS = 1_000
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.")]
-
-
-def register_history(bot: typer.Typer) -> None:
-    """Adds the commands of this module to `noughts bot`."""
-    command(bot, "show", "noughts bot show careful")(show)
-    command(bot, "history", "noughts bot history careful", "noughts bot history careful --time-class blitz")(history)
-    command(bot, "games", "noughts bot games careful --limit 20", "noughts bot games careful --opponent centre")(games)
+NameArgument = Annotated[str, Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.")]
 
 
 def show(
@@ -106,8 +97,8 @@ def history(
 
 def games(
     name: NameArgument,
-    opponent: Annotated[str, typer.Option("--opponent", metavar="NAME", help="Only games against this bot.")] = "",
-    tournament: Annotated[str, typer.Option("--tournament", metavar="ID", help="Only games in this tournament.")] = "",
+    opponent: Annotated[str, Option("--opponent", metavar="NAME", help="Only games against this bot.")] = "",
+    tournament: Annotated[str, Option("--tournament", metavar="ID", help="Only games in this tournament.")] = "",
     limit: options.LimitOption = 20,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -139,9 +130,9 @@ def games(
 
 
 def head_to_head(
-    first: Annotated[str, typer.Argument(metavar="A", help="A bot, e.g. `mybot`.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another bot.")],
-    limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="Show so many of their last games.")] = 5,
+    first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.")],
+    second: Annotated[str, Argument(metavar="B", help="Another bot.")],
+    limit: Annotated[int, Option("--limit", min=0, metavar="N", help="Show so many of their last games.")] = 5,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,

@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command, group
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
+from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
-from noughts_server.cli.local.progress import counting
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from noughts_bots.reference.caching_bot import CachingBot
@@ -29,27 +27,9 @@ _CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
 _GAMES_A_LOOK = 50
 
 
-def register_tables(bot: typer.Typer) -> None:
-    """Adds the commands to `noughts bot`."""
-    tables = group("Tables: files of ratings that the bot `table` plays from.")
-    command(
-        tables,
-        "build",
-        "noughts bot table build pascal:level=1 -o pascal.table",
-        "noughts bot table build minimax -o minimax.table --variant mnk:4,3,3",
-    )(build)
-    bot.add_typer(tables, name="table")
-    command(
-        bot,
-        "learn",
-        "noughts bot learn --file learnt.table --games 60000 --against random --curve curve.svg --seed 1",
-        "noughts bot learn --file learnt.table --games 20000 --against self --against pascal:level=0",
-    )(learn)
-
-
 def build(
-    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.")],
-    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The table to write.")],
+    spec: Annotated[str, Argument(metavar="SPEC", help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.")],
+    file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The table to write.")],
     variant: options.VariantOption = "tictactoe",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
@@ -90,19 +70,17 @@ def build(
 
 
 def learn(
-    file: Annotated[
-        Path, typer.Option("--file", "-o", metavar="FILE", help="Its table: goes on with it, or begins it.")
-    ],
-    games: Annotated[int, typer.Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="How many more.")],
+    file: Annotated[Path, Option("--file", "-o", metavar="FILE", help="Its table: goes on with it, or begins it.")],
+    games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="How many more.")],
     against: Annotated[
         list[str],
-        typer.Option("--against", metavar="SPEC", help="Its opponent, `self` for itself; several take turns."),
+        Option("--against", metavar="SPEC", help="Its opponent, `self` for itself; several take turns."),
     ],
     variant: options.VariantOption = "tictactoe",
     seed: options.SeedOption = None,
     curve: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--curve",
             metavar="FILE.svg",
             help="Draw its points by games learnt, with the numbers in FILE.csv.",
@@ -151,7 +129,7 @@ def learn(
         _print(document, training.curve_end())
     if interrupted:
         output.note(f"Interrupted after {document['new_games']:,} of {games:,} games.")
-        raise typer.Exit(INTERRUPTED)
+        raise SystemExit(INTERRUPTED)
 
 
 @contextmanager

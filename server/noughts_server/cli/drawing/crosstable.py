@@ -1,10 +1,10 @@
 """Who scored what against whom, as JSON and as a table that fits a terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from noughts_server.cli.output import points, printable
+from noughts_server.cli.output import has_rich, points, printable, table
+from noughts_server.competition.score import Score
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -28,34 +28,6 @@ class PairRow(Protocol):
     def draws(self) -> int: ...
     @property
     def losses(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """Wins, draws and losses from one side's point of view."""
-
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-
-    def __add__(self, other: "Score") -> "Score":
-        return Score(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
-
-    @property
-    def mirrored(self) -> "Score":
-        """The same games from the other side's point of view."""
-        return Score(self.losses, self.draws, self.wins)
-
-    @property
-    def games(self) -> int:
-        return self.wins + self.draws + self.losses
-
-    @property
-    def points(self) -> float:
-        return self.wins + self.draws / 2
-
-    def document(self) -> dict[str, int]:
-        return {"wins": self.wins, "draws": self.draws, "losses": self.losses}
 
 
 class Crosstable:
@@ -97,9 +69,13 @@ class Crosstable:
 
     def table(self, console: "Console") -> "RenderableType":
         """The points of each row against each numbered column; in several blocks where the console is narrow."""
+        cells = [[self._cell(label, opponent) for opponent in self.labels] for label in self.labels]
+        if not has_rich():
+            columns = (">#", "bot", *(f">{number + 1}" for number in range(len(cells))))
+            rows = zip(self.labels, cells, strict=True)
+            return table(columns, [(number, label, *row) for number, (label, row) in enumerate(rows, start=1)])
         from rich.console import Group
 
-        cells = [[self._cell(label, opponent) for opponent in self.labels] for label in self.labels]
         number_width = len(str(len(self.labels)))
         cell_width = max([number_width, *(len(cell) for row in cells for cell in row)], default=1) + 1
         room = console.width - number_width - 2

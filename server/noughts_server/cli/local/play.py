@@ -6,11 +6,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from noughts_referee.clock import TimeControl
@@ -41,7 +40,7 @@ class Mark(StrEnum):
 def play(
     spec: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="SPEC",
             help=f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard.",
             show_default=False,
@@ -50,30 +49,26 @@ def play(
     variant: options.VariantOption = "tictactoe",
     first: Annotated[
         First | None,
-        typer.Option(
-            "--first", help="Who begins every game; `lot` (default): drawn once, then in turn.", show_default=False
-        ),
+        Option("--first", help="Who begins every game; `lot` (default): drawn once, then in turn.", show_default=False),
     ] = None,
-    mark: Annotated[Mark, typer.Option("--mark", help="Your mark on the screen, whoever begins.")] = Mark.LOT,
+    mark: Annotated[Mark, Option("--mark", help="Your mark on the screen, whoever begins.")] = Mark.LOT,
     opponent: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--with",
             metavar="bot:NAME",
             help="At a server: the bot or person to challenge; it must be online.",
             show_default=False,
         ),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="At a server: wait to be challenged.")] = False,
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="At a server: your name; else OWNER-person.")
-    ] = "",
+    wait: Annotated[bool, Option("--wait", help="At a server: wait to be challenged.")] = False,
+    name: Annotated[str, Option("--name", metavar="NAME", help="At a server: your name; else OWNER-person.")] = "",
     games: Annotated[
-        int, typer.Option("--games", min=1, max=100, metavar="N", help="With --with: games; sides alternate.")
+        int, Option("--games", min=1, max=100, metavar="N", help="With --with: games; sides alternate.")
     ] = 1,
     time: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--time",
             metavar="T",
             help=f"With --with: the clock, {_SERVERS_TIME} if absent. Here: `2/move` limits the bot alone.",
@@ -126,7 +121,7 @@ def play(
         if games_file is None:
             run_screen(seating)
         else:
-            from noughts_server.cli.local.games_file import GamesFile
+            from noughts_server.records.jsonl import GamesFile
 
             with GamesFile(games_file) as file:
                 run_screen(seating)

@@ -1,69 +1,23 @@
 """Plays a plan in this process: signals, progress and the file of games around `play_locally`."""
 
-import asyncio
-import signal
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from noughts_server.cli.errors import INTERRUPTED
 from noughts_server.cli.options import LogLevel
 from noughts_server.cli.output import note
+from noughts_server.cli.signals import two_stages
 
 if TYPE_CHECKING:
     from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop
 
 
-@contextmanager
-def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterator[None]":
-    """The first Ctrl-C (or SIGTERM) calls `finish`, each further one `abort`. Inside a running event loop.
-
-    A terminal that is closed calls `abort`: nobody is there to ask twice. Under `nohup` it does nothing.
-    """
-    loop = asyncio.get_running_loop()
-    calls = iter([finish])
-
-    def stop() -> None:
-        next(calls, abort)()
-
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for number in signals:
-        loop.add_signal_handler(number, stop)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGHUP, abort)
-    try:
-        yield
-    finally:
-        for number in (*signals, signal.SIGHUP):
-            loop.remove_signal_handler(number)
-
-
-async def until_terminated(work: Coroutine[Any, Any, None]) -> None:
-    """Does the work; SIGTERM, by which service managers and containers stop a bot, ends it in peace."""
-    task = asyncio.current_task()
-    assert task is not None
-    terminated = asyncio.Event()
-
-    def stop() -> None:
-        terminated.set()
-        task.cancel()
-
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
-    try:
-        await work
-    except asyncio.CancelledError:
-        if not terminated.is_set():
-            raise
-
-
 def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) -> "LocalOutcome":
     """Plays the plan, with progress on a terminal. Writes the games to `output`."""
     from noughts_bots.event_loop import run_loop
-    from noughts_server.cli.local.games_file import GamesFile
     from noughts_server.cli.logs import configure_logs
+    from noughts_server.records.jsonl import GamesFile
 
     configure_logs(LogLevel.WARNING)
     if output is None:
@@ -73,7 +27,7 @@ def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) 
 
 
 async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None) -> "LocalOutcome":
-    from noughts_server.cli.local.progress import showing_progress
+    from noughts_server.cli.drawing.progress import showing_progress
     from noughts_server.local.run import LocalStop, play_locally
 
     stop = LocalStop()
@@ -90,4 +44,4 @@ def leave_if_interrupted(outcome: "LocalOutcome") -> None:
     """Ends the program with the exit code of an interruption, after the result has been printed."""
     if outcome.interrupted:
         note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
-        raise typer.Exit(INTERRUPTED)
+        raise SystemExit(INTERRUPTED)

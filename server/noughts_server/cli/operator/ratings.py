@@ -5,17 +5,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command, group
 from noughts_server.cli.output import Format
 
 if TYPE_CHECKING:
     from noughts_server.competition.elo import Rating
     from noughts_server.store.rating_lists import Difference, RebuildReport
 
-ratings = group("Rating lists. For the operator, on the server's machine.")
 
-
-@command(ratings, "rebuild", "noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json")
 def rebuild(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
     """Computes all ratings and their history again from the stored games and corrects what differs.
 

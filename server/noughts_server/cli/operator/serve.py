@@ -3,34 +3,31 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from noughts_server.cli import options
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     from noughts_proto.security import Identity
 
 ListenOption = Annotated[
-    str, typer.Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
+    str, Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
 ]
 GraceOption = Annotated[
     float,
-    typer.Option(
-        "--grace", min=0, max=86_400, metavar="SECONDS", help="How long a lost bot may stay away before it loses."
-    ),
+    Option("--grace", min=0, max=86_400, metavar="SECONDS", help="How long a lost bot may stay away before it loses."),
 ]
 CertificateOption = Annotated[
     Path | None,
-    typer.Option("--tls-cert", metavar="FILE", help="Encrypt: the server's certificate (PEM).", show_default=False),
+    Option("--tls-cert", metavar="FILE", help="Encrypt: the server's certificate (PEM).", show_default=False),
 ]
 KeyOption = Annotated[
-    Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).", show_default=False)
+    Path | None, Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).", show_default=False)
 ]
 ClientAuthoritiesOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--tls-client-ca",
         metavar="FILE",
         help="Only clients with a certificate of these authorities (PEM) may connect.",
@@ -39,19 +36,17 @@ ClientAuthoritiesOption = Annotated[
 ]
 InsecureOption = Annotated[
     bool,
-    typer.Option("--insecure", help="Listen beyond this machine in plaintext: tokens can be read on the way."),
+    Option("--insecure", help="Listen beyond this machine in plaintext: tokens can be read on the way."),
 ]
 MetricsOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus there; off if absent.", show_default=False
     ),
 ]
 ReflectionOption = Annotated[
     bool,
-    typer.Option(
-        "--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."
-    ),
+    Option("--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."),
 ]
 
 
@@ -67,10 +62,10 @@ def serve(
     metrics: MetricsOption = None,
     reflection: ReflectionOption = True,
     log_level: Annotated[
-        options.LogLevel, typer.Option("--log-level", help="What to log on stderr.")
+        options.LogLevel, Option("--log-level", help="What to log on stderr.")
     ] = options.LogLevel.INFO,
     log_format: Annotated[
-        options.LogFormat, typer.Option("--log-format", help="auto: console on a terminal, else logfmt.")
+        options.LogFormat, Option("--log-format", help="auto: console on a terminal, else logfmt.")
     ] = options.LogFormat.AUTO,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
@@ -88,7 +83,7 @@ def serve(
     from noughts_bots.event_loop import run_loop
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
-    from noughts_server.server import ServerSettings
+    from noughts_server.settings import ServerSettings
 
     configure_logs(log_level, log_format)
     settings = ServerSettings(
@@ -102,7 +97,7 @@ def serve(
         metrics=metrics,
     )
     if not run_loop(serve_until_stopped(settings, output_format)):
-        raise typer.Exit(INTERRUPTED)
+        raise SystemExit(INTERRUPTED)
 
 
 def _identity(certificate: Path | None, key: Path | None) -> "Identity | None":

@@ -6,11 +6,10 @@ import time
 from datetime import UTC
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
 from noughts_server.cli.resource_names import short
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _BAR_CELLS = 24
 _MOST_TOURNAMENTS = 10
 _MOST_BOTS = 12
 
-OnceOption = Annotated[bool, typer.Option("--once", help="Print once and end, also on a terminal.")]
+OnceOption = Annotated[bool, Option("--once", help="Print once and end, also on a terminal.")]
 
 
 def status(

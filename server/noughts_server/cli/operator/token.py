@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command, group
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 
 if TYPE_CHECKING:
@@ -16,16 +14,12 @@ if TYPE_CHECKING:
     from noughts_server.store.database import Connection, Store
     from noughts_server.store.tokens import NewToken, Token
 
-token = group(
-    "Tokens: who may run bots and organise tournaments. On the database, for the operator of the machine; "
-    "with --server your own."
-)
 
 _LARGEST_PAGE = 1_000_000
 
 AtServerOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--server", metavar="HOST:PORT", help="Ask this server, with your token; else the database.", show_default=False
     ),
 ]
@@ -44,22 +38,15 @@ class _Row(NamedTuple):
     expires: int | None
 
 
-@command(
-    token,
-    "create",
-    "noughts token create --owner alice",
-    "noughts token create --owner alice --scope play:mybot --expires 30d",
-    "NOUGHTS_TOKEN=... noughts token create --server 127.0.0.1:7450 --scope play:mybot",
-)
 def create(
     owner: Annotated[
         str | None,
-        typer.Option("--owner", metavar="NAME", help="Whose token it is; made if new.", show_default=False),
+        Option("--owner", metavar="NAME", help="Whose token it is; made if new.", show_default=False),
     ] = None,
-    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "",
+    label: Annotated[str, Option("--label", help="What it is for.")] = "",
     scopes: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--scope",
             metavar="SCOPE",
             help="`play`, `play:BOT`, `organise` or `admin`; may be given several times. Else `play` and `organise`.",
@@ -68,7 +55,7 @@ def create(
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option("--expires", metavar="TIME", help="After how long, e.g. `30d` or `12h`.", show_default=False),
+        Option("--expires", metavar="TIME", help="After how long, e.g. `30d` or `12h`.", show_default=False),
     ] = None,
     database: options.DatabaseOption = None,
     server: AtServerOption = None,
@@ -98,7 +85,7 @@ def create(
     permitted = " ".join(made.scopes)
     output.note(f"Token {made.id} of {made.owner}: {permitted}{until}. Keep it: it is not shown again.")
     # Alone on stdout, so that a shell can take it from there.
-    typer.echo(secret)
+    print(secret)
 
 
 def _create_at(
@@ -140,7 +127,6 @@ def _create_in(database: str | None, owner: str, label: str, scopes: list[str], 
     return _from_store(made.token), made.secret
 
 
-@command(token, "list", "noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
 def list_tokens(
     database: options.DatabaseOption = None,
     server: AtServerOption = None,
@@ -184,9 +170,8 @@ def _list_at(server: str, calling_token: str | None, token_file: Path | None) ->
     return list(map(_from_message, found))
 
 
-@command(token, "revoke", "noughts token revoke 3", "noughts token revoke 3 --server 127.0.0.1:7450")
 def revoke(
-    identifier: Annotated[int, typer.Argument(metavar="ID", help="Its number in `noughts token list`.")],
+    identifier: Annotated[int, Argument(metavar="ID", help="Its number in `noughts token list`.")],
     database: options.DatabaseOption = None,
     server: AtServerOption = None,
     calling_token: options.TokenOption = None,

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from noughts_server.cli import options, output
+from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.local.match_summary import MatchSummary
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.resource_names import bot_name
 
 if TYPE_CHECKING:
@@ -20,11 +19,11 @@ _MOST_GAMES = 100
 
 def challenge(
     opponent: Annotated[
-        str, typer.Argument(metavar="bot:NAME[@VERSION]", help="The bot to play against; it must be online.")
+        str, Argument(metavar="bot:NAME[@VERSION]", help="The bot to play against; it must be online.")
     ],
     spec: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--with",
             metavar="SPEC",
             help="A reference bot, run here, e.g. `nextstep:depth=3`; else `random`.",
@@ -33,16 +32,14 @@ def challenge(
     ] = None,
     own: Annotated[
         str | None,
-        typer.Option("--as", metavar="NAME", help="Instead: your own bot that is online.", show_default=False),
+        Option("--as", metavar="NAME", help="Instead: your own bot that is online.", show_default=False),
     ] = None,
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="With --with: its name at the server; else OWNER-SPEC.")
+        str, Option("--name", metavar="NAME", help="With --with: its name at the server; else OWNER-SPEC.")
     ] = "",
     games: Annotated[
         int,
-        typer.Option(
-            "--games", min=1, max=_MOST_GAMES, metavar="N", help="Games; sides alternate, you begin the first."
-        ),
+        Option("--games", min=1, max=_MOST_GAMES, metavar="N", help="Games; sides alternate, you begin the first."),
     ] = 2,
     variant: options.VariantOption = "tictactoe",
     time: options.TimeOption = "none",

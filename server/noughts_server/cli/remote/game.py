@@ -2,22 +2,17 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command, group
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument
 from noughts_server.cli.resource_names import game_name, tournament_name
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import games_pb2 as pb
 
-game = group("Games that were played at a server.")
 
-
-@command(game, "list", "noughts game list spring --limit 20")
 def list_games(
-    tournament: Annotated[str, typer.Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.")],
+    tournament: Annotated[str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.")],
     limit: options.LimitOption = 50,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -46,9 +41,8 @@ def list_games(
     output.stdout().print(output.table(columns, rows) if rows else f"No games in {request.parent} yet.")
 
 
-@command(game, "show", "noughts game show spring/7")
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
+    name: Annotated[str, Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
 from noughts_server.cli.resource_names import short
 
 if TYPE_CHECKING:
@@ -17,23 +16,21 @@ _MOST_GAMES = (1 << 64) - 1
 
 TimeClassOption = Annotated[
     str,
-    typer.Option("--time-class", metavar="CLASS", help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`."),
+    Option("--time-class", metavar="CLASS", help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`."),
 ]
 
 
 def leaderboard(
     variant: options.VariantOption = "tictactoe",
     time_class: TimeClassOption = "untimed",
-    owner: Annotated[str, typer.Option("--owner", metavar="NAME", help="Only bots of this owner.")] = "",
-    online: Annotated[bool, typer.Option("--online", help="Only bots that are online.")] = False,
+    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner.")] = "",
+    online: Annotated[bool, Option("--online", help="Only bots that are online.")] = False,
     min_games: Annotated[
         int,
-        typer.Option(
-            "--min-games", min=0, max=_MOST_GAMES, metavar="N", help="Only bots with so many rated games here."
-        ),
+        Option("--min-games", min=0, max=_MOST_GAMES, metavar="N", help="Only bots with so many rated games here."),
     ] = 0,
-    settled: Annotated[bool, typer.Option("--settled", help="Only bots whose rating is not provisional.")] = False,
-    retired: Annotated[bool, typer.Option("--retired", help="Also bots that are retired.")] = False,
+    settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional.")] = False,
+    retired: Annotated[bool, Option("--retired", help="Also bots that are retired.")] = False,
     limit: options.LimitOption = 50,
     server: options.ServerOption = None,
     token: options.TokenOption = None,

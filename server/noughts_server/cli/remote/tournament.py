@@ -1,12 +1,11 @@
 """`noughts tournament`: organising tournaments at a server."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command, group
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.remote.tournament_view import (
     conditions_document,
     show_tournament,
@@ -19,50 +18,38 @@ from noughts_server.cli.times import read_moment
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
-tournament = group("Tournaments: run one here, or organise one at a server.")
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The tournament, e.g. `spring`.")]
-_AT_A_SERVER = "At a server"
+NameArgument = Annotated[str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.")]
 
 
-@command(
-    tournament,
-    "create",
-    "noughts tournament create spring --games 10 --seed 1",
-    "noughts tournament create fives --variant mnk:15,15,5 --time 60+0.5 --title 'Five in a row'",
-    "noughts tournament create tonight --start-at +10m --min-entries 4 --max-entries 16",
-    panel=_AT_A_SERVER,
-)
 def create(
     name: NameArgument,
     variant: options.VariantOption = "tictactoe",
-    games: Annotated[int, typer.Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
+    games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
     time: options.TimeOption = "none",
     concurrency: Annotated[
-        int, typer.Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
+        int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
     ] = 1_024,
     seed: options.SeedOption = None,
-    title: Annotated[str, typer.Option("--title", help="For people.")] = "",
-    unrated: Annotated[bool, typer.Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
+    title: Annotated[str, Option("--title", help="For people.")] = "",
+    unrated: Annotated[bool, Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
     join_from: Annotated[
         str | None,
-        typer.Option("--join-from", metavar="WHEN", help="When bots may join; else at once.", show_default=False),
+        Option("--join-from", metavar="WHEN", help="When bots may join; else at once.", show_default=False),
     ] = None,
     join_until: Annotated[
         str | None,
-        typer.Option("--join-until", metavar="WHEN", help="Until when; else until the start.", show_default=False),
+        Option("--join-until", metavar="WHEN", help="Until when; else until the start.", show_default=False),
     ] = None,
     start_at: Annotated[
         str | None,
-        typer.Option(
-            "--start-at", metavar="WHEN", help="When it starts by itself; else with `start`.", show_default=False
-        ),
+        Option("--start-at", metavar="WHEN", help="When it starts by itself; else with `start`.", show_default=False),
     ] = None,
     entries_min: Annotated[
-        int, typer.Option("--min-entries", min=2, max=4_096, metavar="N", help="With fewer it does not start.")
+        int, Option("--min-entries", min=2, max=4_096, metavar="N", help="With fewer it does not start.")
     ] = 2,
     entries_max: Annotated[
-        int, typer.Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
+        int, Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
     ] = 4_096,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -118,12 +105,11 @@ def _moment(text: str | None, option: str) -> "Timestamp | None":
     return moment
 
 
-@command(tournament, "join", "noughts tournament join spring --bot mybot", panel=_AT_A_SERVER)
 def join(
     name: NameArgument,
-    bot: Annotated[str, typer.Option("--bot", metavar="BOT", help="Your bot: `mybot`, or `mybot@2` for a version.")],
+    bot: Annotated[str, Option("--bot", metavar="BOT", help="Your bot: `mybot`, or `mybot@2` for a version.")],
     label: Annotated[
-        str, typer.Option("--label", metavar="LABEL", help="Its name in this tournament; else the bot's name.")
+        str, Option("--label", metavar="LABEL", help="Its name in this tournament; else the bot's name.")
     ] = "",
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -147,10 +133,9 @@ def join(
         output.stdout().print(f"{joined.bot_version} plays in {request.name} as {joined.label}.")
 
 
-@command(tournament, "withdraw", "noughts tournament withdraw spring mybot", panel=_AT_A_SERVER)
 def withdraw(
     name: NameArgument,
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="The entry's name in the tournament.")],
+    label: Annotated[str, Argument(metavar="LABEL", help="The entry's name in the tournament.")],
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -172,49 +157,50 @@ def withdraw(
         output.stdout().print(f"{label} no longer plays in {request.name}.")
 
 
-def _register(verb: str, method: str, summary: str, *more: str) -> None:
-    """A command that calls a method on one tournament and shows what came of it."""
+@dataclass(frozen=True, slots=True)
+class TournamentCall:
+    """What commands need that call a method on one tournament and show what came of it."""
 
-    def run(
-        name: NameArgument,
-        server: options.ServerOption = None,
-        token: options.TokenOption = None,
-        token_file: options.TokenFileOption = None,
-        output_format: options.FormatOption = Format.TEXT,
-    ) -> None:
-        from noughts_proto.v1 import tournaments_pb2 as pb
-        from noughts_server.cli.client import connected
-
-        request = getattr(pb, f"{method}Request")(name=tournament_name(name))
-        with connected(server, token, token_file) as client:
-            answer: Any = client.call(getattr(client.tournaments, method), request)
-            show_tournament(client, answer.tournament, output_format)
-
-    run.__doc__ = summary
-    command(tournament, verb, f"noughts tournament {verb} spring", *more, panel=_AT_A_SERVER)(run)
+    name: NameArgument
+    server: options.ServerOption = None
+    token: options.TokenOption = None
+    token_file: options.TokenFileOption = None
+    output_format: options.FormatOption = Format.TEXT
 
 
-_register("start", "StartTournament", "Starts a tournament, or resumes one that is paused.")
-_register("pause", "PauseTournament", "Begins no new game; those running are finished. `start` goes on.")
-_register("cancel", "CancelTournament", "Ends a tournament for good; what was played stays.")
-_register(
-    "show",
-    "GetTournament",
-    "A tournament with its standings and its crosstable.",
-    "noughts tournament show spring --format json",
-)
+def start(call: TournamentCall) -> None:
+    """Starts a tournament, or resumes one that is paused."""
+    _call("StartTournament", call)
 
 
-@command(
-    tournament,
-    "list",
-    "noughts tournament list --limit 20",
-    "noughts tournament list --challenges",
-    panel=_AT_A_SERVER,
-)
+def pause(call: TournamentCall) -> None:
+    """Begins no new game; those running are finished. `start` goes on."""
+    _call("PauseTournament", call)
+
+
+def cancel(call: TournamentCall) -> None:
+    """Ends a tournament for good; what was played stays."""
+    _call("CancelTournament", call)
+
+
+def show(call: TournamentCall) -> None:
+    """A tournament with its standings and its crosstable."""
+    _call("GetTournament", call)
+
+
+def _call(method: str, call: TournamentCall) -> None:
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = getattr(pb, f"{method}Request")(name=tournament_name(call.name))
+    with connected(call.server, call.token, call.token_file) as client:
+        answer: Any = client.call(getattr(client.tournaments, method), request)
+        show_tournament(client, answer.tournament, call.output_format)
+
+
 def list_tournaments(
     challenges: Annotated[
-        bool, typer.Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
+        bool, Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
     ] = False,
     limit: options.LimitOption = 50,
     server: options.ServerOption = None,

@@ -3,10 +3,9 @@
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument
 from noughts_server.cli.resource_names import watched_name
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 def watch(
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="[NAME]",
             help="A tournament (`spring`), a game (`spring/7` or `tournaments/spring/games/7`), or nothing: what runs.",
             show_default=False,
@@ -50,9 +49,12 @@ def watch(
 
 def _showing(resource: str, output_format: Format) -> "AbstractContextManager[Show]":
     from noughts_server.cli.remote.watch_lines import JsonLines, TextLines
-    from noughts_server.cli.remote.watch_screen import Screen
 
     if output_format is Format.JSON:
         return JsonLines()
     console = output.stdout()
-    return Screen(resource, console) if console.is_terminal else TextLines()
+    if not console.is_terminal:
+        return TextLines()
+    from noughts_server.cli.remote.watch_screen import Screen
+
+    return Screen(resource, console)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.tools import compiler, run
 
 CENTRE = """
 import sys
@@ -88,6 +89,4 @@ def test_header_is_there_and_compiles(noughts: Any) -> None:
     document = json.loads(noughts("bot header --format json").stdout)
     assert document == {"header": str(path), "folder": str(path.parent), "version": 1}
     assert noughts("bot header --folder").stdout.strip() == str(path.parent)
-    command = ("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-x", "c", str(path))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
+    run(*compiler("cc"), "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-x", "c", path)

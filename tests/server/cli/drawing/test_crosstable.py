@@ -8,7 +8,8 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from noughts_server.cli.drawing.crosstable import Crosstable, Score
+from noughts_server.cli.drawing.crosstable import Crosstable
+from noughts_server.competition.score import Score
 
 
 class Pair(NamedTuple):

@@ -19,22 +19,6 @@ NOW = 1_700_000_000_000
 
 
 @pytest.fixture
-def env(server: str, token: str) -> dict[str, str]:
-    """Alice's settings."""
-    return {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-
-
-@pytest.fixture
-def ask(noughts: Any, env: dict[str, str]) -> Ask:
-    """A command at the server with alice's token; its JSON."""
-
-    def run(line: str) -> Any:
-        return json.loads(noughts(f"{line} --format json", env=env).stdout)
-
-    return run
-
-
-@pytest.fixture
 def bob(start: Any, noughts: Any, database: str, server: str) -> Iterator[Any]:
     """The process of bob's bot, which is online."""
     made = json.loads(noughts(f"token create --owner bob --db {database} --format json").stdout)

@@ -12,28 +12,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.background import online
+
 Ask = Callable[..., Any]
 
 
 @pytest.fixture
-def ask(noughts: Any, server: str, token: str) -> Ask:
-    """A command at the server with alice's token; its JSON."""
-
-    def run(line: str) -> Any:
-        env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-        return json.loads(noughts(f"{line} --format json", env=env).stdout)
-
-    return run
-
-
-@pytest.fixture
-def bots(start: Any, server: str, token: str) -> Iterator[list[str]]:
+def bots(server: str, token: str) -> Iterator[list[str]]:
     """Two bots that are online."""
-    with ExitStack() as stack:
-        for spec, name in (("random", "alice-random"), ("minimax", "alice-minimax")):
-            line = f"bot run {spec} --server {server} --name {name} --format json"
-            process = stack.enter_context(start(line, {"NOUGHTS_TOKEN": token}))
-            assert name in json.loads(process.stdout.readline())["event"]
+    with online(server, token, **{"alice-random": "random", "alice-minimax": "minimax"}):
         yield ["alice-random", "alice-minimax"]
 
 

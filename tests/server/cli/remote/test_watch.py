@@ -6,7 +6,6 @@ import io
 import json
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -18,34 +17,16 @@ from noughts_referee.rules import Result, Termination
 from noughts_server.cli.drawing.boards import board_lines
 from noughts_server.cli.remote.watch_screen import Screen
 from noughts_server.feed.view import View
+from tests.support.background import online
 
 Ask = Callable[..., Any]
 
 
 @pytest.fixture
-def ask(noughts: Any, server: str, token: str) -> Ask:
-    """A command at the server with alice's token; its JSON."""
-
-    def run(line: str) -> Any:
-        env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-        return json.loads(noughts(f"{line} --format json", env=env).stdout)
-
-    return run
-
-
-@pytest.fixture
-def spring(ask: Ask, start: Any, server: str, token: str) -> Iterator[Callable[[], None]]:
-    """The tournament `spring` of 20 games; call it to let the bots in, so that it is played."""
+def spring(ask: Ask, server: str, token: str) -> Iterator[Callable[[], None]]:
+    """The tournament `spring` of 20 games of two bots that are online; call it to have it played."""
     ask("tournament create spring --games 20 --seed 4")
-    with ExitStack() as stack:
-
-        def bots() -> None:
-            for name in ("ada", "bob"):
-                line = f"bot run random --server {server} --name {name} --format json"
-                process = stack.enter_context(start(line, {"NOUGHTS_TOKEN": token}))
-                assert name in json.loads(process.stdout.readline())["event"]
-
-        bots()
+    with online(server, token, ada="random", bob="random"):
         for name in ("ada", "bob"):
             ask(f"tournament join spring --bot {name}")
         yield lambda: ask("tournament start spring")

@@ -1,10 +1,10 @@
-"""A process that is one reference bot: `python -m noughts_bots.reference SPEC GAMES`, its ticket in the environment.
+"""A process that is one reference bot: `python -m noughts_bots.reference_process SPEC GAMES`.
 
-This is what `noughts match` and its like start for each of their specs.
+This is what `noughts match` and its like start for each of their specs: before their server is there, so that all load
+their modules at once.
 """
 
 import asyncio
-import os
 import signal
 import sys
 
@@ -14,7 +14,6 @@ from noughts_bots.process import die_with_parent, tune_collector
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.session import BotRefused, Login, play
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 
 _LAST_ENDS_SECONDS = 1.0
 _LOOK_SECONDS = 0.01
@@ -23,18 +22,20 @@ _LOOK_SECONDS = 0.01
 def main(arguments: list[str]) -> int:
     """Plays as the bot of the first argument until the server ends the session.
 
-    The second argument is the number of games at once.
+    The second argument is the number of games at once. Where to play is a line of standard input: the server's address
+    and the ticket; its end without that line ends the process.
     """
     die_with_parent()
     spec, games = arguments
     try:
         bot = make_bot(parse_spec(spec))
         bot.max_games = int(games)
-        login = Login(os.environ[SERVER_VARIABLE], os.environ.pop(TICKET_VARIABLE), reconnect=False)
         bot.prepare()
         tune_collector()
         try:
-            run_loop(_play(bot, login))
+            if line := sys.stdin.readline():
+                address, ticket = line.split()
+                run_loop(_play(bot, Login(address, ticket, reconnect=False)))
         finally:
             bot.close()
     except (BotError, BotRefused) as error:

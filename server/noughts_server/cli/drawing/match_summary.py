@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_server.cli import output
-from noughts_server.cli.drawing.crosstable import Crosstable, PairRow, Score
+from noughts_server.cli.drawing.crosstable import Crosstable, PairRow
 from noughts_server.cli.output import Format
+from noughts_server.competition.score import Score
 
 
 @dataclass(frozen=True, slots=True)

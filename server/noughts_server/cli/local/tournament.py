@@ -1,25 +1,21 @@
 """`match`, `demo` and `tournament run`: everything on this machine, ended by itself."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from noughts_server.cli import options, output
-from noughts_server.cli.commands import command
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.standings import standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable, faults_document, show_faults
-from noughts_server.cli.local.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
     from noughts_server.competition.schedule import ScheduleKind
-    from noughts_server.local.launcher import Locking
     from noughts_server.local.run import LocalOutcome, LocalPlan
 
 _DEMO_SPECS = (
@@ -35,38 +31,43 @@ _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 
 SpecArgument = Annotated[
-    list[str], typer.Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    list[str], Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
 ]
-FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
-SecondArgument = Annotated[str, typer.Argument(metavar="B", help="Its opponent.")]
-PerPairOption = Annotated[
-    int, typer.Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")
-]
+FirstArgument = Annotated[str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
+SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.")]
+PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,
-    typer.Option(
+    Option(
         "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
     ),
 ]
-ScheduleOption = Annotated[
-    str, typer.Option("--schedule", metavar="KIND", help="`round-robin`: everyone against everyone.")
-]
+ScheduleOption = Annotated[str, Option("--schedule", metavar="KIND", help="`round-robin`: everyone against everyone.")]
 
 
-def register_local(app: typer.Typer, tournament: typer.Typer) -> None:
-    """Adds the commands to `noughts` and to `noughts tournament`."""
-    panel = "On this machine"
-    command(app, "demo", "noughts demo", panel=panel)(demo)
-    command(
-        app, "match", "noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", panel=panel
-    )(match)
-    command(
-        tournament,
-        "run",
-        "noughts tournament run random three-stage minimax --games 10 --seed 1",
-        "noughts tournament run random nextstep:depth=3 --variant mnk:5,5,4 -o games.jsonl",
-        panel=panel,
-    )(run)
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """How games are played on this machine: the options that `match` and `tournament run` share."""
+
+    variant: options.VariantOption = "tictactoe"
+    games: PerPairOption = 2
+    concurrency: options.ConcurrencyOption = 1
+    seed: options.SeedOption = None
+    time: options.TimeOption = "none"
+    margin: options.MarginOption = "50ms"
+    start_timeout: options.StartTimeoutOption = 5.0
+    require_lock: options.RequireLockOption = False
+    no_lock: options.NoLockOption = False
+    database: options.DatabaseOption = None
+    games_file: options.GamesFileOption = None
+    times: options.TimesOption = False
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions(LocalOptions):
+    """The same for `match`, where there is one pair."""
+
+    games: MatchGamesOption = 2
 
 
 def demo(
@@ -78,31 +79,18 @@ def demo(
 
     JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
     """
-    plan = _plan(list(_DEMO_SPECS), games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT, title="Demo")
+    playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
+    plan = _plan(list(_DEMO_SPECS), playing, "Demo")
     if output_format is Format.TEXT:
         output.note(f"{len(plan.specs)} bots, each a process of its own, {games} games a pair on a local server.")
-    _run_tournament(plan, output_format, hint=_DEMO_HINT)
+    _run_tournament(plan, playing, output_format, hint=_DEMO_HINT)
 
 
 _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
 
 def match(
-    a: FirstArgument,
-    b: SecondArgument,
-    variant: options.VariantOption = "tictactoe",
-    games: MatchGamesOption = 2,
-    concurrency: options.ConcurrencyOption = 1,
-    seed: options.SeedOption = None,
-    time: options.TimeOption = "none",
-    margin: options.MarginOption = "50ms",
-    start_timeout: options.StartTimeoutOption = 5.0,
-    require_lock: options.RequireLockOption = False,
-    no_lock: options.NoLockOption = False,
-    database: options.DatabaseOption = None,
-    games_file: options.GamesFileOption = None,
-    times: options.TimesOption = False,
-    output_format: options.FormatOption = Format.TEXT,
+    a: FirstArgument, b: SecondArgument, playing: MatchOptions, output_format: options.FormatOption = Format.TEXT
 ) -> None:
     """Plays A against B and estimates the difference in Elo.
 
@@ -110,24 +98,11 @@ def match(
     "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
     With a program or plugin also "faults": [{"bot", "reason", "times", "games", "benched", "stderr"}].
     """
-    _check_times(games_file, times)
+    plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
     from noughts_bots.specs import unique_labels
     from noughts_server.cli.local.run import leave_if_interrupted, play
 
-    plan = _plan(
-        [a, b],
-        variant=variant,
-        games=games,
-        concurrency=concurrency,
-        seed=seed,
-        time=time,
-        margin=margin,
-        start_timeout=start_timeout,
-        locking=options.read_locking(require_lock=require_lock, no_lock=no_lock),
-        database=database,
-        title=f"{a} - {b}"[:_LONGEST_TITLE],
-    )
-    outcome = play(plan, output=games_file, times=times)
+    outcome = play(plan, output=playing.games_file, times=playing.times)
     first, second = unique_labels(plan.specs)
     result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
     result.show(output_format, faults_document(plan, outcome))
@@ -138,20 +113,10 @@ def match(
 
 def run(
     specs: SpecArgument,
+    *,
     schedule: ScheduleOption = "round-robin",
-    variant: options.VariantOption = "tictactoe",
-    games: PerPairOption = 2,
-    concurrency: options.ConcurrencyOption = 1,
-    seed: options.SeedOption = None,
-    time: options.TimeOption = "none",
-    margin: options.MarginOption = "50ms",
-    start_timeout: options.StartTimeoutOption = 5.0,
-    require_lock: options.RequireLockOption = False,
-    no_lock: options.NoLockOption = False,
-    database: options.DatabaseOption = None,
-    games_file: options.GamesFileOption = None,
-    times: options.TimesOption = False,
-    title: Annotated[str, typer.Option("--title", help="For people.")] = "",
+    playing: LocalOptions,
+    title: Annotated[str, Option("--title", help="For people.")] = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
@@ -167,69 +132,38 @@ def run(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
             "`noughts bot list` shows the reference bots.",
         )
-    _check_times(games_file, times)
-    plan = _plan(
-        specs,
-        schedule=read_schedule,
-        variant=variant,
-        games=games,
-        concurrency=concurrency,
-        seed=seed,
-        time=time,
-        margin=margin,
-        start_timeout=start_timeout,
-        locking=options.read_locking(require_lock=require_lock, no_lock=no_lock),
-        database=database,
-        title=title,
-    )
-    _run_tournament(plan, output_format, games_file, times=times)
+    _run_tournament(_plan(specs, playing, title, read_schedule), playing, output_format)
 
 
-def _check_times(games_file: object, times: bool) -> None:
-    if times and games_file is None:
+def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "ScheduleKind | None" = None) -> "LocalPlan":
+    """What the options ask for. Raises UsageProblem, BotError and what else is wrong with them."""
+    if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
-
-
-def _plan(
-    specs: list[str],
-    *,
-    games: int,
-    concurrency: int,
-    seed: int | None,
-    schedule: "ScheduleKind | None" = None,
-    variant: str = "tictactoe",
-    time: str = "none",
-    margin: str = "50ms",
-    start_timeout: float = 5.0,
-    locking: "Locking | None" = None,
-    database: str | None = None,
-    title: str = "",
-) -> "LocalPlan":
+    locking = options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
-    read_specs, read_variant = options.read_specs(specs), options.read_variant(variant)
-    read_time, read_margin = options.read_time(time), options.read_margin(margin)
-    _check_playable(read_specs, read_variant)
-    from noughts_referee.children.running_child import ChildSettings
+    read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant)
+    time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
+    _check_playable(read_specs, variant)
+    from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.schedule import ScheduleKind
-    from noughts_server.competition.settings import TournamentSettings
-    from noughts_server.local.launcher import Locking
-    from noughts_server.local.run import LocalPlan
+    from noughts_server.competition.tournament_settings import TournamentSettings
+    from noughts_server.local.plan import LocalPlan
 
     return LocalPlan(
         specs=read_specs,
         settings=TournamentSettings(
-            variant=read_variant.name,
-            time=read_time,
+            variant=variant.name,
+            time=time,
             schedule=schedule or ScheduleKind.ROUND_ROBIN,
-            games_per_pair=games,
-            concurrency=concurrency,
-            seed=options.read_seed(seed),
+            games_per_pair=playing.games,
+            concurrency=playing.concurrency,
+            seed=options.read_seed(playing.seed),
             title=title,
         ),
-        margin_us=read_margin,
-        database=options.read_database(database),
-        children=ChildSettings(start=start_timeout),
-        locking=locking or Locking.USUAL,
+        margin_us=margin_us,
+        database=options.read_database(playing.database),
+        children=ChildSettings(start=playing.start_timeout),
+        locking=locking,
     )
 
 
@@ -249,17 +183,10 @@ def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
             stack.callback(bot.close)
 
 
-def _run_tournament(
-    plan: "LocalPlan",
-    output_format: Format,
-    games_file: "Path | None" = None,
-    *,
-    times: bool = False,
-    hint: str = "",
-) -> None:
+def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: Format, hint: str = "") -> None:
     from noughts_server.cli.local.run import leave_if_interrupted, play
 
-    outcome = play(plan, output=games_file, times=times)
+    outcome = play(plan, output=playing.games_file, times=playing.times)
     if output_format is Format.JSON:
         output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
     else:

@@ -1,0 +1,38 @@
+"""How commands declare their parameters: in annotations, for whatever reads the command line.
+
+`Annotated[int, Option("--games", min=1, metavar="N", help="Games in all.")]`. The parameter's default is the option's.
+"""
+
+from dataclasses import dataclass
+
+
+class Option:
+    """`--name VALUE`; `--name` alone for a bool, `--name/--no-name` for one that can be switched off as well."""
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,  # as it is called everywhere
+        metavar: str | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        show_default: bool = True,
+        panel: str | None = None,
+    ) -> None:
+        self.names = names
+        self.help = help
+        self.metavar = metavar
+        self.min = min
+        self.max = max
+        self.show_default = show_default
+        self.panel = panel
+        """The heading under which the help shows it; None is with the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What is known by its place."""
+
+    metavar: str
+    help: str
+    show_default: bool = True

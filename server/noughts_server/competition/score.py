@@ -1,0 +1,34 @@
+"""What came of some games: how many were won, drawn and lost."""
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Wins, draws and losses from one side's point of view. Void games count nowhere."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    def __add__(self, other: "Score") -> "Score":
+        return Score(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
+    @property
+    def mirrored(self) -> "Score":
+        """The same games from the other side's point of view."""
+        return Score(self.losses, self.draws, self.wins)
+
+    @property
+    def games(self) -> int:
+        """All of them."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """One for a win, half of one for a draw."""
+        return self.wins + self.draws / 2
+
+    def document(self) -> dict[str, int]:
+        """For JSON."""
+        return asdict(self)

@@ -1,0 +1,98 @@
+"""What a tournament on this machine is to be, how far it is, and what came of it. Nothing of the server is loaded."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from noughts_bots.specs import BotSpec
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.local.launcher import Locking
+
+if TYPE_CHECKING:
+    from noughts_server.store.entries import CrosstableCell as PairScore
+    from noughts_server.store.entries import Standing
+
+
+class LocalError(Exception):
+    """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFault:
+    """What a child player did that ended its process, once or several times."""
+
+    bot: str
+    """Its label."""
+    reason: str
+    """A phrase that follows "it"."""
+    times: int
+    games: int
+    """Lost as crashed by that."""
+    benched: bool
+    """It could not be started again: its remaining games were lost as crashed."""
+    stderr: str
+    """The last that it wrote there, the last time."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPlan:
+    """What is to be played."""
+
+    specs: tuple[BotSpec, ...]
+    settings: TournamentSettings
+    margin_us: int = 50_000
+    database: str | None = None
+    """None: a temporary file, gone afterwards."""
+    children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
+    """Times of the bots that are neither reference bots nor registered."""
+    locking: Locking = Locking.USUAL
+    """How programs and plugins are locked in."""
+
+    @property
+    def has_children(self) -> bool:
+        """Whether any of the bots is started by the referee."""
+        return any(spec.child_kind for spec in self.specs)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProgress:
+    """How far it is."""
+
+    bots_online: int
+    bots_expected: int
+    games_done: int
+    games_total: int
+    plies: int
+    standings: "tuple[Standing, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOutcome:
+    """What came of it."""
+
+    games: int
+    games_total: int
+    interrupted: bool
+    standings: "tuple[Standing, ...]"
+    pairs: "tuple[PairScore, ...]"
+    terminations: dict[str, int]
+    faults: tuple[LocalFault, ...] = ()
+    """Why child players died, and what they wrote."""
+
+
+class LocalStop:
+    """The two stages of stopping, from any signal handler of the event loop."""
+
+    def __init__(self) -> None:
+        self.finishing = asyncio.Event()
+        self.aborting = asyncio.Event()
+
+    def finish(self) -> None:
+        """Begin no new game, finish those running."""
+        self.finishing.set()
+
+    def abort(self) -> None:
+        """Stop at once; running games stay unplayed."""
+        self.finishing.set()
+        self.aborting.set()

@@ -1,0 +1,154 @@
+"""One tournament at the server in this process: the bots log in, play, and what came of it is read."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, suppress
+from typing import Any
+
+from noughts_bots.specs import BotSpec
+from noughts_referee.children.child_player import MOST_STARTS
+from noughts_referee.children.launcher import Launcher
+from noughts_server.errors import WrongState
+from noughts_server.local.bot_process import BotProcess, bot_process
+from noughts_server.local.children import LocalChildren
+from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.tournament import LocalTournament
+from noughts_server.server import Server
+from noughts_server.store.entries import CrosstableCell as PairScore
+from noughts_server.store.entries import Standing, crosstable
+from noughts_server.store.games import ExportedGame, export, terminations
+from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
+
+_START_SECONDS = 30.0
+_ATTEMPTS = 3
+
+
+class RunAtServer:
+    """One tournament played locally."""
+
+    def __init__(
+        self,
+        plan: LocalPlan,
+        specs: Mapping[str, BotSpec],
+        processes: Mapping[str, BotProcess],
+        server: Server,
+        launcher: Launcher,
+        on_progress: Callable[[LocalProgress], None],
+        stop: LocalStop,
+    ) -> None:
+        self._plan = plan
+        self._server = server
+        self._on_progress = on_progress
+        self._stop = stop
+        self._specs = specs
+        self._processes = processes
+        # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
+        versions = {label: spec.short for label, spec in self._specs.items()}
+        self._tournament = LocalTournament(server, plan.settings, versions)
+        self._children = LocalChildren(server, self._tournament, plan.settings.variant, launcher, plan.children)
+
+    async def play(self) -> None:
+        await self._tournament.create()
+        async with AsyncExitStack() as stack:
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            processes = [
+                tasks.create_task(self._play_bot(label, spec), name=label) for label, spec in self._specs.items()
+            ]
+            try:
+                if await self._unless(self._stop.finishing, self._all_online()):
+                    playing = self._tournament.play(self._report)
+                    if not await self._unless(self._stop.finishing, playing):
+                        await self._unless(self._stop.aborting, self._server.drain())
+                        self._server.director.abandon()
+            finally:
+                for process in processes:
+                    process.cancel()
+                if self._stop.finishing.is_set() and self._plan.database is not None:
+                    # Nobody will go on with it: the next server on this database must not try.
+                    with suppress(WrongState):  # it has just finished
+                        await self._server.director.cancel(self._tournament.slug)
+
+    async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
+        """What is stored; `write` gets the games."""
+        store = self._server.store
+        await self._server.recorder.flush()
+        await self._children.keep_notes()
+
+        def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
+            tournament = get_tournament(connection, self._tournament.slug)
+            table = crosstable(connection, tournament)
+            if write is not None:
+                write(export(connection, tournament.id))
+            return tournament, tuple(table.standings), tuple(table.cells), terminations(connection, tournament.id)
+
+        tournament, table, pairs, ends = await store.read(read)
+        self._report(tournament, table)
+        return LocalOutcome(
+            games=tournament.games_done,
+            games_total=tournament.games_total,
+            interrupted=tournament.state is not TournamentState.FINISHED,
+            standings=table,
+            pairs=pairs,
+            terminations=ends,
+            faults=self._children.faults,
+        )
+
+    # The bots' processes.
+
+    async def _play_bot(self, label: str, spec: BotSpec) -> None:
+        if spec.child_kind:
+            await self._children.play(label, spec)
+        else:
+            await self._keep_alive(label, spec)
+
+    async def _keep_alive(self, label: str, spec: BotSpec) -> None:
+        """Lets the bot's process play; one that dies loses its running games and is started again, a few times."""
+        process = self._processes[label]
+        code = await self._play_in(process, label)
+        for _ in range(1, _ATTEMPTS):
+            async with bot_process(spec, self._plan.settings.concurrency) as process:
+                code = await self._play_in(process, label)
+        what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
+        raise LocalError("\n".join([what, *process.lines]))
+
+    async def _play_in(self, process: BotProcess, label: str) -> int:
+        """Its exit code. When it is cancelled, the process is gone before the server is."""
+        try:
+            code = await process.play(self._server.address, self._tournament.ticket(label))
+        finally:
+            await process.stop()
+        self._tournament.dismiss(label)
+        return code
+
+    async def _all_online(self) -> None:
+        tournament, times = self._tournament, self._plan.children
+        patience = _START_SECONDS + MOST_STARTS * (times.start + 2 * times.stop) * self._plan.has_children
+        try:
+            async with asyncio.timeout(patience):
+                await tournament.all_online(lambda: self._report(None, (), missing=len(tournament.missing())))
+        except TimeoutError:
+            names = ", ".join(tournament.missing())
+            raise LocalError(f"{names}: not online after {patience:.0f} s") from None
+
+    def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, missing: int = 0) -> None:
+        self._on_progress(
+            LocalProgress(
+                bots_online=len(self._specs) - missing,
+                bots_expected=len(self._specs),
+                games_done=tournament.games_done if tournament else 0,
+                games_total=tournament.games_total if tournament else 0,
+                plies=self._server.referee.plies,
+                standings=table,
+            )
+        )
+
+    async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+        """Whether the work was done before the event; otherwise it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            working = tasks.create_task(work)
+            waiting = tasks.create_task(event.wait())
+            await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+            done = working.done()
+            working.cancel()
+            waiting.cancel()
+        return done

@@ -1,0 +1,80 @@
+"""Servers and bots in threads of this process: for tests that are about what talks to them."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from typing import TypeVar
+
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
+
+Entered = TypeVar("Entered")
+PATIENCE = 30.0
+"""Seconds after which something that should begin or end has failed to."""
+
+
+@contextmanager
+def entered(context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
+    """An asynchronous block that is open in an event loop of its own while this one is."""
+    begun: Future[Entered] = Future()
+    leave = asyncio.Event()
+
+    async def stay() -> None:
+        async with context as value:
+            begun.set_result(value)
+            await leave.wait()
+
+    def run() -> None:
+        try:
+            runner.run(stay())
+        except BaseException as error:
+            if begun.done():
+                raise
+            begun.set_exception(error)
+
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        loop = runner.get_loop()
+        thread = threading.Thread(target=run, name="noughts-test-background")
+        thread.start()
+        try:
+            yield begun.result(PATIENCE)
+        finally:
+            loop.call_soon_threadsafe(leave.set)
+            thread.join(PATIENCE)
+
+
+@asynccontextmanager
+async def _served(database: str) -> AsyncIterator[str]:
+    async with running_server(ServerSettings(listen="127.0.0.1:0", database=database)) as server:
+        yield server.address
+
+
+def served(database: str) -> AbstractContextManager[str]:
+    """A server on the database at this URL; its HOST:PORT."""
+    return entered(_served(database))
+
+
+@asynccontextmanager
+async def _online(address: str, token: str, bots: Mapping[str, str]) -> AsyncIterator[None]:
+    news: asyncio.Queue[object] = asyncio.Queue()
+    async with asyncio.TaskGroup() as tasks:
+        playing = [
+            tasks.create_task(play(make_bot(parse_spec(spec)), Login(address, token, name), news.put_nowait))
+            for name, spec in bots.items()
+        ]
+        try:
+            for _ in playing:
+                await asyncio.wait_for(news.get(), PATIENCE)
+            yield
+        finally:
+            for each in playing:
+                each.cancel()
+
+
+def online(address: str, token: str, **bots: str) -> AbstractContextManager[None]:
+    """Reference bots, by their names, that are logged in and play."""
+    return entered(_online(address, token, bots))

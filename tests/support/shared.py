@@ -1,0 +1,23 @@
+"""What is dear to make and never changed: made once a run, however many workers want it."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def made_once(temporary: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder of this name as `make` filled it for the first who asked, while others waited. Nobody changes it."""
+    base = temporary.getbasetemp()
+    # Workers have folders of their own side by side in that of the run.
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, finished = run / f"shared-{name}", run / f"shared-{name}.finished"
+    with (run / f"shared-{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not finished.exists():
+            folder.mkdir()
+            make(folder)
+            finished.touch()
+    return folder
