@@ -113,9 +113,9 @@ async def start_child(
     """
     if invite is None:
         started = await launcher.start(command)
-        frames = PipeFrames(started.stdout, started.stdin)
+        frames = PipeFrames(started.stdout, started.stdin, settings.now)
         return RunningChild(started, frames, Tail(started.stderr), settings)
-    stream = DialledFrames()
+    stream = DialledFrames(settings.now)
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)
