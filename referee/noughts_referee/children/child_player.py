@@ -8,7 +8,7 @@ import grpc
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Invite
-from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
 from noughts_referee.clock import MICROSECONDS
@@ -39,7 +39,7 @@ class ChildPlayer:
 
     def __init__(
         self,
-        command: Command,
+        command: ChildCommand,
         launcher: Launcher,
         wire: FrameWire,
         settings: ChildSettings,
