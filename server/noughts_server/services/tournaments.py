@@ -27,7 +27,7 @@ from noughts_server.store.entries import (
     standings,
     withdraw_entry,
 )
-from noughts_server.store.joining import FEWEST_ENTRIES, MOST_ENTRIES, Joining
+from noughts_server.store.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
 from noughts_server.store.scopes import ORGANISE, play_as
 from noughts_server.store.tournaments import (
     Kind,

@@ -21,7 +21,7 @@ from noughts_server.errors import (
     WrongState,
 )
 from noughts_server.store import rater
-from noughts_server.store.joining import Joining
+from noughts_server.store.join_window import Joining
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
