@@ -17,7 +17,7 @@ from pathlib import Path
 from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import parse_time_control
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 

@@ -27,7 +27,7 @@ from noughts_bots.process import tune_collector
 from noughts_bots.specs import parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, Fault
-from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import ChildSettings, start_child
 from noughts_referee.clock import TimeControl
 from noughts_referee.frame_wire import FrameWire, WireCounts
@@ -97,7 +97,7 @@ play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
 class _Pair:
     """Two players of one kind in a referee, for as long as it is measured."""
 
-    def __init__(self, command: Command, variant: str, flight: int, locking: Locking) -> None:
+    def __init__(self, command: ChildCommand, variant: str, flight: int, locking: Locking) -> None:
         self._command = command
         self._locking = locking
         self.referee = Referee(lambda games: None)
@@ -157,7 +157,7 @@ def _say(note: str) -> None:
     print(note, file=sys.stderr)
 
 
-async def _start_ms(command: Command, locking: Locking) -> float:
+async def _start_ms(command: ChildCommand, locking: Locking) -> float:
     took = []
     async with launching(locking, _say) as launcher:
         for _ in range(_STARTS):
@@ -243,21 +243,21 @@ def compiled(folder: Path) -> Path:
     return library
 
 
-def _commands(folder: Path, specs: list[str]) -> dict[str, Command]:
+def _commands(folder: Path, specs: list[str]) -> dict[str, ChildCommand]:
     """What is measured, by name."""
     (folder / "frames.py").write_text(_FRAMES)
     (folder / "next_bot.py").write_text(_PLUGIN)
     (folder / "piped.py").write_text(_PIPED)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
     commands = {
-        "exec, bare frames": Command("exec", shlex.join([sys.executable, str(folder / "frames.py")])),
-        "exec, our SDK": Command("exec", shlex.join([sys.executable, str(folder / "piped.py")])),
+        "exec, bare frames": ChildCommand("exec", shlex.join([sys.executable, str(folder / "frames.py")])),
+        "exec, our SDK": ChildCommand("exec", shlex.join([sys.executable, str(folder / "piped.py")])),
     }
-    commands["py"] = Command("py", f"{folder / 'next_bot.py'}:Next")
-    commands["dll, C"] = Command("dll", str(compiled(folder)))
+    commands["py"] = ChildCommand("py", f"{folder / 'next_bot.py'}:Next")
+    commands["dll, C"] = ChildCommand("dll", str(compiled(folder)))
     for text in specs:
         spec = parse_spec(text)
-        commands[spec.label or str(spec)] = Command(spec.kind, spec.target, spec.options)
+        commands[spec.label or str(spec)] = ChildCommand(spec.kind, spec.target, spec.options)
     return commands
 
 

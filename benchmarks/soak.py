@@ -17,7 +17,7 @@ import psutil
 from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
 from noughts_server.store.database import Store
 from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings

@@ -31,9 +31,10 @@ from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_referee.clock import parse_time_control
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.tournaments import get_tournament
 

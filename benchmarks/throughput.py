@@ -21,7 +21,7 @@ from pathlib import Path
 from noughts_bots.event_loop import run_loop
 from noughts_bots.specs import parse_spec
 from noughts_referee.clock import TimeControl
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalProgress, LocalStop, play_locally
 
 _HERE = Path(__file__).parent

@@ -26,9 +26,10 @@ from throughput import run
 
 from noughts_bots.event_loop import run_loop
 from noughts_proto.transport import TOKEN_VARIABLE
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
-from noughts_server.server import ServerSettings, running_server
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
 
 _HERE = Path(__file__).parent
 _WARM_SECONDS = 1.0

@@ -4,29 +4,25 @@ A question is a ply of a game. Its clock runs from the frame written to the answ
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
 from noughts_referee.arbiter import Game, Player
+from noughts_referee.monotonic import Now
 
 Overdue = tuple[int, int, int]
 """Game, ply, microseconds since it was asked."""
 
 
-def microseconds() -> int:
-    """The time now, on a clock that never jumps."""
-    return time.monotonic_ns() // 1000
-
-
 class Questions:
     """When the questions to one player were written. Times are microseconds."""
 
-    def __init__(self, player: Player, margin_us: int, overdue: Callable[[list[Overdue]], None]) -> None:
+    def __init__(self, player: Player, margin_us: int, overdue: Callable[[list[Overdue]], None], now: Now) -> None:
         """`overdue` is called with questions whose limit and margin have passed."""
         self._player = player
         self._margin_us = margin_us
         self._overdue = overdue
+        self._now = now
         # Most frames are answered as they were written, in one piece and in order. So a frame is one entry, until it
         # turns out that its answers come otherwise: then its questions move to `_written`, one entry each.
         self._frames: deque[tuple[int, list[int], list[int]]] = deque()
@@ -35,11 +31,11 @@ class Questions:
         """When the last question of a game was written."""
         self._resent: set[int] = set()
         """Games in the outbox whose question was written to an earlier stream: its clock runs."""
-        self._limits = _Limits(self._over)
+        self._limits = _Limits(self._over, now)
 
     def written(self, games: list[int], plies: list[int], timed: list[Game]) -> None:
         """A frame with these questions is written now; `timed` are the games with clocks among them."""
-        now = microseconds()
+        now = self._now()
         if not timed and not self._resent:
             self._frames.append((now, games, plies))
             return
@@ -95,7 +91,7 @@ class Questions:
             self._written.update((game, at) for game in games if game in running)
 
     def _over(self, questions: list[tuple[int, int]]) -> None:
-        now = microseconds()
+        now = self._now()
         written = self._written
         self._overdue([(game, ply, now - written[game]) for game, ply in questions if game in written])
 
@@ -103,10 +99,11 @@ class Questions:
 class _Limits:
     """Watches deadlines with a single timer."""
 
-    __slots__ = ("_deadlines", "_over", "_timer", "_timer_us")
+    __slots__ = ("_deadlines", "_now", "_over", "_timer", "_timer_us")
 
-    def __init__(self, over: Callable[[list[tuple[int, int]]], None]) -> None:
+    def __init__(self, over: Callable[[list[tuple[int, int]]], None], now: Now) -> None:
         self._over = over
+        self._now = now
         self._deadlines: dict[int, tuple[int, int]] = {}
         """Game -> (when its question has failed, ply)."""
         self._timer: asyncio.TimerHandle | None = None
@@ -145,12 +142,12 @@ class _Limits:
                 return
             self._timer.cancel()
         self._timer_us = earliest
-        delay = max(0, earliest - microseconds()) / 1e6
+        delay = max(0, earliest - self._now()) / 1e6
         self._timer = asyncio.get_running_loop().call_later(delay, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
-        now = microseconds()
+        now = self._now()
         passed = sorted((deadline, game, ply) for game, (deadline, ply) in self._deadlines.items() if deadline <= now)
         for _, game, _ in passed:
             del self._deadlines[game]

@@ -5,7 +5,6 @@ A `FrameWire` outlives its streams: the clocks of its questions run on while a b
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,7 +16,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Outbox
-from noughts_referee.deadlines import Overdue, Questions, microseconds
+from noughts_referee.deadlines import Overdue, Questions
 from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
@@ -26,6 +25,7 @@ from noughts_referee.frame_encoding import (
     starts_columns,
     turns_columns,
 )
+from noughts_referee.monotonic import Now, microseconds
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
 
@@ -61,6 +61,8 @@ class WireSettings:
 
     heartbeat: float = 5.0
     grace: float = 30.0
+    now: Now = microseconds
+    """What time it is."""
 
 
 @dataclass(slots=True)
@@ -127,7 +129,8 @@ class FrameWire:
         self._settings = settings
         self._counts = counts
         self._stream: _Stream | None = None
-        self._questions = Questions(player, referee.arbiter.margin_us, self._overdue)
+        self._now = settings.now
+        self._questions = Questions(player, referee.arbiter.margin_us, self._overdue, settings.now)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -182,7 +185,7 @@ class FrameWire:
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
         # breath, and never gets what is meant for the newer, however many log in at once.
         self.close(_session_replaced(welcome.bot))
-        stream = _Stream(frames, last_read=time.monotonic())
+        stream = _Stream(frames, last_read=self._now() / 1e6)
         self._attach(stream, max_games)
         try:
             await frames.write(pb.PlayResponse(welcome=welcome))
@@ -238,7 +241,7 @@ class FrameWire:
                 return  # EOF: the bot has left
             if stream.closed is not None:
                 raise stream.closed
-            now = microseconds()
+            now = self._now()
             stream.last_read = now / 1e6
             self._counts.frames_up += 1
             if request.done_through > stream.done_through:
@@ -378,7 +381,7 @@ class FrameWire:
                     f"frame {stream.frame}: got done_through {stream.done_through} for {stuck_for * period:.0f} s, "
                     f"expected {stream.frame}; log in again",
                 )
-            quiet = time.monotonic() - stream.last_read
+            quiet = self._now() / 1e6 - stream.last_read
             if quiet < period:
                 continue
             if quiet > period * _HEARTBEATS_MISSED and not owes:

@@ -3,22 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from grpc_health.v1 import health, health_pb2
 
 from noughts_bots.process import allow_many_files, tune_collector
-from noughts_proto.security import Identity
 from noughts_referee.frame_wire import WireSettings
 from noughts_referee.referee import Referee
-from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.feed import Feed
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import EventLog
-from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
@@ -26,35 +22,10 @@ from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.endpoint import SERVICES, add_services, answering, bound_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.database import Store, default_database_url
 
 logger = structlog.get_logger("noughts.server")
-
-
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
-    """What an operator chooses. Times in seconds unless the name says otherwise."""
-
-    listen: str = "127.0.0.1:7450"
-    database: str | None = None
-    """An SQLAlchemy URL or a path; None is the default database of this user."""
-    margin_us: int = 50_000
-    """What a move may overstep its limit for transport, in microseconds."""
-    grace: float = 30.0
-    """How long a bot that lost its connection may stay away before its games are lost."""
-    heartbeat: float = 5.0
-    drain_timeout: float = 3600.0
-    """How long `drain` waits for running games before it abandons them."""
-    reflection: bool = True
-    """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""
-    identity: Identity | None = None
-    """The server's certificate; None speaks plaintext."""
-    client_authorities: Path | None = None
-    """Only clients with a certificate of these authorities may connect."""
-    metrics: str | None = None
-    """HOST:PORT for Prometheus; None is off."""
-    feed: FeedSettings = field(default_factory=FeedSettings)
-    """Limits of the live feed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +98,12 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         health_servicer = health.aio.HealthServicer()
         await stack.enter_async_context(counters.measuring())
         stack.enter_context(EventLog(bus, director, sessions).writing())
-        metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
-        metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
+        metrics_address = None
+        if settings.metrics is not None:
+            from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
+
+            metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
+            metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
         await stack.enter_async_context(feed.feeding())
         grpc_server, address = bound_server(
             settings.listen, settings.identity, settings.client_authorities, counters.errors

@@ -27,9 +27,10 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.tokens import create_token
 from noughts_server.store.tournaments import get_tournament

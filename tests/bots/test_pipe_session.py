@@ -134,7 +134,7 @@ def test_a_message_larger_than_it_may_be_is_refused_before_it_is_read() -> None:
         read_message(BytesIO(packed(b"abcde")), 4)
 
 
-@pytest.mark.parametrize("module", ["noughts_bots.api", "noughts_bots.reference.__main__", "noughts_server.server"])
+@pytest.mark.parametrize("module", ["noughts_bots.api", "noughts_bots.reference_process", "noughts_server.server"])
 def test_grpc_is_told_which_engine_to_use_before_it_is_loaded(module: str) -> None:
     script = f"""
 import os, sys

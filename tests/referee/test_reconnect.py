@@ -13,6 +13,7 @@ from noughts_referee.frame_wire import StreamClosed
 from noughts_referee.records import Slot, unpack_times
 from noughts_referee.rules import Termination
 from tests.support.games import Question, conditions, unit
+from tests.support.leaping_loop import leap
 from tests.support.loopback import (
     Link,
     Loopback,
@@ -26,8 +27,9 @@ from tests.support.loopback import (
     until,
 )
 
-AWAY = 0.2
-"""Seconds: long enough to be told from no time at all."""
+AWAY = 4.0
+"""Seconds: long enough to be told from no time at all, and less than a heartbeat's period."""
+GRACE = 10.0
 
 
 @pytest.fixture
@@ -196,7 +198,7 @@ async def test_the_clock_of_a_question_runs_on_while_the_bot_is_away(server: Loo
     async with raw_bot(server, 1) as first:
         await first.asked()
     await gone(server, 1)
-    await asyncio.sleep(AWAY)
+    await leap(AWAY)
     async with raw_bot(server, 1) as first:
         await first.asked()
         await first.send((1, 0, 0))
@@ -214,7 +216,7 @@ async def test_a_question_asked_while_the_bot_was_away_costs_no_time_before_it_w
         await second.asked()
     await gone(server, 1)
     await second.send((1, 1, 1))
-    await asyncio.sleep(AWAY)
+    await leap(AWAY)
     async with raw_bot(server, 1) as first:
         await first.asked()
         await first.send((1, 2, 2))
@@ -229,7 +231,7 @@ async def test_a_question_that_waits_for_the_window_costs_no_time(server: Loopba
         await first.send((1, 0, 0))
         await second.asked()
         await second.send((1, 1, 1))
-        await asyncio.sleep(AWAY)
+        await leap(AWAY)
         await first.send(done=frame.frame)
         await first.asked()
         await first.send((1, 2, 2))
@@ -246,7 +248,7 @@ async def test_the_time_since_an_answered_question_is_not_charged_to_the_next_on
         await first.send((1, 0, 0))
         await second.asked()
     await gone(server, 1)
-    await asyncio.sleep(AWAY)
+    await leap(AWAY)
     async with raw_bot(server, 1) as first:
         # In the 20 ms in which the start waits for a question, there is one: both travel in the first frame.
         server.referee.answered(server.referee.player(2), [1], [1], [1], [0])
@@ -268,7 +270,7 @@ async def test_coming_back_again_and_again_does_not_stop_the_clock(server: Loopb
             contexts[1].flowing.clear()
             for context in contexts:
                 tasks.create_task(serve_scripted(wire, context))
-            await asyncio.sleep(AWAY)
+            await leap(AWAY)
             for context in contexts:
                 context.flowing.set()
         assert [len(context.written) for context in contexts] == [1, 1]
@@ -284,10 +286,12 @@ async def test_coming_back_again_and_again_does_not_stop_the_clock(server: Loopb
 
 
 async def test_a_bot_that_stays_away_past_the_grace_loses_its_games() -> None:
-    async with loopback(grace=0.1) as server, raw_bot(server, 2) as second:
+    async with loopback(grace=GRACE) as server, raw_bot(server, 2) as second:
         server.referee.add(unit(conditions(concurrency=2), 3))
         async with raw_bot(server, 1) as first:
             await first.asked()
+        await gone(server, 1)
+        await leap(GRACE)
         games = await server.played(2)
         assert [(game.ordinal, game.termination) for game in games] == [
             (1, Termination.DISCONNECTED),
@@ -301,24 +305,26 @@ async def test_a_bot_that_stays_away_past_the_grace_loses_its_games() -> None:
 
 
 async def test_a_bot_that_comes_back_within_the_grace_loses_nothing() -> None:
-    async with loopback(grace=0.3) as server, raw_bot(server, 2):
+    async with loopback(grace=GRACE, heartbeat=10 * GRACE) as server, raw_bot(server, 2):
         server.referee.add(unit(conditions(), 1))
         for _ in range(3):
             async with raw_bot(server, 1) as first:
                 await first.asked()
             await gone(server, 1)
-            await asyncio.sleep(0.15)
+            await leap(GRACE / 2)
         async with raw_bot(server, 1) as first:
-            await asyncio.sleep(0.4)
+            await leap(GRACE)
             assert server.finished == []
             assert await first.asked() == [Question(1, 0, 0)]
 
 
 async def test_a_bot_that_lost_its_games_may_play_the_next() -> None:
-    async with loopback(grace=0.05) as server, raw_bot(server, 2):
+    async with loopback(grace=GRACE) as server, raw_bot(server, 2):
         server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 0, 1)]))
         async with raw_bot(server, 1) as first:
             await first.asked()
+        await gone(server, 1)
+        await leap(GRACE)
         await server.played(1)
         async with raw_bot(server, 1) as first:
             assert await first.asked() == [Question(2, 0, 0)]

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import grpc
 import pytest
@@ -11,10 +10,12 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination
 from tests.support.games import conditions, unit
+from tests.support.leaping_loop import leap
 from tests.support.loopback import Loopback, RawBot, ScriptedContext, loopback, raw_bot, serve_scripted, until
 
-LIMIT = 0.1
-HEARTBEAT = 0.1
+LIMIT = 2.0
+MARGIN = 0.02
+HEARTBEAT = 2.0
 
 
 def times(game: FinishedGame) -> list[float]:
@@ -40,36 +41,34 @@ async def second(server: Loopback) -> AsyncIterator[RawBot]:
         yield bot
 
 
-@asynccontextmanager
-async def alive(bot: RawBot) -> AsyncIterator[None]:
-    """Inside the block the bot acknowledges and echoes whatever comes, and answers nothing."""
-
-    async def echo() -> None:
-        while True:
-            frame = await bot.frame()
-            await bot.send(done=frame.frame, heartbeat=frame.heartbeat.id)
-
-    async with asyncio.TaskGroup() as tasks:
-        echoing = tasks.create_task(echo())
-        yield
-        echoing.cancel()
-
-
 # Limits.
+
+
+async def until_asked(bot: RawBot, games: int) -> None:
+    """The bot has been asked in so many games: their clocks run."""
+    asked = 0
+    while asked < games:
+        asked += len(await bot.asked())
 
 
 async def test_a_move_that_never_comes_loses_on_time(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
+    await first.asked()
+    await leap(LIMIT)
+    assert server.finished == []
+    await leap(MARGIN)
     (game,) = await server.played(1)
     assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.TIMEOUT)
     (took,) = times(game)
-    assert took > LIMIT + 0.02
+    assert took > LIMIT + MARGIN
 
 
 async def test_the_second_mover_loses_on_time_too(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
     await first.asked()
     await first.send((1, 0, 4))
+    await second.asked()
+    await leap(LIMIT + MARGIN)
     (game,) = await server.played(1)
     assert (game.result, game.termination) == (Result.FIRST_WINS, Termination.TIMEOUT)
     assert unpack_moves(game.moves, 9) == [4]
@@ -77,25 +76,29 @@ async def test_the_second_mover_loses_on_time_too(server: Loopback, first: RawBo
 
 async def test_every_one_of_many_games_loses_on_time(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 40))
+    await until_asked(first, 20)
+    await until_asked(second, 20)
+    await leap(LIMIT + MARGIN)
     games = await server.played(40)
     assert {game.termination for game in games} == {Termination.TIMEOUT}
     assert {len(times(game)) for game in games} == {1}
 
 
 async def test_a_bank_runs_out_though_each_move_was_quick(server: Loopback, first: RawBot, second: RawBot) -> None:
-    server.referee.add(unit(conditions("mnk:1,9,9", time="0.15"), 1))
-    for ply in (0, 2, 4):
+    server.referee.add(unit(conditions("mnk:1,9,9", time=f"{2.5 * LIMIT}"), 1))
+    for ply in (0, 2):
         (question,) = await first.asked()
         assert question.ply == ply
-        await asyncio.sleep(0.08)
+        await leap(LIMIT)
         await first.send((1, ply, ply))
-        if server.finished:
-            break
         await second.asked()
         await second.send((1, ply + 1, ply + 1))
+    await first.asked()
+    assert server.finished == []
+    await leap(LIMIT)
     (game,) = await server.played(1)
     assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.TIMEOUT)
-    assert sum(times(game)[::2]) > 0.15
+    assert sum(times(game)[::2]) > 2.5 * LIMIT
 
 
 async def test_an_answer_in_time_stops_the_clock(server: Loopback, first: RawBot, second: RawBot) -> None:
@@ -104,15 +107,17 @@ async def test_an_answer_in_time_stops_the_clock(server: Loopback, first: RawBot
     await second.numbered()
     await first.asked()
     await first.send((1, 0, 4))
-    await asyncio.sleep(3 * LIMIT)
+    await until(lambda: server.referee.plies == 1)
+    await leap(3 * LIMIT)
     assert server.finished == []
-    assert server.referee.plies == 1
 
 
 async def test_a_limit_passes_while_the_bot_is_away(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
     async with raw_bot(server, 1) as first:
         await first.asked()
+    await until(lambda: not server.wire(1).online)
+    await leap(LIMIT + MARGIN)
     (game,) = await server.played(1)
     assert game.termination == Termination.TIMEOUT
 
@@ -126,9 +131,11 @@ async def test_a_limit_does_not_begin_before_the_question_is_sent(
     await second.asked()
     await second.send((1, 1, 0))
     await until(lambda: server.referee.player(1).outbox.turn_game)
-    await asyncio.sleep(3 * LIMIT)
+    await leap(3 * LIMIT)
     assert server.finished == []
     await first.send(done=frame.frame)
+    await first.asked()
+    await leap(LIMIT + MARGIN)
     (game,) = await server.played(1)
     assert game.termination == Termination.TIMEOUT
     assert unpack_moves(game.moves, 9) == [4, 0]
@@ -139,6 +146,7 @@ async def test_an_answer_after_the_limit_is_dropped_like_any_late_answer(
 ) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
     await first.asked()
+    await leap(LIMIT + MARGIN)
     await server.played(1)
     await first.send((1, 0, 4))
     await until(lambda: server.referee.arbiter.late_answers == 1)
@@ -146,11 +154,12 @@ async def test_an_answer_after_the_limit_is_dropped_like_any_late_answer(
 
 
 async def test_limits_of_several_lengths_pass_in_their_order(server: Loopback, first: RawBot, second: RawBot) -> None:
-    for tournament, limit in enumerate([0.25, 0.05, 0.15], start=1):
-        server.referee.add(unit(conditions(time=f"{limit}/move", tournament=tournament), 1))
-    await server.played(1)
-    await until(lambda: len(server.finished) == 3)
-    assert [game.tournament for game in server.finished] == [2, 3, 1]
+    for tournament, limits in enumerate([3, 1, 2], start=1):
+        server.referee.add(unit(conditions(time=f"{limits * LIMIT}/move", tournament=tournament), 1))
+    await until_asked(first, 3)
+    for ended in ([2], [2, 3], [2, 3, 1]):
+        await leap(LIMIT + MARGIN)
+        assert [game.tournament for game in server.finished] == ended
 
 
 # Heartbeats.
@@ -162,41 +171,53 @@ async def lively() -> AsyncIterator[Loopback]:
         yield server
 
 
+async def beat(server: Loopback, *bots: RawBot) -> None:
+    """Two periods pass, each of these bots gets a heartbeat and echoes it, and the referee has read that."""
+    await leap(2 * HEARTBEAT)
+    for bot in bots:
+        while not (frame := await bot.frame()).heartbeat.id:
+            pass
+        before = server.counts.frames_up
+        await bot.send(heartbeat=frame.heartbeat.id)
+        await until(lambda before=before: server.counts.frames_up > before)  # type: ignore[misc]
+
+
 async def test_an_idle_bot_that_does_not_echo_heartbeats_is_closed(lively: Loopback) -> None:
-    began = asyncio.get_running_loop().time()
     async with raw_bot(lively, 1) as bot:
+        await leap(HEARTBEAT)
         assert (await bot.frame()).heartbeat.id == 1
+        await leap(HEARTBEAT)
+        assert lively.wire(1).online
+        await leap(HEARTBEAT)
         assert await bot.refusal() == (grpc.StatusCode.DEADLINE_EXCEEDED, "HEARTBEAT_MISSED")
-        assert asyncio.get_running_loop().time() - began > 3 * HEARTBEAT
     assert not lively.wire(1).online
 
 
 async def test_an_idle_bot_that_echoes_heartbeats_stays(lively: Loopback) -> None:
     async with raw_bot(lively, 1) as bot:
-        for number in range(1, 6):
-            frame = await bot.frame()
-            assert (frame.frame, frame.heartbeat.id) == (0, number)
-            await bot.send(heartbeat=number)
+        for _ in range(5):
+            await beat(lively, bot)
         assert lively.wire(1).online
 
 
 async def test_a_bot_that_talks_anyway_gets_no_heartbeats() -> None:
     context = ScriptedContext()
-    async with loopback(heartbeat=0.3) as server, asyncio.TaskGroup() as tasks:
+    async with loopback(heartbeat=HEARTBEAT) as server, asyncio.TaskGroup() as tasks:
         session = tasks.create_task(serve_scripted(server.wire(1), context))
-        for _ in range(35):
+        for _ in range(10):
             context.send(pb.PlayRequest())
-            await asyncio.sleep(0.02)
+            await leap(HEARTBEAT / 2)
         context.leave()
     assert session.result() is None
     assert [frame.HasField("heartbeat") for frame in context.written] == [False]
 
 
 async def test_a_bot_that_thinks_is_not_closed_however_silent_it_is(lively: Loopback) -> None:
-    async with raw_bot(lively, 1) as first, raw_bot(lively, 2) as second, alive(second):
+    async with raw_bot(lively, 1) as first, raw_bot(lively, 2):
         lively.referee.add(unit(conditions(), 1))
         await first.asked()
-        await asyncio.sleep(6 * HEARTBEAT)
+        for _ in range(6):
+            await leap(HEARTBEAT)
         assert lively.wire(1).online
         await first.send((1, 0, 0), resigned=[0])
         await lively.played(1)
@@ -207,6 +228,9 @@ async def test_a_bot_whose_opponent_thinks_must_echo(lively: Loopback) -> None:
         lively.referee.add(unit(conditions(), 1))
         await first.asked()
         await second.taken()
+        await until(lambda: lively.counts.frames_up == 2)
+        for _ in range(3):
+            await leap(HEARTBEAT)
         assert await second.refusal() == (grpc.StatusCode.DEADLINE_EXCEEDED, "HEARTBEAT_MISSED")
         assert lively.wire(1).online
 
@@ -215,6 +239,7 @@ async def test_heartbeats_do_not_wait_for_the_window(lively: Loopback) -> None:
     async with raw_bot(lively, 1) as first, raw_bot(lively, 2):
         lively.referee.add(unit(conditions(), 1))
         frame = await first.numbered()
+        await leap(HEARTBEAT)
         assert (await first.frame()).heartbeat.id
         assert frame.frame == 1
 
@@ -230,18 +255,20 @@ async def test_a_bot_that_answers_and_echoes_but_never_acknowledges_is_closed(li
         await first.send((1, 0, 4))
         await second.asked()
         await second.send((1, 1, 0))
-        async with alive(second):
-            expected = (grpc.StatusCode.DEADLINE_EXCEEDED, "FRAME_NOT_ACKNOWLEDGED")
-            assert await first.refusal(echo=True) == expected
+        await until(lambda: lively.referee.player(1).outbox)
+        for _ in range(3):
+            await beat(lively, first, second)
+        await leap(2 * HEARTBEAT)
+        assert await first.refusal() == (grpc.StatusCode.DEADLINE_EXCEEDED, "FRAME_NOT_ACKNOWLEDGED")
 
 
 async def test_a_bot_that_thinks_before_it_acknowledges_is_not_closed(lively: Loopback) -> None:
-    async with raw_bot(lively, 1) as first, raw_bot(lively, 2) as second, alive(second):
+    async with raw_bot(lively, 1) as first, raw_bot(lively, 2) as second:
         lively.referee.add(unit(conditions(), 1))
         frame = await first.numbered()
+        await second.taken()
         for _ in range(5):
-            beat = await first.frame()
-            await first.send(heartbeat=beat.heartbeat.id)
+            await beat(lively, first, second)
         assert lively.wire(1).online
         await first.send((1, 0, 0), done=frame.frame, resigned=[0])
         await lively.played(1)

@@ -10,15 +10,15 @@ from typing import Any
 from noughts_referee.clock import TimeControl
 from noughts_referee.records import FinishedGame, Slot, pack_times
 from noughts_referee.rules import Draws, Result, Termination
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.bots import log_in
+from noughts_server.store.claims import claim_unit, unfinished_units
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import join_tournament
 from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import CommitReport, commit_games
 from noughts_server.store.tokens import create_owner
 from noughts_server.store.tournaments import NewTournament, Tournament, create_tournament, start_tournament
-from noughts_server.store.units import claim_unit, unfinished_units
 
 NOW = 1_700_000_000_000
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_server.server import ServerSettings, running_server
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
 
 Entered = TypeVar("Entered")
 PATIENCE = 30.0

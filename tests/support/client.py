@@ -31,7 +31,8 @@ from noughts_proto.v1 import (
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection
 from noughts_server.store.tokens import create_owner, create_token

@@ -20,7 +20,8 @@ from noughts_proto.v1 import (
     tournaments_pb2,
     tournaments_pb2_grpc,
 )
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.tokens import create_token
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from noughts_referee.frame_wire import FrameWire, StreamClosed, WireCounts, Wire
 from noughts_referee.records import FinishedGame
 from noughts_referee.referee import Referee
 from tests.support.games import Question
+from tests.support.leaping_loop import loop_microseconds
 
 PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 
@@ -97,7 +98,7 @@ async def loopback(
 ) -> AsyncIterator[Loopback]:
     """The server, as long as the block lasts. Afterwards nothing of it, nor of its bots, may be left."""
     tasks_before = other_tasks()
-    service = Loopback(WireSettings(heartbeat, grace), margin_us)
+    service = Loopback(WireSettings(heartbeat, grace, loop_microseconds), margin_us)
     await service.start(port)
     try:
         yield service

@@ -21,7 +21,7 @@ from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.clock import parse_time_control
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from noughts_server.version import software_version
 from tests.support.ground import PATIENCE, Ground, ground_at

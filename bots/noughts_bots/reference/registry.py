@@ -2,24 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.coursework import LEVELS as COURSEWORK_LEVELS
-from noughts_bots.reference.coursework import Coursework
-from noughts_bots.reference.depth_search import DEPTHS
-from noughts_bots.reference.first_free import FirstFree
-from noughts_bots.reference.fives import Fives
-from noughts_bots.reference.learner import Learner
-from noughts_bots.reference.minimax import Minimax
-from noughts_bots.reference.nextstep import NextStep
-from noughts_bots.reference.pascal import LEVELS, Pascal
-from noughts_bots.reference.random_ import Random
-from noughts_bots.reference.table import Table
-from noughts_bots.reference.table_file import LEVELS as TABLE_LEVELS
-from noughts_bots.reference.threats.bot import ThreatsBot
-from noughts_bots.reference.three_stage import ThreeStage
+if TYPE_CHECKING:
+    from noughts_bots.reference.caching_bot import CachingBot
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +27,20 @@ class Option:
 class ReferenceBot:
     """One row of the table."""
 
-    bot: type[CachingBot]
+    name: str
+    """The name in specs."""
+    place: str
+    """Its class, `MODULE:CLASS` beneath `noughts_bots.reference`; loaded when such a bot is made."""
     description: str
     """One line."""
     options: tuple[Option, ...] = ()
     """They are passed to the class by name."""
 
     @property
-    def name(self) -> str:
-        """The name in specs."""
-        return self.bot.name
+    def bot(self) -> "type[CachingBot]":
+        """Its class."""
+        module, _, name = self.place.partition(":")
+        return cast("type[CachingBot]", getattr(import_module(f"noughts_bots.reference.{module}"), name))
 
     @property
     def syntax(self) -> str:
@@ -85,47 +77,59 @@ def _yes_or_no(name: str) -> Option:
     return Option(name, "true|false", read)
 
 
+_DEPTHS = range(1, 10)
 _FILE = Option("file", "FILE", lambda text: Path(text).expanduser(), required=True)
 
 _TABLE = (
-    ReferenceBot(Random, "a free cell, each with the same chance"),
-    ReferenceBot(FirstFree, "the lowest free cell"),
-    ReferenceBot(ThreeStage, "wins at once if it can, else blocks, else takes the lowest free cell"),
+    ReferenceBot("random", "random_:Random", "a free cell, each with the same chance"),
+    ReferenceBot("first-free", "first_free:FirstFree", "the lowest free cell"),
     ReferenceBot(
-        Coursework,
+        "three-stage", "three_stage:ThreeStage", "wins at once if it can, else blocks, else takes the lowest free cell"
+    ),
+    ReferenceBot(
+        "coursework",
+        "coursework:Coursework",
         "lots, though never for the last cell (level 1); before that the centre, a win or a block (level 2, default)",
-        (_whole_number("level", COURSEWORK_LEVELS),),
+        (_whole_number("level", range(1, 3)),),
     ),
     ReferenceBot(
-        Pascal,
+        "pascal",
+        "pascal:Pascal",
         "rates cells by human reasons; lots weighted by rating (level 0) or among the best (level 1, default)",
-        (_whole_number("level", LEVELS),),
+        (_whole_number("level", range(2)),),
     ),
     ReferenceBot(
-        NextStep,
+        "nextstep",
+        "nextstep:NextStep",
         "looks ahead `depth` half-moves (default: 9 on 3x3, less on larger boards); lots among the best",
-        (_whole_number("depth", DEPTHS),),
+        (_whole_number("depth", _DEPTHS),),
     ),
     ReferenceBot(
-        Minimax,
+        "minimax",
+        "minimax:Minimax",
         "sees everything, or `depth` half-moves; does not hurry unless told (faster=true); takes the first best cell",
-        (_yes_or_no("faster"), _whole_number("depth", DEPTHS)),
+        (_yes_or_no("faster"), _whole_number("depth", _DEPTHS)),
     ),
     ReferenceBot(
-        Fives, "adds up what each run of k cells open to one side gives to its free cells; lots among the best"
+        "fives",
+        "fives:Fives",
+        "adds up what each run of k cells open to one side gives to its free cells; lots among the best",
     ),
     ReferenceBot(
-        Table,
+        "table",
+        "table:Table",
         "ratings from a file (`noughts bot table build`): lots by rating (level 0) or among the best (level 1)",
-        (_FILE, _whole_number("level", TABLE_LEVELS)),
+        (_FILE, _whole_number("level", range(2))),
     ),
     ReferenceBot(
-        Learner,
+        "learner",
+        "learner:Learner",
         "a table that `noughts bot learn` has trained; lots among the best; goes on learning only if learn=true",
         (_FILE, _yes_or_no("learn")),
     ),
     ReferenceBot(
-        ThreatsBot,
+        "threats",
+        "threats.bot:ThreatsBot",
         "searches threats and moves ahead as long as its clock allows (without one: 4,000 positions a move)",
         (_whole_number("nodes", range(1, 10_000_001)),),
     ),

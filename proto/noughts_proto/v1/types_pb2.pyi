@@ -77,7 +77,7 @@ class _TerminationEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Terminati
     TERMINATION_BOARD_FULL: _Termination.ValueType  # 2
     """No free cell is left: a draw."""
     TERMINATION_ILLEGAL_MOVE: _Termination.ValueType  # 3
-    """The side to move answered with an occupied cell or one off the board, and lost."""
+    """The side to move answered with a cell where it may not place a stone, and lost."""
     TERMINATION_TIMEOUT: _Termination.ValueType  # 4
     """The side to move overstepped its time, and lost."""
     TERMINATION_DISCONNECTED: _Termination.ValueType  # 5
@@ -92,7 +92,7 @@ class _TerminationEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Terminati
     """The infrastructure's fault; unrated and played again."""
 
 class Termination(_Termination, metaclass=_TerminationEnumTypeWrapper):
-    """How a game ended. Who lost follows from it and from the side that was to move."""
+    """How a game ended. The result says who lost: with DISCONNECTED and CRASHED not always the side to move."""
 
 TERMINATION_UNSPECIFIED: Termination.ValueType  # 0
 TERMINATION_LINE: Termination.ValueType  # 1
@@ -100,7 +100,7 @@ TERMINATION_LINE: Termination.ValueType  # 1
 TERMINATION_BOARD_FULL: Termination.ValueType  # 2
 """No free cell is left: a draw."""
 TERMINATION_ILLEGAL_MOVE: Termination.ValueType  # 3
-"""The side to move answered with an occupied cell or one off the board, and lost."""
+"""The side to move answered with a cell where it may not place a stone, and lost."""
 TERMINATION_TIMEOUT: Termination.ValueType  # 4
 """The side to move overstepped its time, and lost."""
 TERMINATION_DISCONNECTED: Termination.ValueType  # 5

@@ -1,7 +1,6 @@
 """A child player through all its lives: started, judged, started again after a crash, benched when it cannot be."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,9 +8,10 @@ import grpc
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Invite
-from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_referee.clock import MICROSECONDS
 from noughts_referee.frame_wire import FrameWire, StreamClosed
 from noughts_referee.rules import Termination
 
@@ -39,7 +39,7 @@ class ChildPlayer:
 
     def __init__(
         self,
-        command: Command,
+        command: ChildCommand,
         launcher: Launcher,
         wire: FrameWire,
         settings: ChildSettings,
@@ -109,7 +109,7 @@ class ChildPlayer:
         """Plays until the child leaves; returns why, if the referee ended it."""
         hello = await child.hello()
         welcome = self._accept(hello)
-        silence = _Silence(self._wire, child, self._settings.silence)
+        silence = _Silence(self._wire, child, self._settings)
         try:
             await self._wire.serve(child.frames, welcome, hello.max_games)
         except StreamClosed as closed:
@@ -136,11 +136,12 @@ class _ServerStopsError(Exception):
 class _Silence:
     """Ends the stream of a child that owes an answer in a game without a clock and is not heard of for too long."""
 
-    def __init__(self, wire: FrameWire, child: RunningChild, seconds: float) -> None:
+    def __init__(self, wire: FrameWire, child: RunningChild, settings: ChildSettings) -> None:
         self._wire = wire
         self._child = child
-        self._seconds = seconds
-        self._timer = asyncio.get_running_loop().call_later(seconds / _LOOKS, self._look)
+        self._seconds = settings.silence
+        self._now = settings.now
+        self._timer = asyncio.get_running_loop().call_later(self._seconds / _LOOKS, self._look)
 
     def stop(self) -> None:
         """Looks no more."""
@@ -149,7 +150,7 @@ class _Silence:
     def _look(self) -> None:
         player = self._wire.player
         owes = any(game.mover is player and game.time is None for game in player.games.values())
-        if owes and time.monotonic() - self._child.frames.last_read > self._seconds:
+        if owes and self._now() - self._child.frames.last_read_us > self._seconds * MICROSECONDS:
             message = f"silent for {self._seconds:g} s while it owed an answer in a game without a clock"
             self._wire.close(StreamClosed(grpc.StatusCode.DEADLINE_EXCEEDED, "SILENT", message))
             return

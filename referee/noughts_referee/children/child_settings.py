@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from noughts_referee.monotonic import Now, microseconds
+
 if TYPE_CHECKING:
     from noughts_referee.frame_wire import WireSettings
 
@@ -19,13 +21,15 @@ class ChildSettings:
     """From closing its standard input to SIGTERM, and from there to SIGKILL."""
     heartbeat: float = 1.0
     """Pipes are cheap: an idle child is asked more often than a remote bot whether it lives."""
+    now: Now = microseconds
+    """What time it is."""
 
     @property
     def wire(self) -> "WireSettings":
         """What its wire goes by. There is no grace: who dies loses, and who only hung is started again."""
         from noughts_referee.frame_wire import WireSettings
 
-        return WireSettings(self.heartbeat, _FOR_EVER)
+        return WireSettings(self.heartbeat, _FOR_EVER, self.now)
 
 
 _FOR_EVER = 86_400.0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from noughts_proto.child_kinds import ChildKind, child_kind
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import readable_for
 
 
@@ -30,7 +30,7 @@ class Resolved:
         return words
 
 
-def resolve(command: Command) -> Resolved:
+def resolve(command: ChildCommand) -> Resolved:
     """Makes absolute what names an existing file or folder: the child's working folder is another one.
 
     Raises ValueError for a kind that there is not.

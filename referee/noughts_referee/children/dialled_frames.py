@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import ChildFrames
 from noughts_referee.children.launcher import Started
 from noughts_referee.frame_wire import Frames, StreamClosed
+from noughts_referee.monotonic import Now, microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class DialledFrames(ChildFrames):
 
     first = f"dial in ({SERVER_VARIABLE} and {TICKET_VARIABLE} in its environment say where, and let it in)"
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, now: Now = microseconds) -> None:
+        super().__init__(now)
         self._started: Started | None = None
         self._stdin = -1
         self._hello: pb.Hello | None = None
@@ -95,7 +95,7 @@ class DialledFrames(ChildFrames):
         if not isinstance(request, pb.PlayRequest):
             self._end("left its stream (PlayService.Play)")
             return None
-        self.last_read = time.monotonic()
+        self.last_read_us = self._now()
         return self._counted(request)
 
     @property

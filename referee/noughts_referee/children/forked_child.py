@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from noughts_referee.children import kernel
 from noughts_referee.children.command import Resolved, resolve
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import Limits, Lock
 
 LARGEST_PACKET = 128 * 1024
@@ -44,7 +44,7 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         _rehearse(entry, limits)
         order, pipes = _receive(orders)
         name = f"{order['kind']}:{order['target']}: "
-        command = resolve(Command(order["kind"], order["target"], order["options"]))
+        command = resolve(ChildCommand(order["kind"], order["target"], order["options"]))
         lock = Lock(
             limits,
             order["scratch"],
@@ -75,7 +75,7 @@ def _rehearse(entry: Entry, limits: Limits) -> None:
     bot's first answer went into copying pages. They are copied while nobody waits.
     """
     with suppress(Exception):  # whatever it is, it comes again when it counts
-        command = resolve(Command("py", "rehearsal.py:Bot"))
+        command = resolve(ChildCommand("py", "rehearsal.py:Bot"))
         Lock(limits, "/", command.readable, command.kind.starts_programs, None, 0).rehearse()
         _environment("/")
         entry.rehearse()

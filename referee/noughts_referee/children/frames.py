@@ -1,8 +1,7 @@
 """What is known of the frames of a child, whatever carries them, and how many of them are too many."""
 
-import time
-
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.monotonic import Now, microseconds
 
 MOST_UNASKED = 100_000
 MOST_EMPTY = 1_000
@@ -17,15 +16,16 @@ class ChildFrames:
     first = "say Hello"
     """What it has to do first, a phrase."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Now = microseconds) -> None:
+        self._now = now
         self.reason = ""
         """Why nothing more comes, once that is so; a phrase that follows "it"."""
         self.at_fault = False
         """Whether it sent what no player may send."""
         self.offending = b""
         """The beginning of what it should not have sent."""
-        self.last_read = time.monotonic()
-        """When the child was last heard of, in seconds of the monotonic clock."""
+        self.last_read_us = now()
+        """When the child was last heard of."""
         self.written = 0
         """Frames to the child."""
         self._unasked = self._empty = 0

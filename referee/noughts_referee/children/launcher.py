@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ChildCommand:
     """What is to be started."""
 
     kind: str
@@ -42,7 +42,7 @@ class Started(Protocol):
 class Launcher(Protocol):
     """Starts children."""
 
-    async def start(self, command: Command) -> Started:
+    async def start(self, command: ChildCommand) -> Started:
         """Starts one. A program that cannot be run ends with exit code 127; what is raised is our own failure."""
 
     async def close(self) -> None:

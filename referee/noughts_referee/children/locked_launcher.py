@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import Limits, LockIncomplete, gaps
 from noughts_referee.children.scratch import remove_tree
 
@@ -84,7 +84,7 @@ class LockedLauncher:
         if self._zygote is None or self._zygote.lost:
             self._zygote = _Zygote(self._entry, self._limits)
 
-    async def start(self, command: Command) -> LockedChild:
+    async def start(self, command: ChildCommand) -> LockedChild:
         """Starts a child; why a program cannot run is the last that it writes to its stderr.
 
         Raises OSError when there can be no more processes or files, ChildProcessError when the zygote ends.
@@ -137,7 +137,7 @@ class _Zygote:
         self._socket.setblocking(False)
         self._loop.add_reader(self._socket, self._read)
 
-    async def start(self, number: int, command: Command) -> LockedChild:
+    async def start(self, number: int, command: ChildCommand) -> LockedChild:
         request = {
             "number": number,
             "kind": command.kind,

@@ -5,13 +5,13 @@ No stream readers and no transports: with one game at a time an exchange is two 
 
 import asyncio
 import os
-import time
 
 from google.protobuf.message import DecodeError
 
 from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import ChildFrames
+from noughts_referee.monotonic import Now, microseconds
 
 KEPT_BYTES = 64 * 1024
 """Of what a child writes to stderr, the last."""
@@ -23,8 +23,8 @@ _AT_ONCE = 128
 class PipeFrames(ChildFrames):
     """The two pipes that carry a child's frames. The file descriptors are non-blocking, and closed by `close`."""
 
-    def __init__(self, reading: int, writing: int) -> None:
-        super().__init__()
+    def __init__(self, reading: int, writing: int, now: Now = microseconds) -> None:
+        super().__init__(now)
         self._loop = asyncio.get_running_loop()
         self._reading = reading
         self._writing = writing
@@ -40,7 +40,7 @@ class PipeFrames(ChildFrames):
                 return None
             self._waiting = self._loop.create_future()
             await self._waiting
-        self.last_read = time.monotonic()
+        self.last_read_us = self._now()
         try:
             request = pb.PlayRequest.FromString(message)
         except DecodeError:

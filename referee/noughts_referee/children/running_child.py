@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings as ChildSettings
 from noughts_referee.children.dialled_frames import DialledFrames, Invite
-from noughts_referee.children.launcher import Command, Launcher, Started
+from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.pipe_frames import PipeFrames, Tail
 
 
@@ -105,7 +105,7 @@ class RunningChild:
 
 
 async def start_child(
-    launcher: Launcher, command: Command, settings: ChildSettings, invite: Invite | None = None
+    launcher: Launcher, command: ChildCommand, settings: ChildSettings, invite: Invite | None = None
 ) -> RunningChild:
     """Starts a child, which dials in if it is invited, and else speaks on its pipes.
 
@@ -113,9 +113,9 @@ async def start_child(
     """
     if invite is None:
         started = await launcher.start(command)
-        frames = PipeFrames(started.stdout, started.stdin)
+        frames = PipeFrames(started.stdout, started.stdin, settings.now)
         return RunningChild(started, frames, Tail(started.stderr), settings)
-    stream = DialledFrames()
+    stream = DialledFrames(settings.now)
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)

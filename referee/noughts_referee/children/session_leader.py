@@ -1,4 +1,4 @@
-"""The first thing that runs in a child of the plain launcher: `python session_leader.py PARENT COMMAND...`.
+"""The first thing that runs in a child of the unlocked launcher: `python session_leader.py PARENT COMMAND...`.
 
 Asks Linux to end the process when its parent ends, then becomes the command. Runs without site packages.
 """

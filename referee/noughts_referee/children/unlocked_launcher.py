@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from noughts_proto.child_kinds import child_kind
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.scratch import remove_tree
 
 _SESSION_LEADER = str(Path(__file__).with_name("session_leader.py"))
@@ -23,7 +23,7 @@ _KEPT = (
 )  # fmt: skip
 
 
-def command_line(command: Command) -> list[str]:
+def command_line(command: ChildCommand) -> list[str]:
     """The program of a child and its arguments. Raises ValueError for a kind or quotes that are wrong."""
     if not child_kind(command.kind).hosted:
         return shlex.split(command.target)
@@ -31,8 +31,8 @@ def command_line(command: Command) -> list[str]:
     return [sys.executable, "-P", "-m", _HOSTS, command.kind, command.target, *options]
 
 
-class PlainChild:
-    """A child of the plain launcher."""
+class UnlockedChild:
+    """A child of the unlocked launcher."""
 
     def __init__(self, process: Process, pipes: tuple[int, int, int], scratch: str) -> None:
         self.pid = process.pid
@@ -58,7 +58,7 @@ class PlainChild:
             os.killpg(self.pid, signal)
 
 
-class PlainLauncher:
+class UnlockedLauncher:
     """Starts children that nothing holds back: a session each, a scratch folder as TMPDIR, few variables.
 
     They run in the current folder, so that relative paths of a command mean what they mean in a shell.
@@ -67,7 +67,7 @@ class PlainLauncher:
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="noughts-children-")
 
-    async def start(self, command: Command) -> PlainChild:
+    async def start(self, command: ChildCommand) -> UnlockedChild:
         """Starts a child. Raises OSError when this machine refuses, and ValueError as `command_line` does."""
         line = command_line(command)
         scratch = tempfile.mkdtemp(dir=self._folder)
@@ -91,7 +91,7 @@ class PlainLauncher:
             _close(theirs)
         for end in ours:
             os.set_blocking(end, False)
-        return PlainChild(process, (ours[0], ours[1], ours[2]), scratch)
+        return UnlockedChild(process, (ours[0], ours[1], ours[2]), scratch)
 
     async def close(self) -> None:
         """Removes the scratch folders."""

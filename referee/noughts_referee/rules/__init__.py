@@ -19,8 +19,8 @@ from noughts_referee.rules.outcome import (
     lost,
     won,
 )
-from noughts_referee.rules.plugins import plugin_names, plugin_package
 from noughts_referee.rules.position import Position, PositionError
+from noughts_referee.rules.variant_plugins import plugin_names, plugin_package
 from noughts_referee.rules.variants import Variant, VariantError, members
 
 __all__ = [

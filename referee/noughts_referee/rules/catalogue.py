@@ -6,7 +6,7 @@ from functools import lru_cache
 from weakref import WeakValueDictionary
 
 from noughts_referee.rules.boards import Board
-from noughts_referee.rules.plugins import plugin_names, plugin_variant
+from noughts_referee.rules.variant_plugins import plugin_names, plugin_variant
 from noughts_referee.rules.variants import Variant, VariantError
 
 _MNK = "mnk"

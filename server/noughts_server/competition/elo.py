@@ -1,7 +1,8 @@
 """Ratings: Elo game by game for the leaderboards, and the Elo difference that the result of a match suggests.
 
 Pure arithmetic on floats, each step in a fixed order: the same games in the same order give the same bits.
-The formulas are those of A. Elo, "The Rating of Chessplayers" (1978), with the K factors of FIDE.
+The formulas are those of A. Elo, "The Rating of Chessplayers" (1978), with the K factors of FIDE: 40, 20
+and 10. When they change is our own choice: after so many games, while FIDE goes by the rating as well.
 """
 
 import math

@@ -74,7 +74,7 @@ async def bot_process(spec: BotSpec, max_games: int) -> AsyncIterator[BotProcess
         sys.executable,
         "-P",  # what lies in the working folder must not hide modules of Python
         "-m",
-        "noughts_bots.reference",
+        "noughts_bots.reference_process",
         str(spec),
         str(max_games),
         stdin=PIPE,

@@ -13,7 +13,7 @@ from noughts_bots.errors import BotFault, VariantRefused
 from noughts_bots.specs import BotSpec
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild, start_child
 from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members
 
@@ -160,7 +160,7 @@ async def child_session(
 
     `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
     """
-    child = await start_child(launcher, Command(spec.kind, spec.target, spec.options), times)
+    child = await start_child(launcher, ChildCommand(spec.kind, spec.target, spec.options), times)
     session = ChildSession(spec, child, move_seconds)
     try:
         yield session

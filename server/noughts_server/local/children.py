@@ -8,7 +8,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.bench import Bench
 from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Fault
 from noughts_referee.children.dialled_frames import Carry, DialInvitation
-from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild
 from noughts_referee.rules import FORFEITS, GONE, Termination, covers
@@ -73,7 +73,7 @@ class LocalChildren:
 
         dials = dials_in(spec)
         await ChildPlayer(
-            Command(spec.kind, spec.target, {} if dials else spec.options),
+            ChildCommand(spec.kind, spec.target, {} if dials else spec.options),
             self._launcher,
             wire,
             self._times,

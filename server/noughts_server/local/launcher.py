@@ -40,13 +40,13 @@ def _launcher(locking: Locking, tell: Callable[[str], None]) -> "Launcher":
     from noughts_bots.hosts import FOLDER_VARIABLE
     from noughts_referee.children.kernel import is_linux
     from noughts_referee.children.locked_launcher import LockedLauncher
-    from noughts_referee.children.unlocked_launcher import PlainLauncher
+    from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 
     if locking is Locking.OFF:
         tell("child players run without a lock, as was asked: they may do whatever you may")
-        return PlainLauncher()
+        return UnlockedLauncher()
     environment = {FOLDER_VARIABLE: os.getcwd()}
     launcher = LockedLauncher(_ENTRY, require_lock=locking is Locking.REQUIRED, environment=environment)
     for gap in launcher.gaps:
         tell(f"not locked here: {gap}")
-    return launcher if is_linux() else PlainLauncher()
+    return launcher if is_linux() else UnlockedLauncher()

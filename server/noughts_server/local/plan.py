@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 
 if TYPE_CHECKING:

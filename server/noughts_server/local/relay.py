@@ -22,7 +22,7 @@ from noughts_bots.stream import (
     raise_if_failed,
 )
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import Command, Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
 from noughts_server.local.launcher import Locking, launching
 
@@ -64,7 +64,7 @@ RelayEvent = SessionEvent | PlayerEnded | LockNotice
 class RelayPlan:
     """What plays, and what its hello is to say instead of what it says itself."""
 
-    command: Command
+    command: ChildCommand
     max_games: int = 0
     """0: as many as it says."""
     challenges: bool = True

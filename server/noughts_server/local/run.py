@@ -52,13 +52,16 @@ async def play_locally(
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.local.launcher import launching
         from noughts_server.local.run_at_server import RunAtServer
-        from noughts_server.server import ServerSettings, running_server
+        from noughts_server.server import running_server
+        from noughts_server.settings import ServerSettings
 
         database = plan.database
         if database is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True))
             database = f"sqlite:///{Path(folder) / 'noughts.sqlite'}"
-        settings = ServerSettings(listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0)
+        settings = ServerSettings(
+            listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0, reflection=False
+        )
         server = await stack.enter_async_context(running_server(settings))
         # Of the lock nothing is said where nobody is locked in.
         tell = on_note if plan.has_children else _nothing

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from noughts_referee.children.dialled_frames import Carry
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Ticket

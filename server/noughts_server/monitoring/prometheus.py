@@ -26,15 +26,12 @@ _PATIENCE_SECONDS = 5.0
 
 
 @asynccontextmanager
-async def serving_metrics(collect: Callable[[], Iterator[Metric]], address: str | None) -> AsyncIterator[str | None]:
-    """Metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block; None: nowhere.
+async def serving_metrics(collect: Callable[[], Iterator[Metric]], address: str) -> AsyncIterator[str]:
+    """Metrics at http://ADDRESS/metrics (HOST:PORT; port 0: any free one) inside the block.
 
     `collect` is called on the event loop's thread. Yields the address, with the port that it got.
     Raises AddressUnusable.
     """
-    if address is None:
-        yield None
-        return
     host, _, port = address.rpartition(":")
     registry = CollectorRegistry()
     registry.register(_ThreadSafe(collect, asyncio.get_running_loop()))

@@ -10,7 +10,7 @@ from noughts_referee.rules import Variant
 from noughts_server.play.cells import has_keypad, is_column, is_complete, keypad_cell, read_cell
 
 
-class Command(Enum):
+class BoardCommand(Enum):
     """What a key can ask for besides a cell."""
 
     NEW = "n"
@@ -19,8 +19,13 @@ class Command(Enum):
     HELP = "?"
 
 
-_WORDS = {Command.NEW: "new game", Command.UNDO: "undo", Command.LEAVE: "quit", Command.HELP: "help"}
-_COMMANDS = {command.value: command for command in Command}
+_WORDS = {
+    BoardCommand.NEW: "new game",
+    BoardCommand.UNDO: "undo",
+    BoardCommand.LEAVE: "quit",
+    BoardCommand.HELP: "help",
+}
+_COMMANDS = {command.value: command for command in BoardCommand}
 
 
 class Unreadable(Exception):
@@ -42,7 +47,7 @@ class Typing:
         """Forgets the last character."""
         self.typed = self.typed[:-1]
 
-    def key(self, character: str, *, over: bool) -> "Command | int | None":
+    def key(self, character: str, *, over: bool) -> "BoardCommand | int | None":
         """A command, a cell, or nothing yet. While the game is over every letter of a command is one."""
         character = character.lower()
         if not self._may_go_on(character):
@@ -68,7 +73,7 @@ class Typing:
             return letters != "" or self._variant.layers > 1
         return (letters == "" or letters.isalpha()) and (is_column(self._variant, letters + character))
 
-    def enter(self) -> "Command | int":
+    def enter(self) -> "BoardCommand | int":
         """What was typed is complete. Raises Unreadable."""
         if self.typed in _COMMANDS and read_cell(self._variant, self.typed) is None:
             return _COMMANDS[self._taken()]

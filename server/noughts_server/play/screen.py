@@ -15,7 +15,7 @@ from textual.widgets import Static
 from noughts_referee.rules import Variant
 from noughts_server.play.cells import cell_name
 from noughts_server.play.drawing import MARK_STYLES, QUIET, Scene
-from noughts_server.play.key_input import Command, Typing, Unreadable
+from noughts_server.play.key_input import BoardCommand, Typing, Unreadable
 from noughts_server.play.match import Refused
 from noughts_server.play.opponents import Seating
 from noughts_server.play.status_line import YOU, score_rows, status
@@ -137,7 +137,7 @@ class PlayScreen(App[None]):
         elif event.key == "escape":
             typing.clear()
         elif event.key in ("f1", "f2", "f3", "f10"):
-            keys = {"f1": Command.HELP, "f2": Command.NEW, "f3": Command.UNDO, "f10": Command.LEAVE}
+            keys = {"f1": BoardCommand.HELP, "f2": BoardCommand.NEW, "f3": BoardCommand.UNDO, "f10": BoardCommand.LEAVE}
             self._do(keys[event.key])
         elif event.character is not None:
             began = bool(typing.typed)
@@ -147,18 +147,18 @@ class PlayScreen(App[None]):
             return
         self._completed = False
 
-    def _do(self, wanted: Command | int | None) -> None:
+    def _do(self, wanted: BoardCommand | int | None) -> None:
         match wanted:
             case None:
                 pass
-            case Command.NEW:
+            case BoardCommand.NEW:
                 self._seating.new()
                 self._cursor = _middle(self._seating.match.variant)
-            case Command.UNDO:
+            case BoardCommand.UNDO:
                 self._seating.undo()
-            case Command.HELP:
+            case BoardCommand.HELP:
                 self.action_help()
-            case Command.LEAVE:
+            case BoardCommand.LEAVE:
                 self.action_leave()
             case cell:
                 self._cursor = cell
@@ -180,7 +180,7 @@ class PlayScreen(App[None]):
             self._typing.clear()
             self._try(event.cell)
 
-    def _try(self, wanted: Command | int) -> None:
+    def _try(self, wanted: BoardCommand | int) -> None:
         self._message = ""
         try:
             self._do(wanted)
@@ -190,11 +190,11 @@ class PlayScreen(App[None]):
 
     def action_new(self) -> None:
         """A new game."""
-        self._try(Command.NEW)
+        self._try(BoardCommand.NEW)
 
     def action_undo(self) -> None:
         """Takes back."""
-        self._try(Command.UNDO)
+        self._try(BoardCommand.UNDO)
 
     def action_help(self) -> None:
         """Shows the help until a key is pressed."""

@@ -18,9 +18,10 @@ from noughts_referee.referee import Referee
 from noughts_server.errors import NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.recorder import Recorder
-from noughts_server.runtime.uncancelled import Done, UncancelledWork
+from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
+from noughts_server.store.claims import claim_unit, unfinished_units
 from noughts_server.store.database import Store
-from noughts_server.store.scheduling import due_tournaments, next_start, start_or_cancel
+from noughts_server.store.scheduled_starts import due_tournaments, next_start, start_or_cancel
 from noughts_server.store.tournaments import (
     Tournament,
     TournamentState,
@@ -31,7 +32,6 @@ from noughts_server.store.tournaments import (
     start_tournament,
 )
 from noughts_server.store.tournaments import conditions as read_conditions
-from noughts_server.store.units import claim_unit, unfinished_units
 
 logger = structlog.get_logger("noughts.director")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import grpc.aio
 from grpc_health.v1 import health, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from noughts_proto.security import Identity, SecurityProblem
 from noughts_proto.transport import SERVER_OPTIONS
@@ -108,6 +107,8 @@ def add_services(
     add_feed_service(FeedServicer(feed), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, grpc_server)
     if with_reflection:
+        from grpc_reflection.v1alpha import reflection
+
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), grpc_server)
 
 

@@ -9,7 +9,7 @@ import grpc
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.competition.schedule import ScheduleKind
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import milliseconds, standing_message, time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id, tournament_id
@@ -27,7 +27,7 @@ from noughts_server.store.entries import (
     standings,
     withdraw_entry,
 )
-from noughts_server.store.joining import FEWEST_ENTRIES, MOST_ENTRIES, Joining
+from noughts_server.store.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
 from noughts_server.store.scopes import ORGANISE, play_as
 from noughts_server.store.tournaments import (
     Kind,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from noughts_referee.clock import TimeControl
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import ResourceExhausted
 from noughts_server.store.bots import BotVersion
 from noughts_server.store.entries import join_tournament

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, TypeVar
 
-from platformdirs import user_data_path
 from sqlalchemy import URL, Engine
 from sqlalchemy import Connection as Connection  # for annotations elsewhere: only the store imports SQLAlchemy
 from sqlalchemy.exc import DBAPIError
@@ -27,6 +26,8 @@ _LONGEST_RETRY_SECONDS = 5.0
 
 def default_database_url() -> str:
     """Where the database lies when nobody says: in the user's data folder."""
+    from platformdirs import user_data_path
+
     return f"sqlite:///{user_data_path('noughts') / 'noughts.db'}"
 
 

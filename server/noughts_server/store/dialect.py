@@ -1,6 +1,6 @@
 """What differs between databases, in one place: connections, upserts and the bulk insert of games.
 
-SQLite only, for now. Each function says what another database would have to do here.
+For SQLite. The statements of the other modules are SQL that PostgreSQL understands as well.
 """
 
 import sqlite3

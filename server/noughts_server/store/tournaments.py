@@ -10,7 +10,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.records import Conditions
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
 from noughts_server.errors import (
     AlreadyExists,
@@ -21,7 +21,7 @@ from noughts_server.errors import (
     WrongState,
 )
 from noughts_server.store import rater
-from noughts_server.store.joining import Joining
+from noughts_server.store.join_window import Joining
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments

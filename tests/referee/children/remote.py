@@ -16,9 +16,10 @@ from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Position
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.tournaments import get_tournament
 from tests.support.loopback import Link, reason, until

@@ -1,4 +1,4 @@
-"""The plain launcher: what a child gets, and what it does not get."""
+"""The unlocked launcher: what a child gets, and what it does not get."""
 
 import json
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.running_child import ended_with
-from noughts_referee.children.unlocked_launcher import PlainChild, PlainLauncher, command_line
+from noughts_referee.children.unlocked_launcher import UnlockedChild, UnlockedLauncher, command_line
 
 LOOK = """
 import json, os, sys
@@ -25,13 +25,13 @@ json.dump({"pid": os.getpid(), "session": os.getsid(0), "group": os.getpgid(0), 
 
 
 @pytest.fixture
-async def launcher() -> AsyncIterator[PlainLauncher]:
-    made = PlainLauncher()
+async def launcher() -> AsyncIterator[UnlockedLauncher]:
+    made = UnlockedLauncher()
     yield made
     await made.close()
 
 
-async def output(child: PlainChild) -> tuple[int, bytes, bytes]:
+async def output(child: UnlockedChild) -> tuple[int, bytes, bytes]:
     """The exit code and all that the child wrote, which must fit into its pipes."""
     code = await child.wait()
     said = [os.read(end, 1 << 16) for end in (child.stdout, child.stderr)]
@@ -40,12 +40,12 @@ async def output(child: PlainChild) -> tuple[int, bytes, bytes]:
     return code, said[0], said[1]
 
 
-def python(script: str) -> Command:
-    return Command("exec", f"{sys.executable} -c '{script}'")
+def python(script: str) -> ChildCommand:
+    return ChildCommand("exec", f"{sys.executable} -c '{script}'")
 
 
 async def test_a_child_leads_a_session_and_gets_neither_files_nor_secrets(
-    launcher: PlainLauncher, monkeypatch: pytest.MonkeyPatch
+    launcher: UnlockedLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOUGHTS_TOKEN", "secret")
     monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/agent")
@@ -66,13 +66,13 @@ async def test_a_child_leads_a_session_and_gets_neither_files_nor_secrets(
     assert os.listdir(os.path.dirname(seen["environment"]["TMPDIR"])) == []
 
 
-async def test_a_program_that_cannot_be_run_says_so_and_ends_with_127(launcher: PlainLauncher) -> None:
-    code, _, said = await output(await launcher.start(Command("exec", "./no-such-program")))
+async def test_a_program_that_cannot_be_run_says_so_and_ends_with_127(launcher: UnlockedLauncher) -> None:
+    code, _, said = await output(await launcher.start(ChildCommand("exec", "./no-such-program")))
     assert (code, said) == (127, b"cannot run ./no-such-program: No such file or directory\n")
 
 
-async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: PlainLauncher) -> None:
-    child = await launcher.start(Command("exec", "sleep 1000"))
+async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: UnlockedLauncher) -> None:
+    child = await launcher.start(ChildCommand("exec", "sleep 1000"))
     child.kill(signal.SIGKILL)
     code, _, _ = await output(child)
     assert code == -signal.SIGKILL
@@ -80,7 +80,7 @@ async def test_a_signal_reaches_the_group_and_is_the_exit_code(launcher: PlainLa
     child.kill(signal.SIGKILL)  # it has gone
 
 
-async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher: PlainLauncher) -> None:
+async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher: UnlockedLauncher) -> None:
     def open_files() -> int:
         return len(os.listdir("/proc/self/fd"))
 
@@ -88,7 +88,7 @@ async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher
     resource.setrlimit(resource.RLIMIT_NOFILE, (before + 2, limits[1]))
     try:
         with pytest.raises(OSError, match="Too many open files"):
-            await launcher.start(Command("exec", "sleep 1000"))
+            await launcher.start(ChildCommand("exec", "sleep 1000"))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert open_files() == before
@@ -97,10 +97,10 @@ async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher
 def test_children_die_with_whoever_started_them(tmp_path: Path) -> None:
     script = """
 import asyncio, os
-from noughts_referee.children.launcher import Command
-from noughts_referee.children.unlocked_launcher import PlainLauncher
+from noughts_referee.children.launcher import ChildCommand
+from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 async def main():
-    child = await PlainLauncher().start(Command("exec", "sh -c 'echo there; trap true TERM HUP; sleep 1000'"))
+    child = await UnlockedLauncher().start(ChildCommand("exec", "sh -c 'echo there; trap true TERM HUP; sleep 1000'"))
     while True:
         try:
             assert os.read(child.stdout, 10) == b"there\\n"
@@ -122,5 +122,5 @@ asyncio.run(main())
 
 
 def test_plugins_are_played_by_their_host() -> None:
-    line = command_line(Command("py", "my.bots:Corner", {"depth": "3"}))
+    line = command_line(ChildCommand("py", "my.bots:Corner", {"depth": "3"}))
     assert line == [sys.executable, "-P", "-m", "noughts_bots.hosts", "py", "my.bots:Corner", "depth=3"]

@@ -9,9 +9,10 @@ import structlog
 from noughts_bots import Bot, Position
 from noughts_bots.events import SessionEvent
 from noughts_bots.session import Login, play
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.monitoring.event_log import MOST_FAULTS
-from noughts_server.server import ServerSettings, running_server
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import join_tournament
 from noughts_server.store.results import CommitReport

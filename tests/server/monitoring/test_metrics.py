@@ -18,12 +18,13 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import AddressUnusable
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.monitoring.prometheus import ServerMetrics
 from noughts_server.runtime.bus import MemoryBus, listening
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import join_tournament
 from noughts_server.store.results import CommitReport, TournamentProgress

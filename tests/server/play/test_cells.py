@@ -5,12 +5,12 @@ import pytest
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.play.cells import cell_name, keypad_cell, landing, read_cell
 from noughts_server.play.drawing import Layout, Scene
-from noughts_server.play.key_input import Command, Typing, Unreadable
+from noughts_server.play.key_input import BoardCommand, Typing, Unreadable
 
 TICTACTOE, GOMOKU, LARGEST = (parse_variant(name) for name in ("tictactoe", "mnk:15,15,5", "mnk:30,30,5"))
 
 
-def typed(variant: Variant, keys: str, *, over: bool = False) -> Command | int | None:
+def typed(variant: Variant, keys: str, *, over: bool = False) -> BoardCommand | int | None:
     typing, got = Typing(variant), None
     for key in keys:
         got = typing.enter() if key == "\r" else typing.key(key, over=over)
@@ -48,17 +48,17 @@ def test_a_coordinate_is_taken_as_soon_as_no_digit_can_follow() -> None:
 
 
 def test_a_letter_is_a_command_unless_a_column_bears_it() -> None:
-    assert typed(TICTACTOE, "n") is Command.NEW
+    assert typed(TICTACTOE, "n") is BoardCommand.NEW
     assert typed(GOMOKU, "n") is None
-    assert typed(GOMOKU, "n\r") is Command.NEW
+    assert typed(GOMOKU, "n\r") is BoardCommand.NEW
     assert typed(GOMOKU, "n8") == read_cell(GOMOKU, "n8")
-    assert typed(GOMOKU, "n", over=True) is Command.NEW
-    assert typed(GOMOKU, "u") is Command.UNDO
-    assert typed(GOMOKU, "?") is Command.HELP
+    assert typed(GOMOKU, "n", over=True) is BoardCommand.NEW
+    assert typed(GOMOKU, "u") is BoardCommand.UNDO
+    assert typed(GOMOKU, "?") is BoardCommand.HELP
 
 
 def test_what_can_never_become_a_cell_is_forgotten() -> None:
-    assert typed(GOMOKU, "5q") is Command.LEAVE
+    assert typed(GOMOKU, "5q") is BoardCommand.LEAVE
     assert typed(GOMOKU, "ahh8") == 112
     assert typed(LARGEST, "aa5") == read_cell(LARGEST, "aa5")
 

@@ -140,6 +140,7 @@ async def test_more_games_than_allowed_or_an_unknown_variant_are_invalid(client:
     async with client.online(token, "ada", "bob"):
         refusal = await refused(challenge(client, token, **fields))
     assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert refusal.info.metadata["subject"] == next(iter(fields))
 
 
 async def test_a_bot_that_declines_is_not_challenged_but_may_challenge(client: Client) -> None:

@@ -14,7 +14,8 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import games_pb2, games_pb2_grpc, leaderboards_pb2, leaderboards_pb2_grpc
-from noughts_server.server import Server, ServerSettings, running_server
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.tokens import create_token
 from tests.support.arena import NOW, open_arena
 

@@ -22,7 +22,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from noughts_server.server import ServerSettings, running_server
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.tokens import create_token
 from tests.support.root import ROOT
 

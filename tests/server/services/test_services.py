@@ -24,7 +24,8 @@ from noughts_proto.v1 import (
     tournaments_pb2,
 )
 from noughts_server.errors import Draining
-from noughts_server.server import ServerSettings, running_server
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.store.tokens import create_token, revoke_token
 from tests.support.arena import open_arena
 from tests.support.client import (

@@ -18,6 +18,7 @@ from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
 from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.errors import NotFound, WrongState
+from noughts_server.store.claims import claim_unit, unfinished_units
 from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
 from noughts_server.store.results import commit_games
 from noughts_server.store.tournaments import (
@@ -27,7 +28,6 @@ from noughts_server.store.tournaments import (
     pause_tournament,
     start_tournament,
 )
-from noughts_server.store.units import claim_unit, unfinished_units
 from tests.support.arena import NOW, Arena, open_arena
 
 BOTS = ("ada", "bob", "cleo", "ada")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.clock import TimeControl, parse_time_control
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import (
     AlreadyExists,
     InvalidArgument,
@@ -17,6 +17,7 @@ from noughts_server.errors import (
     WrongState,
 )
 from noughts_server.store.bots import log_in
+from noughts_server.store.claims import claim_unit, unfinished_units
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import crosstable, join_tournament, standings, withdraw_entry
 from noughts_server.store.tokens import create_owner
@@ -36,7 +37,6 @@ from noughts_server.store.tournaments import (
     start_tournament,
     unsigned,
 )
-from noughts_server.store.units import claim_unit, unfinished_units
 from tests.support.arena import NOW, Arena
 
 STATES = tuple(TournamentState)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from noughts_bots.specs import parse_spec
-from noughts_referee.children.launcher import Command, Launcher, Started
+from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import parse_time_control
-from noughts_server.competition.settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
 from noughts_server.store.database import Store
@@ -36,7 +36,7 @@ class Attentive:
         self._launcher = launcher
         self._sessions = sessions
 
-    async def start(self, command: Command, **more: Any) -> Started:
+    async def start(self, command: ChildCommand, **more: Any) -> Started:
         child = await self._launcher.start(command, **more)
         self._sessions.append(child.pid)
         return child

@@ -74,11 +74,11 @@ def run(
     name = name or unique_labels((parsed,))[0]
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     if started:
-        from noughts_referee.children.launcher import Command
+        from noughts_referee.children.launcher import ChildCommand
         from noughts_referee.children.running_child import ChildSettings
         from noughts_server.local.relay import RelayPlan, relay
 
-        command_to_start = Command(parsed.kind, parsed.target, parsed.options)
+        command_to_start = ChildCommand(parsed.kind, parsed.target, parsed.options)
         plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout), locking)
         run_loop(until_terminated(relay(plan, login, _printing(output_format))))
         return

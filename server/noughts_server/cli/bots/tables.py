@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
+from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
-from noughts_server.cli.local.progress import counting
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 

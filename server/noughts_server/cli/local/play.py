@@ -121,7 +121,7 @@ def play(
         if games_file is None:
             run_screen(seating)
         else:
-            from noughts_server.cli.local.games_file import GamesFile
+            from noughts_server.records.jsonl import GamesFile
 
             with GamesFile(games_file) as file:
                 run_screen(seating)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) -> "LocalOutcome":
     """Plays the plan, with progress on a terminal. Writes the games to `output`."""
     from noughts_bots.event_loop import run_loop
-    from noughts_server.cli.local.games_file import GamesFile
     from noughts_server.cli.logs import configure_logs
+    from noughts_server.records.jsonl import GamesFile
 
     configure_logs(LogLevel.WARNING)
     if output is None:
@@ -27,7 +27,7 @@ def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) 
 
 
 async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None) -> "LocalOutcome":
-    from noughts_server.cli.local.progress import showing_progress
+    from noughts_server.cli.drawing.progress import showing_progress
     from noughts_server.local.run import LocalStop, play_locally
 
     stop = LocalStop()

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.standings import standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable, faults_document, show_faults
-from noughts_server.cli.local.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 
@@ -146,7 +146,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
     _check_playable(read_specs, variant)
     from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.schedule import ScheduleKind
-    from noughts_server.competition.settings import TournamentSettings
+    from noughts_server.competition.tournament_settings import TournamentSettings
     from noughts_server.local.plan import LocalPlan
 
     return LocalPlan(

@@ -83,7 +83,7 @@ def serve(
     from noughts_bots.event_loop import run_loop
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
-    from noughts_server.server import ServerSettings
+    from noughts_server.settings import ServerSettings
 
     configure_logs(log_level, log_format)
     settings = ServerSettings(

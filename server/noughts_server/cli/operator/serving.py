@@ -8,7 +8,8 @@ from typing import Any
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import two_stages
-from noughts_server.server import ServerSettings, running_server
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
 from noughts_server.version import software_version
 
 

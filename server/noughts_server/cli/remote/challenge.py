@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import options, output
+from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.local.match_summary import MatchSummary
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.resource_names import bot_name

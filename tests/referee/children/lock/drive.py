@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from noughts_referee.children import kernel
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import Limits
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 
@@ -54,13 +54,13 @@ async def outcome(child: LockedChild) -> Outcome:
         return Outcome(await read_all(child.stdout), await read_all(child.stderr), code, child.pid)
 
 
-def command(kind: str, probe: str, ground: dict[str, Any]) -> Command:
+def command(kind: str, probe: str, ground: dict[str, Any]) -> ChildCommand:
     """A probe as a child of this kind."""
     if kind == "py":
-        return Command("py", probe, {"ground": json.dumps(ground), "bot": ground["bot"]})
+        return ChildCommand("py", probe, {"ground": json.dumps(ground), "bot": ground["bot"]})
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes.py")
     words = json.dumps(ground).replace("'", "")
-    return Command("exec", f"{sys.executable} {script} {probe} '{words}'", {"bot": ground["bot"]})
+    return ChildCommand("exec", f"{sys.executable} {script} {probe} '{words}'", {"bot": ground["bot"]})
 
 
 async def _drive(plan: dict[str, Any]) -> list[dict[str, Any]]:

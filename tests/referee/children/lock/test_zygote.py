@@ -18,7 +18,7 @@ import pytest
 
 from noughts_referee.children import locked_launcher as locked
 from noughts_referee.children.command import resolve
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import Limits, LockIncomplete, missing
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 
@@ -36,13 +36,13 @@ with grpc.insecure_channel(os.environ["ADDRESS"]) as channel:
 """
 _STARTER = """
 import asyncio, sys
-from noughts_referee.children.launcher import Command
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.locked_launcher import LockedLauncher
 
 async def main():
     launcher = LockedLauncher(sys.argv[1])
-    await launcher.start(Command("exec", "sh -c '(setsid sleep 600 &); exec sleep 600'"))
-    plugin = await launcher.start(Command("py", "stay", {"ground": "{}"}))
+    await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 &); exec sleep 600'"))
+    plugin = await launcher.start(ChildCommand("py", "stay", {"ground": "{}"}))
     print(plugin.pid, flush=True)
     await asyncio.Event().wait()
 
@@ -120,7 +120,7 @@ async def test_a_fork_bomb_is_bounded_and_gone_with_its_leader(place: dict[str, 
 async def test_a_killed_program_leaves_no_process(place: dict[str, Any]) -> None:
     script = f"(setsid sleep 600 & setsid sleep 600 & echo {place['marker']}); exec sleep 600"
     async with launching() as launcher:
-        child = await launcher.start(Command("exec", f"sh -c '{script}'"))
+        child = await launcher.start(ChildCommand("exec", f"sh -c '{script}'"))
         assert (await first_line(child)).strip() == place["marker"].encode()
         family = psutil.Process(child.pid).children(recursive=True)
         child.kill(signal.SIGKILL)
@@ -156,9 +156,9 @@ async def test_a_program_dials_in_with_grpc_through_the_lock(place: dict[str, An
     address = f"127.0.0.1:{port}"
     words = f"{sys.executable} -c '{_DIALLING}'"
     async with launching() as launcher:
-        reaches = await launcher.start(Command("exec", words, environment={"ADDRESS": address}, port=port))
+        reaches = await launcher.start(ChildCommand("exec", words, environment={"ADDRESS": address}, port=port))
         assert "UNIMPLEMENTED" in (await outcome(reaches)).out
-        refused = await launcher.start(Command("exec", words, environment={"ADDRESS": address}))
+        refused = await launcher.start(ChildCommand("exec", words, environment={"ADDRESS": address}))
         assert "UNAVAILABLE" in (await outcome(refused)).out
     await server.stop(None)
 
@@ -173,7 +173,7 @@ async def test_many_children_start_at_once_and_each_has_its_own_pipes(place: dic
 
 async def test_children_that_end_at_once_are_told_all_the_same(place: dict[str, Any]) -> None:
     async with launching() as launcher:
-        children = await asyncio.gather(*[launcher.start(Command("exec", "true")) for _ in range(60)])
+        children = await asyncio.gather(*[launcher.start(ChildCommand("exec", "true")) for _ in range(60)])
         assert {(await outcome(child)).code for child in children} == {0}
 
 
@@ -196,7 +196,7 @@ async def test_nobody_waits_for_the_removal_of_a_large_scratch_folder(
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
         async with launching() as launcher:
-            fills = await outcome(await launcher.start(Command("exec", "sh -c 'seq 40000 | xargs touch'")))
+            fills = await outcome(await launcher.start(ChildCommand("exec", "sh -c 'seq 40000 | xargs touch'")))
             assert fills.code == 0
             await outcome(await launcher.start(command("py", "who", place)))
             (base,) = os.listdir(folder)
@@ -247,7 +247,7 @@ async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts
 
 async def test_closing_kills_the_children_that_run_and_what_they_left(place: dict[str, Any]) -> None:
     launcher = LockedLauncher(ENTRY)
-    daemon = await launcher.start(Command("exec", "sh -c '(setsid sleep 600 & echo ok); exec sleep 600'"))
+    daemon = await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 & echo ok); exec sleep 600'"))
     plugin = await launcher.start(command("py", "stay", place))
     await first_line(daemon)
     await first_line(plugin)
@@ -277,7 +277,7 @@ async def test_a_program_that_cannot_run_says_why(tmp_path: Path) -> None:
     reasons = {"no-such-program": "No such file", "'": "No closing quotation", str(no_program): "Permission denied"}
     async with launching() as launcher:
         for target, reason in reasons.items():
-            ended = await outcome(await launcher.start(Command("exec", target)))
+            ended = await outcome(await launcher.start(ChildCommand("exec", target)))
             assert ended.code == 126
             assert reason in ended.err
 
@@ -292,7 +292,7 @@ async def test_an_entry_that_fails_is_seen_on_stderr(place: dict[str, Any]) -> N
 async def test_a_zygote_that_cannot_start_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
     launcher = LockedLauncher("no_such_module:main")
     with pytest.raises(ChildProcessError, match="zygote"):
-        await launcher.start(Command("py", "anything"))
+        await launcher.start(ChildCommand("py", "anything"))
     await launcher.close()
     assert "no_such_module" in capfd.readouterr().err
 
@@ -344,28 +344,28 @@ def test_paths_in_a_command_become_absolute_and_readable(tmp_path: Path, monkeyp
     (tmp_path / "bots").mkdir()
     (tmp_path / "bots" / "bot.py").write_text("")
     (tmp_path / "weights.bin").write_text("")
-    got = resolve(Command("exec", "sh bots/bot.py --fast", {"weights": "weights.bin", "depth": "3"}))
+    got = resolve(ChildCommand("exec", "sh bots/bot.py --fast", {"weights": "weights.bin", "depth": "3"}))
     assert got.words[1:] == [str(tmp_path / "bots" / "bot.py"), "--fast"]
     assert got.options == {"weights": str(tmp_path / "weights.bin"), "depth": "3"}
     assert {str(tmp_path / "bots"), str(tmp_path)} <= set(got.readable)
-    assert resolve(Command("py", "bots/bot.py:Bot")).target == f"{tmp_path}/bots/bot.py:Bot"
-    module = resolve(Command("py", "bots:Bot"))
+    assert resolve(ChildCommand("py", "bots/bot.py:Bot")).target == f"{tmp_path}/bots/bot.py:Bot"
+    module = resolve(ChildCommand("py", "bots:Bot"))
     assert (module.target, str(tmp_path / "bots") in module.readable) == ("bots:Bot", True)
-    assert resolve(Command("py", "elsewhere.bots:Bot")).readable == ()
-    assert resolve(Command("dll", "./weights.bin")).target == str(tmp_path / "weights.bin")
+    assert resolve(ChildCommand("py", "elsewhere.bots:Bot")).readable == ()
+    assert resolve(ChildCommand("dll", "./weights.bin")).target == str(tmp_path / "weights.bin")
 
 
 def test_a_file_in_a_home_does_not_open_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = Path(os.path.expanduser("~")) / "bot.so"
-    command_in_home = Command("dll", "/etc/hosts")
+    command_in_home = ChildCommand("dll", "/etc/hosts")
     assert resolve(command_in_home).readable == ("/etc/hosts",)
     monkeypatch.setattr(os.path, "exists", lambda path: True)
-    assert resolve(Command("dll", str(file))).readable == (str(file),)
+    assert resolve(ChildCommand("dll", str(file))).readable == (str(file),)
 
 
 @pytest.mark.parametrize("word", ["/", "/tmp", "~", "/dev", "/dev/null", "/dev/shm", "/proc/self/status"])
 def test_a_word_of_a_command_opens_no_folder_of_everybody_no_home_and_nothing_of_the_kernel(word: str) -> None:
     path = os.path.expanduser(word)
     assert os.path.exists(path)
-    assert resolve(Command("exec", f"true {path}")).readable == resolve(Command("exec", "true")).readable
-    assert resolve(Command("dll", "player.so", {"book": path})).readable == ()
+    assert resolve(ChildCommand("exec", f"true {path}")).readable == resolve(ChildCommand("exec", "true")).readable
+    assert resolve(ChildCommand("dll", "player.so", {"book": path})).readable == ()

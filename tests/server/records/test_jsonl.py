@@ -1,4 +1,4 @@
-"""The file of games."""
+"""Games as JSON lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.local.games_file import GamesFile
+from noughts_server.records.jsonl import GamesFile
 
 
 @dataclass

@@ -1,5 +1,6 @@
-"""The file of games that `-o` asks for: a game a line, there as a whole or not at all."""
+"""JSON lines, a game a line, as `-o` asks for: the file is there as a whole or not at all."""
 
+import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator
@@ -9,10 +10,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from noughts_referee.rules import parse_variant
-from noughts_server.cli.output import compact_json
 
 if TYPE_CHECKING:
     from noughts_server.store.games import ExportedGame
+
+
+_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class GamesFile:
@@ -53,7 +56,7 @@ class GamesFile:
         """Writes all games and makes sure that they are on the disk."""
         for game in games:
             with _naming(self._target):
-                self._file.write(compact_json(_line(game, times=self._times)) + "\n")
+                self._file.write(_ENCODE(_line(game, times=self._times)) + "\n")
         with _naming(self._target):
             self._file.flush()
             if not self._direct:

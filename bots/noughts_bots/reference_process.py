@@ -1,12 +1,17 @@
-"""A process that is one reference bot: `python -m noughts_bots.reference SPEC GAMES`, then `ADDRESS TICKET` on stdin.
+"""A process that is one reference bot: `python -m noughts_bots.reference_process SPEC GAMES`.
 
 This is what `noughts match` and its like start for each of their specs: before their server is there, so that all load
 their modules at once.
 """
 
+# ruff: noqa: E402  # the collector waits for the imports
 import asyncio
+import gc
 import signal
 import sys
+
+# As `tune_collector` will set it: meanwhile there is nothing to collect in modules that are being loaded.
+gc.set_threshold(100_000, 20, 20)
 
 from noughts_bots.errors import BotError
 from noughts_bots.event_loop import run_loop

@@ -1,0 +1,1 @@
+"""Games as files: a module for each format."""

@@ -1,0 +1,33 @@
+"""What an operator chooses for a server: addresses, limits, periods. `noughts serve` sets them from its options."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from noughts_proto.security import Identity
+from noughts_server.feed.channel import FeedSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What an operator chooses. Times in seconds unless the name says otherwise."""
+
+    listen: str = "127.0.0.1:7450"
+    database: str | None = None
+    """An SQLAlchemy URL or a path; None is the default database of this user."""
+    margin_us: int = 50_000
+    """What a move may overstep its limit for transport, in microseconds."""
+    grace: float = 30.0
+    """How long a bot that lost its connection may stay away before its games are lost."""
+    heartbeat: float = 5.0
+    drain_timeout: float = 3600.0
+    """How long `drain` waits for running games before it abandons them."""
+    reflection: bool = True
+    """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""
+    identity: Identity | None = None
+    """The server's certificate; None speaks plaintext."""
+    client_authorities: Path | None = None
+    """Only clients with a certificate of these authorities may connect."""
+    metrics: str | None = None
+    """HOST:PORT for Prometheus; None is off."""
+    feed: FeedSettings = field(default_factory=FeedSettings)
+    """Limits of the live feed."""

@@ -1,0 +1,55 @@
+"""A challenge is begun by a bot that is online, and not by one that is still trying to get there."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from noughts_bots.specs import parse_spec
+from noughts_proto.v1 import challenges_pb2
+from noughts_server.cli.client import connected
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.remote.challenge_run import play_challenge_with
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
+from noughts_server.store.tokens import create_token
+from tests.support.loopback import Link
+
+
+async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_online(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connections = 0
+    async with running_server(ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'x.sqlite'}")) as server:
+        token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))
+        link = Link(int(server.address.rpartition(":")[2]))
+
+        async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal connections
+            connections += 1
+            if connections == 1:
+                writer.transport.abort()
+            else:
+                await link.carry(reader, writer)
+
+        async with await asyncio.start_server(carry, "127.0.0.1", 0) as listener:
+            address = f"127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+            request = challenges_pb2.CreateChallengeRequest(challenger="bots/ada", opponent="bots/nobody", games=1)
+            with (
+                connected(address, token_file=_written(tmp_path, token.secret)) as client,
+                pytest.raises(ExceptionGroup) as failed,
+            ):
+                await play_challenge_with(client, request, parse_spec("random"), token.secret)
+            link.cut()
+    (problem,) = failed.value.exceptions
+    assert isinstance(problem, Problem)
+    # Whoever is offline is refused for that, before anybody looks at the opponent.
+    assert "bots/nobody does not exist" in problem.message
+    assert "connection lost" in capsys.readouterr().err
+
+
+def _written(folder: Path, secret: str) -> Path:
+    file = folder / "token"
+    file.write_text(secret)
+    return file
