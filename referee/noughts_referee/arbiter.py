@@ -98,7 +98,6 @@ class Game:
         "players",
         "ply",
         "result",
-        "seed",
         "slot",
         "termination",
         "times_us",
@@ -114,7 +113,6 @@ class Game:
         self.unit = unit
         self.conditions = conditions = unit.conditions
         self.slot = slot
-        self.seed = game_seed(conditions.seed, slot[0])
         self.players = (first, second)
         self.mover = first
         self.waiting = second
@@ -128,6 +126,11 @@ class Game:
         self.left_us = _NO_BANK if time is None else [time.bank_us] * 2
         """What is left of each side's bank."""
         # `result` and `termination` are set at the end.
+
+    @property
+    def seed(self) -> int:
+        """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
+        return game_seed(self.conditions.seed, self.slot[0])
 
     @property
     def time(self) -> TimeControl | None:
@@ -185,7 +188,7 @@ class Arbiter:
         outbox.turn_game.append(handle)
         outbox.turn_ply.append(0)
         outbox.turn_cell.append(0)
-        if game.time is not None:
+        if game.conditions.limits is not None:
             outbox.turns_timed.append(game)
         second.outbox.starts.append(game)
         self.touched.add(first)

@@ -1,8 +1,10 @@
 """`random`: any free cell."""
 
+from collections.abc import Sequence
+
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_referee.rules import Position, first_choice
+from noughts_referee.rules import Position, first_choice, first_choices
 
 
 class Random(CachingBot):
@@ -17,6 +19,12 @@ class Random(CachingBot):
         # The same draw as from `consider`, without making an object for each of its many positions.
         occupied = position.own | position.opponent
         return first_choice(position.seed, occupied.bit_count(), position.variant.free_cells(occupied))
+
+    def choose_batch(self, positions: Sequence[Position]) -> list[int]:
+        free_cells = positions[0].variant.free_cells
+        occupied = [position.own | position.opponent for position in positions]
+        seeds = [position.seed for position in positions]
+        return first_choices(seeds, [*map(int.bit_count, occupied)], map(free_cells, occupied))
 
     def consider(self, position: Position) -> Considered:
         return Considered(position.free)
