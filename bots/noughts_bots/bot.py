@@ -1,7 +1,7 @@
 """What an author writes: a bot is a class with one method."""
 
 import inspect
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -97,7 +97,7 @@ class Bot:
             raise answer
         return answer
 
-    def choose_batch(self, positions: Sequence[Position]) -> Sequence[Answer]:
+    def choose_batch(self, positions: Sequence[Position]) -> Iterable[Answer]:
         """An answer to each position, in their order: a cell, a `Move`, or a `Resign` (returned, not raised).
 
         Optional: a bot that has it is asked all questions of a frame at once, which is what arrays and neural networks
