@@ -100,7 +100,7 @@ class _Session:
         """Asks the bot until it turns out slow; returns how many it has answered."""
         if self._dialogue.in_batches:
             if questions:
-                self._pace.watch(functools.partial(self._dialogue.answer_all, questions))
+                self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
             return len(questions)
         pace, answer, clock = self._pace, self._dialogue.answer, self._pace.wall
         flushed = before = clock()
@@ -121,7 +121,7 @@ class _Session:
                 spent = pace.processor()
             before = now
         if all_quick:
-            pace.quick_thoughts(len(questions))
+            pace.quick_answers(len(questions))
         return len(questions)
 
     async def _serve_in_thread(self, call: PlayCall, unfinished: Callable[[], None]) -> pb.PlayResponse | None:
@@ -170,7 +170,7 @@ class _Session:
         """In the thread: a frame's questions, and what comes after them."""
         if self._dialogue.in_batches:
             if questions:
-                self._pace.watch(functools.partial(self._dialogue.answer_all, questions))
+                self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
         else:
             for question in questions:
                 if self._over:

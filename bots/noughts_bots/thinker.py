@@ -15,7 +15,7 @@ from collections.abc import Callable
 LONG_SECONDS = 0.020
 _VERY_LONG_SECONDS = 0.5
 _MOST_WAITS = 2
-_QUICK_THOUGHTS = 1_000
+_QUICK_ANSWERS = 1_000
 
 
 class Pace:
@@ -28,7 +28,7 @@ class Pace:
       (it sleeps, or asks somebody else), which must not stop the event loop for ever. Nobody can tell the two apart by
       one thought. So two of them are pardoned, unless one takes half a second; the third makes the bot slow.
 
-    After a thousand thoughts in a row that were not long the bot is quick again, and the pardoned ones are forgotten.
+    After a thousand answers in a row without a long thought the bot is quick again, and what was pardoned is forgotten.
     Each time that it turns out slow once more, it takes twice as many.
     """
 
@@ -37,25 +37,25 @@ class Pace:
         *,
         wall: Callable[[], float] = time.perf_counter,
         processor: Callable[[], float] = time.thread_time,
-        quick_thoughts: int = _QUICK_THOUGHTS,
+        quick_answers: int = _QUICK_ANSWERS,
     ) -> None:
         """`wall` is a clock that never stops, `processor` one that runs while the calling thread has a processor."""
         self.slow = False
         self.wall = wall
         self.processor = processor
-        self._wanted = quick_thoughts
+        self._wanted = quick_answers
         self._quick = 0
         self._waits = 0
 
-    def watch(self, thought: Callable[[], None]) -> None:
-        """Has the bot think, and judges it by that."""
+    def watch(self, thought: Callable[[], None], answers: int = 1) -> None:
+        """Has the bot think about so many questions, and judges it by that."""
         before, spent = self.wall(), self.processor()
         thought()
         took = self.wall() - before
         if took >= LONG_SECONDS:
             self.long_thought(took, self.processor() - spent)
         else:
-            self.quick_thoughts(1)
+            self.quick_answers(answers)
 
     def long_thought(self, wall: float, processor: float) -> None:
         """A thought of LONG_SECONDS or more: how long by either clock."""
@@ -65,8 +65,8 @@ class Pace:
         if processor >= LONG_SECONDS or wall >= _VERY_LONG_SECONDS or self._waits > _MOST_WAITS:
             self.slow = True
 
-    def quick_thoughts(self, count: int) -> None:
-        """So many thoughts, none of them long."""
+    def quick_answers(self, count: int) -> None:
+        """So many answers without a long thought."""
         self._quick += count
         if self._quick < self._wanted:
             return

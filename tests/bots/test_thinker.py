@@ -14,8 +14,8 @@ class Clocks:
         self.wall += wall
         self.processor += processor
 
-    def pace(self, quick_thoughts: int = 100) -> Pace:
-        return Pace(wall=lambda: self.wall, processor=lambda: self.processor, quick_thoughts=quick_thoughts)
+    def pace(self, quick_answers: int = 100) -> Pace:
+        return Pace(wall=lambda: self.wall, processor=lambda: self.processor, quick_answers=quick_answers)
 
 
 def watch(pace: Pace, clocks: Clocks, *, wall: float, processor: float, times: int = 1) -> None:
@@ -57,9 +57,9 @@ def test_a_bot_that_waits_for_half_a_second_is_slow_at_once() -> None:
     assert pace.slow
 
 
-def test_a_slow_bot_is_quick_again_after_enough_quick_thoughts_in_a_row_and_twice_as_many_the_next_time() -> None:
+def test_a_slow_bot_is_quick_again_after_enough_quick_answers_in_a_row_and_twice_as_many_the_next_time() -> None:
     clocks = Clocks()
-    pace = clocks.pace(quick_thoughts=10)
+    pace = clocks.pace(quick_answers=10)
     for wanted in (10, 20, 40):
         watch(pace, clocks, wall=0.03, processor=0.03)
         watch(pace, clocks, wall=0.001, processor=0.001, times=wanted - 1)
