@@ -14,7 +14,7 @@ GOOGLEAPIS := build/googleapis/google/rpc
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check stubs lock bench soak clean
+.PHONY: help demo test quick check stubs lock bench soak clean
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ demo: $(STAMP) ## play a small tournament on this machine
 
 test: check ## all checks, then all tests
 	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+quick: check ## all checks, then the tests that start no process and are not long: a minute
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long"
 
 check: $(STAMP) $(GOOGLEAPIS) ## format, lint, types, import rules, stubs, protocol
 	$(BIN)/ruff format --check .

@@ -1,10 +1,31 @@
 """What holds for all tests."""
 
+from pathlib import Path
+
 import pytest
 
 # Before a test loads grpc: as in our own programs.
 import noughts_proto as noughts_proto
+from tests.support import guard
 from tests.support.tools import NOT_TRIED
+
+WITH_PROCESSES = ("bots/hosts", "referee/children", "server/cli", "server/local", "system")
+"""Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what `make quick` leaves out by the folder that it lies in."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).as_posix().startswith(WITH_PROCESSES):
+            item.add_marker("processes")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> object:
+    """Keeps tests without the mark from starting processes."""
+    with guard.processes_allowed(item.get_closest_marker("processes") is not None):
+        return (yield)
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,4 +1,4 @@
-"""`noughts` as real processes."""
+"""`noughts` as real processes, and its commands in this one."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.support.command_line import invoked
 from tests.support.tools import run
 
 PROGRAM = (sys.executable, "-m", "noughts_server.cli")
@@ -69,7 +70,13 @@ def with_packages(folder: Path) -> dict[str, str]:
 
 
 def asked(line: str, env: Mapping[str, str]) -> Any:
-    """The JSON that a command prints."""
+    """The JSON that a command prints; in this process, because tests ask much and often."""
+    changes = {name: env.get(name) for name in {*os.environ, *env}}
+    return json.loads(invoked([*line.split(), "--format", "json"], env=changes).stdout)
+
+
+def asked_apart(line: str, env: Mapping[str, str]) -> Any:
+    """The JSON that a command prints, in a process of its own."""
     return json.loads(said([*line.split(), "--format", "json"], env).stdout)
 
 

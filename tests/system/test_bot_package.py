@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import asked, install_package, said, with_packages
+from tests.support.processes import asked_apart, install_package, said, with_packages
 from tests.support.root import ROOT
 from tests.support.shared import made_once
 
@@ -31,7 +31,7 @@ def install(target: Path) -> None:
 
 
 def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str, str]) -> None:
-    rows = {row["name"]: row for row in asked("bot list", installed)["bots"]}
+    rows = {row["name"]: row for row in asked_apart("bot list", installed)["bots"]}
     assert rows["py:patient"] == {
         "name": "py:patient",
         "syntax": "py:patient",
@@ -47,11 +47,11 @@ def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str,
 
 
 def test_a_bot_of_a_package_plays_by_its_name(installed: dict[str, str], tmp_path: Path) -> None:
-    found = asked("bot check py:patient --games 40 --variant mnk:5,5,4", {**installed, "PWD": str(tmp_path)})
+    found = asked_apart("bot check py:patient --games 40 --variant mnk:5,5,4", {**installed, "PWD": str(tmp_path)})
     assert found["faults"] == []
     assert found["repeats"] is True
     assert found["wins"] > 2 * found["losses"]
-    with_option = asked("bot check py{plies=25}:patient --games 40 --variant mnk:5,5,4", installed)
+    with_option = asked_apart("bot check py{plies=25}:patient --games 40 --variant mnk:5,5,4", installed)
     assert with_option["faults"] == []
     assert with_option["wins"] < found["wins"]
 

@@ -15,7 +15,7 @@ from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc
 from noughts_server.feed.view import View
-from tests.support.processes import PROGRAM, asked, ended, environment, eventually, first_line, said, started
+from tests.support.processes import PROGRAM, asked_apart, ended, environment, eventually, first_line, said, started
 
 from .node import NodeBot, installed_bot, node_bot
 
@@ -113,7 +113,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
 
     # The operator makes tokens.
     tokens = {
-        owner: asked(f"token create --owner {owner} --db {database} --scope {scope}", quiet)
+        owner: asked_apart(f"token create --owner {owner} --db {database} --scope {scope}", quiet)
         for owner, scope in (("ada", "play"), ("bob", "play:node"), ("carol", "play"), ("olga", "organise"))
     }
     secrets = {owner: made["token"] for owner, made in tokens.items()}
@@ -123,7 +123,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
 
         def at_server(line: str, owner: str = "") -> object:
             variables = {"NOUGHTS_SERVER": address, **({"NOUGHTS_TOKEN": secrets[owner]} if owner else {})}
-            return asked(line, environment(**variables))
+            return asked_apart(line, environment(**variables))
 
         variables = {"NOUGHTS_SERVER": address}
         async with (
@@ -156,7 +156,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
 
             # The leaderboard and the history answer.
             shown = await asyncio.to_thread(
-                eventually, lambda: asked("tournament show league", environment(**variables)),
+                eventually, lambda: asked_apart("tournament show league", environment(**variables)),
                 lambda document: document["state"] == "finished", PATIENCE,
             )  # fmt: skip
             assert shown["games"] == 3 * GAMES

@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
-from tests.support.processes import asked, ended, environment, eventually, first_line, said, started
+from tests.support.processes import asked, asked_apart, ended, environment, eventually, first_line, said, started
 
 from .authority import Authority
 from .node import installed_bot, node_bot
@@ -70,7 +70,7 @@ def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[
 async def test_bot_in_node_plays_over_tls(
     server: str, authority: Authority, data: dict[str, str], tmp_path: Path
 ) -> None:
-    token = asked("token create --owner ada", data)["token"]
+    token = asked_apart("token create --owner ada", data)["token"]
     bot = installed_bot(tmp_path)
     async with node_bot(bot, server, token, "--tls-ca", str(authority.certificate)) as playing:
         await playing.until("playing as bots/node")

@@ -1,5 +1,7 @@
 """`first-free`: the lowest free cell."""
 
+from collections.abc import Sequence
+
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_referee.rules import Position
@@ -13,6 +15,10 @@ class FirstFree(CachingBot):
 
     name = "first-free"
     heeds_forbidden_moves = True
+
+    def choose_batch(self, positions: Sequence[Position]) -> list[int]:
+        free_cells = positions[0].variant.free_cells
+        return [free_cells(position.own | position.opponent)[0] for position in positions]
 
     def work_out(self, position: Position) -> Considered:
         return Considered(position.free[:1])

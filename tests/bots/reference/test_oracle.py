@@ -52,17 +52,6 @@ def test_there_are_4520_positions_in_which_a_move_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("player, options", EVERY_PLAYER, ids=str)
-def test_every_board_with_a_free_cell_is_answered_with_free_cells(player: str, options: dict[str, int]) -> None:
-    for board, me in every_question():
-        answer = PLAYERS[player](board, me, **options)
-        assert answer.candidates
-        assert len(set(answer.candidates)) == len(answer.candidates) == len(answer.weights)
-        assert set(answer.candidates) <= set(free_cells(board))
-        assert min(answer.weights) > 0
-        assert tuple(answer.scores) in ((), free_cells(board))
-
-
-@pytest.mark.parametrize("player, options", EVERY_PLAYER, ids=str)
 def test_exchanging_the_marks_on_the_board_and_of_the_mover_changes_nothing(
     player: str, options: dict[str, int]
 ) -> None:

@@ -69,7 +69,14 @@ def test_bot_considers_what_its_article_does_on_every_board(spec: str) -> None:
     options = {key: value == "true" if key == "faster" else int(value) for key, value in parsed.options.items()}
     oracle, bot = PLAYERS[parsed.target], bot_of(spec)
     for board, me, position in every_position():
-        assert plain(bot.consider(position)) == tuple(oracle(board, me, **options)), (board, me)
+        answer = oracle(board, me, **options)
+        # The article's answer is one: free cells, each once, and a score for every free cell or none.
+        assert answer.candidates
+        assert len(set(answer.candidates)) == len(answer.candidates) == len(answer.weights)
+        assert min(answer.weights) > 0
+        assert {*answer.candidates} <= {*position.free}
+        assert tuple(answer.scores) in ((), position.free)
+        assert plain(bot.consider(position)) == tuple(answer), (board, me)
 
 
 def test_bots_default_to_the_strongest_option() -> None:

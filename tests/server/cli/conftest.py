@@ -14,12 +14,11 @@ from typing import Any, Protocol
 
 import pytest
 import structlog
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from noughts_server.cli.tree import TREE
-from noughts_server.cli.typer_parser import typer_app
 from tests.support import processes
 from tests.support.background import served
+from tests.support.command_line import invoked
 
 
 class Noughts(Protocol):
@@ -44,11 +43,7 @@ def noughts() -> Noughts:
     """The command line in this process."""
 
     def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
-        words = shlex.split(line)
-        path, _, _ = TREE.find(words)
-        result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
-        assert result.exit_code == code, f"{line}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
-        return result
+        return invoked(shlex.split(line), code=code, stdin=stdin, env=env)
 
     return run
 
