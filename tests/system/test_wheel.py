@@ -5,20 +5,34 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
+from collections.abc import Iterator
 from functools import partial
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from tests.support.processes import asked, ended, eventually, first_line, started
+from tests.support.processes import environment as without_settings
 from tests.support.root import ROOT
 from tests.support.shared import made_once
 from tests.support.tools import run
 
 PACKAGES = ("proto/noughts_proto", "referee/noughts_referee", "bots/noughts_bots", "server/noughts_server")
+CENTRE = """
+from noughts_bots import Bot
+
+class Centre(Bot):
+    def choose(self, position):
+        return 4 if 4 in position.free else position.free[0]
+"""
 
 
 def files_of_the_tree() -> list[Path]:
@@ -62,13 +76,53 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(wheel: Path, home: Path) -> None:
+    packages = install_alone(wheel, home)
+    dependencies = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (packages / "dependencies.pth").write_text("\n".join(sorted(dependencies)))
+
+
+def install_alone(wheel: Path, home: Path) -> Path:
+    """Makes an environment with the wheel and nothing else. Returns the folder of its packages."""
     venv.create(home, symlinks=True)
     python = home / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", wheel, cwd=home)
-    packages = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=home).strip()
-    dependencies = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    (Path(packages) / "dependencies.pth").write_text("\n".join(sorted(dependencies)))
+    return Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=home).strip())
+
+
+@pytest.fixture(scope="module")
+def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment as `pip install noughts` makes it, without any extra.
+
+    What the wheel requires, and what that requires, is linked from this environment, file by file: nothing is
+    downloaded, and nothing else can be seen.
+    """
+    return made_once(tmp_path_factory, "light", partial(install_with_requirements, wheel)) / "bin"
+
+
+def install_with_requirements(wheel: Path, home: Path) -> None:
+    packages = install_alone(wheel, home)
+    (own,) = distributions(name="noughts", path=[str(packages)])
+    wanted = [own]
+    linked = {"noughts"}
+    while wanted:
+        for text in wanted.pop().requires or ():
+            requirement = Requirement(text)
+            needed = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            if needed and (name := canonicalize_name(requirement.name)) not in linked:
+                linked.add(name)
+                wanted.append(link(name, packages))
+
+
+def link(name: str, packages: Path) -> Distribution:
+    """Links the files of a distribution of this environment."""
+    found = distribution(name)
+    for file in found.files or ():
+        if ".." not in file.parts and "__pycache__" not in file.parts:
+            target = packages / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(str(found.locate_file(file)))
+    return found
 
 
 @pytest.fixture
@@ -131,3 +185,113 @@ def test_demo_of_an_installed_wheel_plays_a_tournament(scripts: Path, environmen
     document = json.loads(run(scripts / "noughts", "demo", "--format", "json", cwd=home, env=environment))
     assert document["games"] > 0
     assert len(document["standings"]) >= 2
+
+
+@pytest.fixture
+def author(light: Path, environment: dict[str, str]) -> dict[str, str]:
+    """The environment variables of an author of bots, who has installed the wheel without extras."""
+    return {**environment, "PATH": f"{light}{os.pathsep}{os.defpath}"}
+
+
+@pytest.fixture
+def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The same, with the address of a server elsewhere, and a token for it."""
+    database, there = str(tmp_path / "games.db"), without_settings(XDG_DATA_HOME=str(tmp_path))
+    token = asked(f"token create --owner ada --db {database}", there)["token"]
+    serve = ["serve", "--listen", "127.0.0.1:0", "--db", database, "--format", "json", "--log-level", "error"]
+    with started(serve, there) as server:
+        yield {**author, "NOUGHTS_SERVER": json.loads(first_line(server))["grpc"], "NOUGHTS_TOKEN": token}
+        server.terminate()
+        ended(server)
+
+
+def test_package_without_extras_is_at_most_eight_packages(light: Path, author: dict[str, str], tmp_path: Path) -> None:
+    program = "from importlib.metadata import distributions; print(*(found.name for found in distributions()))"
+    names = set(run(light / "python", "-c", program, cwd=tmp_path, env=author).split()) - {"pip", "setuptools"}
+    assert "noughts" in names
+    assert len(names) <= 8, sorted(names)
+
+
+def test_package_without_extras_plays_at_a_server_elsewhere(
+    light: Path, served: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "centre.py").write_text(CENTRE)
+    noughts = [str(light / "noughts")]
+    plugin = f"py:{tmp_path / 'centre.py'}:Centre"
+
+    def say(*arguments: str) -> str:
+        return run(*noughts, *arguments, cwd=tmp_path, env=served)
+
+    with (
+        started(["bot", "run", "random", "--name", "lots"], served, noughts) as reference,
+        started(["bot", "run", plugin, "--name", "centre", "--no-lock"], served, noughts) as own,
+    ):
+        eventually(
+            lambda: json.loads(say("bot", "list", "--online", "--format", "json"))["bots"], lambda rows: len(rows) == 2
+        )
+        say("tournament", "create", "cup", "--games", "4", "--seed", "1")
+        for name in ("lots", "centre"):
+            say("tournament", "join", "cup", "--bot", name)
+        say("tournament", "start", "cup")
+        eventually(lambda: say("tournament", "show", "cup"), lambda text: "finished" in text)
+        shown = say("tournament", "show", "cup")
+        assert "centre" in shown
+        assert "Crosstable" in shown
+        assert "centre" in say("leaderboard")
+        for process in (reference, own):
+            process.terminate()
+            ended(process)
+
+
+def test_commands_for_authors_work_without_extras(light: Path, author: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "centre.py").write_text(CENTRE)
+    for line, expected in {
+        "--help": "Runs a server until Ctrl-C",
+        "bot --help": "Plays as a bot at a server",
+        "bot run --help": "--start-timeout SECONDS",
+        "--version": "noughts ",
+        "bot list": "nextstep[:depth=1..9]",
+        "variants": "tictactoe",
+        "bot header": "noughts_bot.h",
+        "bot check py:./centre.py:Centre --games 2 --no-lock": "Nothing is wrong.",
+        "bot table build pascal -o pascal.table": "4,520 positions",
+        "bot learn --file learnt.table --games 10 --against random --seed 1": "learnt from 10 games",
+    }.items():
+        assert expected in run(light / "noughts", *line.split(), cwd=tmp_path, env=author), line
+
+
+@pytest.mark.parametrize(
+    "line, extra",
+    [
+        ("serve", "server"),
+        ("demo", "server"),
+        ("match random random", "server"),
+        ("token list", "server"),
+        ("health", "server"),
+        ("bot learn --file x.table --games 1 --against random --curve x.svg", "charts"),
+    ],
+)
+def test_command_whose_extra_is_missing_says_which(
+    light: Path, author: dict[str, str], tmp_path: Path, line: str, extra: str
+) -> None:
+    refused = subprocess.run(
+        [light / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
+    )
+    assert refused.returncode == 1
+    command = "bot learn" if line.startswith("bot") else line.partition(" random")[0]
+    assert refused.stderr.startswith(f"Error: noughts {command}: got no package ")
+    assert refused.stderr.endswith(f"pip install 'noughts[{extra}]'\n")
+    assert refused.stderr.count("\n") == 1
+    assert not (tmp_path / "x.table").exists()
+
+
+@pytest.mark.parametrize("line", ["bot rnu", "nothing", "bot run", "bot check x --games 0", "variants --format xml"])
+def test_wrong_usage_without_extras_exits_with_2(
+    light: Path, author: dict[str, str], tmp_path: Path, line: str
+) -> None:
+    refused = subprocess.run(
+        [light / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
+    )
+    assert refused.returncode == 2
+    assert "expected" in refused.stderr or "required" in refused.stderr
+    assert "Traceback" not in refused.stderr

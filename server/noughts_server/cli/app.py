@@ -5,7 +5,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from noughts_server.cli.commands import Command
+from noughts_server.cli import plain_parser
+from noughts_server.cli.commands import Group
 from noughts_server.cli.errors import USAGE
 from noughts_server.cli.tree import TREE
 
@@ -13,21 +14,35 @@ from noughts_server.cli.tree import TREE
 def run(arguments: Sequence[str]) -> None:
     """Does what the arguments say, as they come after `noughts`. Ends with SystemExit when there is an exit code."""
     if "_NOUGHTS_COMPLETE" in os.environ and find_spec("typer"):  # a shell asks which words may follow
-        return _run_typer(arguments, None)
+        _run_typer(arguments, None)
+        return
     path, node, rest = TREE.find(arguments)
-    if not isinstance(node, Command) and rest in ([], ["--help"]):
-        from noughts_server.cli.group_page import print_page
+    line = " ".join([TREE.name, *path])
+    if isinstance(node, Group):
+        if rest in ([], ["--help"]):
+            _show_group(path, node, asked=bool(rest))
+        elif find_spec("typer"):
+            _run_typer(arguments, path)
+        else:
+            plain_parser.explain_group(line, node, rest)
+        return
+    loaded = node.load(line)
+    values = plain_parser.read(loaded, rest)
+    if values is not None:
+        loaded.run(**values)
+    elif find_spec("typer"):
+        _run_typer(arguments, path)
+    else:
+        plain_parser.explain(node, loaded, rest)
 
-        print_page(TREE.name, path, node)
-        if not rest:
-            sys.exit(USAGE)
-        print()
-        return None
-    if find_spec("typer"):
-        return _run_typer(arguments, path)
-    from noughts_server.cli.plain_parser import run_plainly
 
-    return run_plainly(TREE.name, path, node, rest)
+def _show_group(path: Sequence[str], group: Group, *, asked: bool) -> None:
+    from noughts_server.cli.group_page import print_page
+
+    print_page(TREE.name, path, group)
+    if not asked:
+        sys.exit(USAGE)
+    print()
 
 
 def _run_typer(arguments: Sequence[str], path: Sequence[str] | None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import is_dataclass as is_bundle
 from importlib import import_module
 from typing import Any
 
-from noughts_server.cli.errors import reporting
+from noughts_server.cli.errors import reporting, require_extra
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,14 @@ class Command:
     examples: tuple[str, ...]
     panel: str | None = None
     """The heading under which the help lists it."""
+    extra: str | None = None
+    """The extra of our package without which it can do nothing; its help can be read all the same."""
 
     def load(self, line: str) -> "LoadedCommand":
         """The command with its module imported; `line` is what one types for it, e.g. `noughts bot run`."""
         module, _, function = self.place.partition(":")
         with reporting(line):
-            return LoadedCommand(line, getattr(import_module(f"noughts_server.cli.{module}"), function))
+            return LoadedCommand(line, getattr(import_module(f"noughts_server.cli.{module}"), function), self.extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,9 @@ class LoadedCommand:
     command with a parameter `server` has the options of encryption as well.
     """
 
-    def __init__(self, line: str, function: Callable[..., None]) -> None:
+    def __init__(self, line: str, function: Callable[..., None], extra: str | None) -> None:
         self.line = line
+        self._extra = extra
         self._function = function
         own = inspect.signature(function, eval_str=True).parameters
         self._bundles: dict[str, Any] = {
@@ -110,6 +113,8 @@ class LoadedCommand:
         for name, bundle in self._bundles.items():
             values[name] = _taken(bundle, values)
         with reporting(self.line), encrypting:
+            if self._extra is not None:
+                require_extra(self.line, self._extra)
             self._function(**values)
 
 

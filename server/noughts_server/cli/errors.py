@@ -7,6 +7,7 @@ import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 FAILED = 1
 USAGE = 2
@@ -69,27 +70,36 @@ def explain(error: BaseException) -> Problem | None:
 # An error can only be of a module that has been loaded: where it has not, there is nothing to load it for.
 
 
-_EXTRAS = {
-    "textual": "play",
-    "pygal": "charts",
-    **dict.fromkeys(
-        ("alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "sqlalchemy", "structlog"),
-        "server",
+_BROUGHT_BY = {
+    "server": (
+        "sqlalchemy", "alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "rich",
+        "structlog",
     ),
-    "rich": "server",
-}
-"""Which extra of ours brings a package that a command may miss."""
+    "play": ("textual",),
+    "charts": ("pygal",),
+}  # fmt: skip
+"""The packages that each of our extras brings; the first one tells whether it is there."""
+
+
+def require_extra(line: str, extra: str) -> None:
+    """Raises a Problem if the extra that the command on this line needs is not installed."""
+    package = _BROUGHT_BY[extra][0]
+    if find_spec(package) is None:
+        raise _missing(line, package, extra)
 
 
 def _explain_missing(error: BaseException, line: str) -> Problem | None:
     """A package that an extra brings, which is not installed."""
     package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if package not in _EXTRAS:
-        return None
-    extra = _EXTRAS[package]
-    return Problem(
-        f"{line}: got no package {package}, expected those of noughts[{extra}]; pip install 'noughts[{extra}]'"
-    )
+    for extra, packages in _BROUGHT_BY.items():
+        if package in packages:
+            return _missing(line, package, extra)
+    return None
+
+
+def _missing(line: str, package: str, extra: str) -> Problem:
+    expected = f"noughts[{extra}]"
+    return Problem(f"{line}: got no package {package}, expected those of {expected}; pip install '{expected}'")
 
 
 def _explain_text(error: BaseException) -> Problem | None:

@@ -1,4 +1,8 @@
-"""Reads a command line with the standard library, where typer is not installed."""
+"""Reads a command line with the standard library.
+
+So every line that is right is read: typer takes longer to load than most commands take to run. Where it is installed,
+it writes the help, says what is wrong with a line that is not right, and completes words for a shell.
+"""
 
 import inspect
 import sys
@@ -17,17 +21,35 @@ from noughts_server.cli.parameters import Argument, Option
 _WIDTH = 100
 
 
-def run_plainly(program: str, path: Sequence[str], node: Command | Group, arguments: Sequence[str]) -> None:
-    """Runs the command with these arguments; a group takes none but `--version`."""
-    line = " ".join([program, *path])
-    if isinstance(node, Group):
-        _run_group(line, node, arguments)
-    loaded = node.load(line)
-    # Names and options in any order, as with typer.
-    loaded.run(**vars(_parser(node, loaded).parse_intermixed_args(arguments)))
+class _UnreadableError(Exception):
+    """The line is wrong, or asks for help."""
 
 
-def _run_group(line: str, group: Group, arguments: Sequence[str]) -> NoReturn:
+class _QuietParser(ArgumentParser):
+    """Says nothing about what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _UnreadableError(message)
+
+
+def read(loaded: LoadedCommand, arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The command's values by parameter; None for a line that is wrong or asks for help."""
+    parser = _filled(_QuietParser(add_help=False, allow_abbrev=False), loaded)
+    try:
+        # Names and options in any order.
+        return vars(parser.parse_intermixed_args(arguments))
+    except _UnreadableError:
+        return None
+
+
+def explain(command: Command, loaded: LoadedCommand, arguments: Sequence[str]) -> NoReturn:
+    """Prints the command's help, or what is wrong with a line that `read` could not read; ends the program."""
+    _parser(command, loaded).parse_intermixed_args(arguments)
+    raise AssertionError(arguments)
+
+
+def explain_group(line: str, group: Group, arguments: Sequence[str]) -> NoReturn:
+    """The same for a line that names no command; `--version` is answered. Ends the program."""
     from noughts_server.version import software_version
 
     if "--version" in arguments and line == "noughts":
@@ -49,6 +71,11 @@ def _parser(command: Command, loaded: LoadedCommand) -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    return _filled(parser, loaded)
+
+
+def _filled(parser: ArgumentParser, loaded: LoadedCommand) -> ArgumentParser:
+    """The parser, which now knows the command's parameters."""
     panels = {}
     for parameter in loaded.parameters:
         (declared,), kind = parameter.annotation.__metadata__, parameter.annotation.__origin__
@@ -64,10 +91,11 @@ def _parser(command: Command, loaded: LoadedCommand) -> ArgumentParser:
 
 def _add_argument(parser: Any, parameter: inspect.Parameter, declared: Argument, kind: Any) -> None:
     needed = parameter.default is inspect.Parameter.empty
-    count = "+" if get_origin(kind) is list else None if needed else "?"
+    kind, several = _one(kind)
     parser.add_argument(
         parameter.name,
-        nargs=count,
+        nargs="+" if several else None if needed else "?",
+        type=_reader(kind),
         default=None if needed else parameter.default,
         metavar=declared.metavar.removesuffix("..."),
         help=_help(declared, None),
@@ -83,21 +111,25 @@ def _add_option(parser: Any, parameter: inspect.Parameter, declared: Option, kin
         if off:
             parser.add_argument(off, action="store_false", **{**common, "help": SUPPRESS})
         return
-    (kind,) = [part for part in get_args(kind) if part is not NoneType] if NoneType in get_args(kind) else [kind]
-    several = get_origin(kind) is list
-    if several:
-        (kind,) = get_args(kind)
+    kind, several = _one(kind)
     parser.add_argument(
         *declared.names,
         action="append" if several else "store",
-        type=_reader(kind, declared),
+        type=_reader(kind, declared.min, declared.max),
         required=needed,
         metavar=declared.metavar or _choices(kind),
         **{**common, "default": None if needed else default},
     )
 
 
-def _reader(kind: Any, declared: Option) -> Callable[[str], Any]:
+def _one(kind: Any) -> tuple[Any, bool]:
+    """The type of one value of `T`, `list[T]`, `T | None` or `list[T] | None`, and whether there may be several."""
+    if NoneType in get_args(kind):
+        (kind,) = [part for part in get_args(kind) if part is not NoneType]
+    return (*get_args(kind), True) if get_origin(kind) is list else (kind, False)
+
+
+def _reader(kind: Any, low: float | None = None, high: float | None = None) -> Callable[[str], Any]:
     """Makes the value of a text; what it raises is shown after the option's name."""
 
     def read(text: str) -> Any:
@@ -106,7 +138,6 @@ def _reader(kind: Any, declared: Option) -> Callable[[str], Any]:
         except ValueError:
             expected = _choices(kind) or {"int": "a whole number", "float": "a number"}.get(kind.__name__, "another")
             raise ArgumentTypeError(f"got {text!r}, expected {expected}") from None
-        low, high = declared.min, declared.max
         if (low is not None and value < low) or (high is not None and value > high):
             limits = f"{low} to {high}" if high is not None else f"{low} or more"
             raise ArgumentTypeError(f"got {text}, expected {limits}")

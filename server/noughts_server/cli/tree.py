@@ -85,6 +85,7 @@ _TOURNAMENT = Group(
                 "noughts tournament run random nextstep:depth=3 --variant mnk:5,5,4 -o games.jsonl",
             ),
             panel=_HERE,
+            extra="server",
         ),
         Command(
             "watch",
@@ -275,6 +276,7 @@ _RATINGS = Group(
             "operator.ratings:rebuild",
             "Computes all ratings and their history again from the stored games and corrects what differs.",
             ("noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json"),
+            extra="server",
         ),
     ),
 )
@@ -292,6 +294,7 @@ TREE = Group(
             "Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.",
             ("noughts demo",),
             panel=_HERE,
+            extra="server",
         ),
         Command(
             "match",
@@ -299,6 +302,7 @@ TREE = Group(
             "Plays A against B and estimates the difference in Elo.",
             ("noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1",),
             panel=_HERE,
+            extra="server",
         ),
         Command(
             "play",
@@ -317,6 +321,7 @@ TREE = Group(
             "Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once.",
             ("noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json"),
             panel=_SERVER,
+            extra="server",
         ),
         Command(
             "leaderboard",

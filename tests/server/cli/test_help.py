@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from importlib.metadata import version
@@ -10,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.commands import Command, Group
+from noughts_server.cli import plain_parser
+from noughts_server.cli.commands import Command, Group, LoadedCommand
 from noughts_server.cli.tree import TREE
+from noughts_server.cli.typer_parser import typer_app
 
 HEAVY = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio", "typer")
 
@@ -100,3 +104,52 @@ print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 
 def test_unknown_command_is_a_usage_error(noughts: Any) -> None:
     assert "mtach" in noughts("mtach", code=2).stderr
+
+
+LINES = [
+    *(
+        line.strip()
+        for _, command in TREE.commands()
+        for example in command.examples
+        for line in re.findall(r"noughts ([^|<)]*)", example)
+    ),
+    "match a b --games=3 -oout.jsonl --no-lock --margin 5ms",
+    "match --games 3 a --time 1/move b --seed 18446744073709551615",
+    "tournament run a --games 3 b c --variant qubic d",
+    "bot run random --no-challenges --tls --tls-ca ca.pem --start-timeout 1e1",
+    "token create --scope play --scope organise --owner ada",
+    "play --first me --mark O",
+    "watch",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_is_read_as_typer_reads_it(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = shlex.split(line)
+    path, command, rest = TREE.find(words)
+    assert isinstance(command, Command)
+    read: list[Any] = []
+    monkeypatch.setattr(LoadedCommand, "run", lambda self, **values: read.append(values))
+    typer_app(TREE, path)(words, standalone_mode=False)
+    assert plain_parser.read(command.load(line), rest) == read[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "match a",
+        "match a b c",
+        "match a b --games 0",
+        "match a b --games many",
+        "match a b --game 3",
+        "match a b --no-lock=3",
+        "match a b --help",
+        "variants --format xml",
+        "bot learn --file x",
+        "token create --scope",
+    ],
+)
+def test_a_line_that_typer_refuses_is_not_read(line: str) -> None:
+    _, command, rest = TREE.find(shlex.split(line))
+    assert isinstance(command, Command)
+    assert plain_parser.read(command.load(line), rest) is None

@@ -31,6 +31,8 @@ class Evaluation(NamedTuple):
 
 def check_target(file: Path) -> None:
     """Raises a Problem for a picture that could not be written: before the games, not after them."""
+    import pygal as pygal  # which draws it, and may not be installed
+
     if file.suffix.lower() != ".svg":
         raise UsageProblem(f"--curve {file}: expected a name that ends in .svg", "The numbers go beside it, as .csv.")
     if not file.absolute().parent.is_dir():
