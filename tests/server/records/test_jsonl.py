@@ -90,9 +90,3 @@ def test_folder_that_does_not_exist_is_named_before_anything_is_played(tmp_path:
     with pytest.raises(FileNotFoundError) as caught:
         GamesFile(tmp_path / "nowhere" / "games.jsonl")
     assert caught.value.filename == str(tmp_path / "nowhere" / "games.jsonl")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_told_with_the_name_of_the_file(noughts: Any) -> None:
-    failed = noughts("match random random --games 50 --concurrency 50 -o /dev/full", code=1)
-    assert "/dev/full: No space left on device" in failed.stderr

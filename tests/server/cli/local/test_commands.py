@@ -8,7 +8,6 @@ import pty
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 
 import pytest
 
-PROGRAM = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+from tests.support.processes import PROGRAM
+
 SCORE = {"wins", "draws", "losses"}
 TERMINATIONS = {
     "line",
@@ -292,3 +292,9 @@ def test_progress_is_drawn_on_a_terminal_and_gone_from_stdout() -> None:
     os.close(terminal)
     assert json.loads(out)["games"] == 300
     assert b"300/300" in drawn
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_told_with_the_name_of_the_file(noughts: Any) -> None:
+    failed = noughts("match random random --games 50 --concurrency 50 -o /dev/full", code=1)
+    assert "/dev/full: No space left on device" in failed.stderr
