@@ -303,6 +303,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
+@pytest.mark.processes
 def test_lock_of_a_killed_process_hinders_nobody(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     program = "import sys, time; from pathlib import Path; from noughts_bots.reference.locked_file import LockedFile\n"
@@ -338,6 +339,7 @@ while True:
 """
 
 
+@pytest.mark.processes
 def test_file_is_whole_after_a_kill_at_any_moment(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     at_least = 0
