@@ -139,12 +139,10 @@ def test_a_message_larger_than_it_may_be_is_refused_before_it_is_read() -> None:
 def test_grpc_is_told_which_engine_to_use_before_it_is_loaded(module: str) -> None:
     script = f"""
 import os, sys
-class Watch:
-    def find_spec(self, name, path=None, target=None):
-        if name == "grpc":
-            print(os.environ.get("GRPC_EXPERIMENTS", "too late"), flush=True)
-            sys.meta_path.remove(self)
-sys.meta_path.insert(0, Watch())
+def watch(event, arguments):
+    if event == "import" and arguments[0] == "grpc":
+        print(os.environ.get("GRPC_EXPERIMENTS", "too late"), flush=True)
+sys.addaudithook(watch)
 import {module}
 """
     clean = {name: value for name, value in os.environ.items() if name != "GRPC_EXPERIMENTS"}
