@@ -1,8 +1,9 @@
 """What an author writes: a bot is a class with one method."""
 
-from collections.abc import Awaitable
+import inspect
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from noughts_referee.rules import Position, Result, Termination, Variant
 
@@ -54,11 +55,15 @@ class Move(NamedTuple):
 
 
 class Resign(Exception):
-    """Raised by `choose`: the bot resigns the game."""
+    """Raised by `choose`, or among the answers of `choose_batch`: the bot resigns the game."""
+
+
+Answer = int | Move | Resign
+"""What a bot makes of one position: a cell, with a score perhaps, or its resignation."""
 
 
 class Bot:
-    """A player. Subclass it and write `choose`; nothing else is required.
+    """A player. Subclass it and write `choose` or `choose_batch`; nothing else is required.
 
         class Centre(Bot):
             def choose(self, position):
@@ -85,10 +90,63 @@ class Bot:
         `position.draws()` is the only source of chance a bot should use: the same game can then be played again.
         Raise `Resign` to resign the game; any other exception resigns it, too, and is logged.
         """
-        raise NotImplementedError(f"{type(self).__name__} needs a method `choose(self, position)`")
+        if type(self).choose_batch is Bot.choose_batch:
+            raise NotImplementedError(f"{type(self).__name__} needs a method `choose(self, position)`")
+        answer: Answer = read_batch(self.choose_batch((position,)), 1)[0]
+        if isinstance(answer, Resign):
+            raise answer
+        return answer
+
+    def choose_batch(self, positions: Sequence[Position]) -> Iterable[Answer]:
+        """An answer to each position, in their order: a cell, a `Move`, or a `Resign` (returned, not raised).
+
+        Optional: a bot that has it is asked all questions of a frame at once, which is what arrays and neural networks
+        want. All positions of a call are of one variant; there may be one or a thousand. An array of numpy is as good
+        as a list. The answers leave together, so in timed games each clock pays for the whole batch (a bot gets one
+        timed game at a time unless it asks for more). An exception resigns all games of the batch, and is logged;
+        so does any other number of answers.
+
+        Where both are written, the class that is nearer to the bot's own decides: a subclass that only overrides
+        `choose` is asked by that.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method `choose_batch(self, positions)`")
 
     def start(self, game: GameInfo) -> None:
         """Called when a game begins, before its first question; also when it is sent again after a reconnection."""
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
         """Called when a game is over."""
+
+
+def chooses_in_batches(bot: Bot) -> bool:
+    """Whether the bot is asked by `choose_batch`: the nearest of its classes that has either method has that one."""
+    if "choose" in vars(bot):
+        return False
+    for kind in type(bot).__mro__:
+        if kind is Bot:
+            break
+        if "choose_batch" in vars(kind):
+            return True
+        if "choose" in vars(kind):
+            break
+    return False
+
+
+def chooses_asynchronously(bot: Bot) -> bool:
+    """Whether the bot has `async def choose`. Raises TypeError for `async def choose_batch`, which there is not."""
+    if not chooses_in_batches(bot):
+        return inspect.iscoroutinefunction(bot.choose)
+    if inspect.iscoroutinefunction(bot.choose_batch):
+        raise TypeError("choose_batch: got `async def`, expected a plain method; `choose` may be asynchronous")
+    return False
+
+
+def read_batch(answers: Any, count: int) -> list[Any]:
+    """What `choose_batch` has returned, as a new list. Raises TypeError, and ValueError unless there are `count`."""
+    # Arrays of numpy, and those of the standard library, make plain numbers much faster than one by one.
+    read: list[Any] = answers.tolist() if hasattr(answers, "tolist") else list(answers)
+    if len(read) != count:
+        raise ValueError(
+            f"choose_batch: got {len(read)} answers, expected {count}, one for each position in their order"
+        )
+    return read

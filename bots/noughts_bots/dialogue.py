@@ -7,10 +7,21 @@ import contextlib
 import functools
 import logging
 import operator
-from collections.abc import Awaitable, Callable, Iterator
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
+from noughts_bots.bot import (
+    Bot,
+    GameEnd,
+    GameInfo,
+    Move,
+    Resign,
+    TimeLimits,
+    chooses_in_batches,
+    read_batch,
+)
 from noughts_bots.events import Complaint
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
@@ -23,6 +34,34 @@ Question = tuple[int, int, Position]
 _Chosen = int | Move | None
 """A cell, with a score perhaps; None resigns."""
 _Answer = tuple[int, int, _Chosen]
+_Answers = tuple[Sequence[int], Sequence[int], Sequence[_Chosen]]
+"""The same as columns: of many answers that are read at once."""
+
+
+@dataclass(slots=True)
+class Questions:
+    """What a frame asks, as columns of equal length."""
+
+    games: Sequence[int]
+    plies: Sequence[int]
+    positions: Sequence[Position]
+
+    def __len__(self) -> int:
+        return len(self.games)
+
+    def __iter__(self) -> Iterator[Question]:
+        return zip(self.games, self.plies, self.positions, strict=True)
+
+    def after(self, count: int) -> "Questions":
+        """Those behind the first `count`."""
+        return Questions(self.games[count:], self.plies[count:], self.positions[count:])
+
+    def by_variant(self) -> "list[Questions]":
+        """Those of each variant on their own."""
+        rows: dict[Variant, list[Question]] = {}
+        for question in self:
+            rows.setdefault(question[2].variant, []).append(question)
+        return [Questions(*zip(*part, strict=True)) for part in rows.values()]
 
 
 class Dialogue:
@@ -32,10 +71,14 @@ class Dialogue:
         """`on_event` is told when the referee complains."""
         self._bot = bot
         self._ask = bot.choose
+        self.in_batches = chooses_in_batches(bot)
+        """Whether the bot wants all questions of a frame at once."""
         self._on_event = on_event
         self._positions: dict[int, Position] = {}
         """Of each running game, seen by the bot: `own` are its stones. The bot's last answer, at the end of `moves`,
         is not among them until its next turn, when `take` adds it together with the opponent's move."""
+        self._variants: set[Variant] = set()
+        """Of all games so far. Frames are sorted by variant only where there are several."""
         self._infos: dict[int, GameInfo] = {}
         """Of each running game, if the bot has hooks to be told."""
         self._hears_start = type(bot).start is not Bot.start
@@ -43,14 +86,17 @@ class Dialogue:
         self._wants_info = self._hears_start or self._hears_end
         self._done_through = 0
         self._answers: list[_Answer] = []
+        self._batches: deque[_Answers] = deque()
         self._gives_scores = False
         """Whether there may be a `Move` among the answers: only then are they looked through."""
+        self._resigns = False
+        """Whether there may be a resignation among the answers, likewise."""
         self._heartbeat = 0
 
     @property
     def has_answers(self) -> bool:
         """Whether there are answers that have not been sent."""
-        return bool(self._answers)
+        return bool(self._answers or self._batches)
 
     def hello(self, name: str, bot_version: str) -> pb.PlayRequest:
         """The bot's first frame. `bot_version` is its own, not that of this software."""
@@ -66,38 +112,46 @@ class Dialogue:
         )
         return pb.PlayRequest(hello=hello)
 
-    def take(self, frame: pb.PlayResponse) -> list[Question]:
+    def take(self, frame: pb.PlayResponse) -> Questions:
         """Begins the frame's games and returns its questions, with the positions brought up to date."""
         if self._hears_end:
             # A bot that plays one game at a time hears of its end before the next one begins.
             self.end_games(frame)
         for starts in frame.starts:
             self._start_games(starts)
-        positions = self._positions
-        questions: list[Question] = []
         turns = frame.turns
         # Slices are lists: taking the elements of a repeated field one by one costs more than all of them at once.
-        for handle, ply, cell in zip(turns.game[:], turns.ply[:], turns.cell[:], strict=True):
-            position = positions.get(handle)
-            if position is None:
-                continue  # it is over already: see above
-            moves = position.moves
-            known = len(moves)
-            if known == ply - 1:
-                if known:
-                    position.own |= 1 << moves[-1]
-                position.opponent |= 1 << cell
-                moves.append(cell)
-            elif known != ply:
-                # Asked again: what was answered did not arrive, and does not count.
-                position = positions[handle] = _seen_by(position.side, position.variant, moves[:ply], position.seed)
-            questions.append((handle, ply, position))
+        questions = self._asked(turns.game[:], turns.ply[:], turns.cell[:])
         if turns.own_clock_us:
+            positions = self._positions
             clocks = zip(turns.game, turns.own_clock_us, turns.opponent_clock_us, strict=True)
             for handle, own, opponent in clocks:
                 if handle in positions:
                     positions[handle].own_clock_us, positions[handle].opponent_clock_us = own, opponent
         return questions
+
+    def _asked(self, games: list[int], plies: list[int], cells: list[int]) -> Questions:
+        """The questions of these columns; each position gets what has been played since it was last asked about."""
+        known = self._positions
+        try:
+            positions = [known[handle] for handle in games]
+        except KeyError:
+            # Some are over already: see `take`.
+            rows = [row for row in zip(games, plies, cells, strict=True) if row[0] in known]
+            return self._asked(*([row[column] for row in rows] for column in range(3)))
+        for row, (position, ply, cell) in enumerate(zip(positions, plies, cells, strict=True)):
+            moves = position.moves
+            count = len(moves)
+            if count == ply - 1:
+                if count:
+                    position.own |= 1 << moves[-1]
+                position.opponent |= 1 << cell
+                moves.append(cell)
+            elif count != ply:
+                # Asked again: what was answered did not arrive, and does not count.
+                again = _seen_by(position.side, position.variant, moves[:ply], position.seed)
+                positions[row] = known[games[row]] = again
+        return Questions(games, plies, positions)
 
     def acknowledge(self, frame: pb.PlayResponse) -> None:
         """The frame is taken in hand: the next reply says so."""
@@ -114,6 +168,7 @@ class Dialogue:
         variant = parse_variant(starts.variant)
         limits = starts.time
         time = TimeLimits(limits.move_us / 1e6, limits.bank_us / 1e6, limits.increment_us / 1e6)
+        self._variants.add(variant)
         positions = self._positions
         moves = starts.moves[:]
         taken = 0
@@ -165,21 +220,60 @@ class Dialogue:
         if self._heartbeat:
             request.heartbeat.id = self._heartbeat
             self._heartbeat = 0
+        # A thread may be appending: take what is there now, leave the rest.
         if self._answers:
-            # A thread may be appending: take what is there now, leave the rest.
             answers = self._answers[:]
             del self._answers[: len(answers)]
-            games, plies, cells = zip(*answers, strict=True)
-            if self._gives_scores:
-                cells = _without_scores(cells, request.moves)
-            resigned = [row for row, cell in enumerate(cells) if cell is None] if None in cells else []
-            request.moves.game.extend(games)
-            request.moves.ply.extend(plies)
-            if resigned:
-                cells = tuple(cell or 0 for cell in cells)
-                request.moves.resigned.extend(resigned)
-            request.moves.cell.extend(cells)
+            self._write(request.moves, *zip(*answers, strict=True))
+        for _ in range(len(self._batches)):
+            self._write(request.moves, *self._batches.popleft())
         return request
+
+    def _write(self, moves: pb.Moves, games: Sequence[int], plies: Sequence[int], cells: Sequence[_Chosen]) -> None:
+        """Appends these answers to the message."""
+        before = len(moves.game)
+        if self._gives_scores:
+            cells = _without_scores(cells, moves, before)
+        if self._resigns:
+            moves.resigned.extend([row for row, cell in enumerate(cells, before) if cell is None])
+            cells = [cell or 0 for cell in cells]
+        moves.game.extend(games)
+        moves.ply.extend(plies)
+        moves.cell.extend(cells)  # type: ignore[arg-type]  # scores and resignations are gone
+
+    def answer_all(self, questions: Questions) -> None:
+        """Asks the bot for all answers at once, or for those of each variant; see `Bot.choose_batch`."""
+        parts = [questions] if len(self._variants) < 2 else questions.by_variant()
+        for part in parts:
+            if part:
+                self._batches.append((part.games, part.plies, self._answers_to(tuple(part.positions))))
+
+    def _answers_to(self, positions: tuple[Position, ...]) -> Sequence[_Chosen]:
+        """What the bot answers; its cells join the moves of the positions. If it fails, it resigns all of them."""
+        try:
+            answers = read_batch(self._bot.choose_batch(positions), len(positions))
+        except Exception as failure:
+            self._resigns = True
+            if not isinstance(failure, Resign):
+                logger.error("the bot failed on %d positions and resigns them", len(positions), exc_info=failure)
+            return [None] * len(positions)
+        cells = positions[0].variant.cells
+        for row, (position, chosen) in enumerate(zip(positions, answers, strict=True)):
+            if type(chosen) is int and 0 <= chosen < cells:
+                position.moves.append(chosen)
+            else:
+                answers[row] = self._read_or_resign(position, chosen)
+        return answers
+
+    def _read_or_resign(self, position: Position, chosen: object) -> _Chosen:
+        """One answer of a batch that is no plain cell."""
+        try:
+            if isinstance(chosen, Resign):
+                raise chosen
+            return self._read(position, chosen)
+        except Exception as failure:
+            self._resign(position, failure)
+            return None
 
     def answer(self, handle: int, ply: int, position: Position) -> None:
         """Asks the bot. One that fails is logged, and resigns the game."""
@@ -193,7 +287,7 @@ class Dialogue:
             else:
                 answer = self._read(position, chosen)
         except Exception as failure:
-            _log_failure(position, failure)
+            self._resign(position, failure)
             answer = None
         self._answers.append((handle, ply, answer))
 
@@ -204,7 +298,7 @@ class Dialogue:
             chosen = self._ask(position)
             answer = self._read(position, await chosen if isinstance(chosen, Awaitable) else chosen)
         except Exception as failure:
-            _log_failure(position, failure)
+            self._resign(position, failure)
             answer = None
         self._answers.append((handle, ply, answer))
 
@@ -225,19 +319,20 @@ class Dialogue:
         self._gives_scores = True
         return Move(cell, score)
 
+    def _resign(self, position: Position, failure: Exception) -> None:
+        """The answer of a bot that has failed, or given up."""
+        self._resigns = True
+        if not isinstance(failure, Resign):
+            logger.error("the bot failed on %s and resigns", position, exc_info=failure)
 
-def _log_failure(position: Position, failure: Exception) -> None:
-    if not isinstance(failure, Resign):
-        logger.error("the bot failed on %s and resigns", position, exc_info=failure)
 
-
-def _without_scores(answers: tuple[_Chosen, ...], moves: pb.Moves) -> tuple[int | None, ...]:
-    """The cells of the answers; their scores go into the message."""
-    scores = {row: answer.score for row, answer in enumerate(answers) if isinstance(answer, Move)}
+def _without_scores(answers: Sequence[_Chosen], moves: pb.Moves, before: int) -> list[int | None]:
+    """The cells of the answers, of which the first is row `before` of the message; their scores go there."""
+    scores = {row: answer.score for row, answer in enumerate(answers, before) if isinstance(answer, Move)}
     given = {row: score for row, score in scores.items() if score is not None}
     moves.scored.extend(given.keys())
     moves.score.extend(given.values())
-    return tuple(answer.cell if isinstance(answer, Move) else answer for answer in answers)
+    return [answer.cell if isinstance(answer, Move) else answer for answer in answers]
 
 
 def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:

@@ -3,14 +3,13 @@
 Nothing here imports grpc: a child must be there within milliseconds.
 """
 
-import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, BinaryIO
 
-from noughts_bots.bot import Bot
-from noughts_bots.dialogue import Dialogue, Question
+from noughts_bots.bot import Bot, chooses_asynchronously
+from noughts_bots.dialogue import Dialogue, Questions
 from noughts_proto.pipes import LARGEST_DOWN, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 
@@ -28,7 +27,8 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
     """Plays until the referee closes the pipe. `reading` is buffered, `writing` is not.
 
     A bot with `async def choose` thinks about all questions of a frame at once, and the answers leave together; its
-    event loop stands still between two frames. Raises EOFError, FrameTooLarge, and OSError when the referee has gone.
+    event loop stands still between two frames. The answers of one with `choose_batch` leave together, too.
+    Raises EOFError, FrameTooLarge, and OSError when the referee has gone.
     """
     dialogue = Dialogue(bot, lambda event: None)
 
@@ -41,7 +41,9 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
             frame = pb.PlayResponse.FromString(message)
             dialogue.acknowledge(frame)
             questions = dialogue.take(frame)
-            if loop is None:
+            if dialogue.in_batches:
+                dialogue.answer_all(questions)
+            elif loop is None:
                 _answer(dialogue, questions, flush)
             elif questions:
                 loop.run(_answer_together(dialogue, questions))
@@ -51,14 +53,14 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
 
 def _loop(bot: Bot) -> "AbstractContextManager[asyncio.Runner | None]":
     """The event loop of a bot that needs one; the others must not pay for loading it."""
-    if not inspect.iscoroutinefunction(bot.choose):
+    if not chooses_asynchronously(bot):
         return nullcontext()
     import asyncio
 
     return asyncio.Runner()
 
 
-def _answer(dialogue: Dialogue, questions: Sequence[Question], flush: Callable[[], None]) -> None:
+def _answer(dialogue: Dialogue, questions: Questions, flush: Callable[[], None]) -> None:
     at_once = max(_FEW_QUESTIONS, (len(questions) + 1) // 2)
     flushed = time.perf_counter()
     for count, (handle, ply, position) in enumerate(questions, 1):
@@ -68,7 +70,7 @@ def _answer(dialogue: Dialogue, questions: Sequence[Question], flush: Callable[[
             flushed = time.perf_counter()
 
 
-async def _answer_together(dialogue: Dialogue, questions: Sequence[Question]) -> None:
+async def _answer_together(dialogue: Dialogue, questions: Questions) -> None:
     import asyncio
 
     async with asyncio.TaskGroup() as thoughts:

@@ -17,7 +17,9 @@ _MOST_FILES = 65_536
 
 def tune_collector() -> None:
     """Lets the cycle collector look less often: a frame brings thousands of objects, and none is part of a cycle."""
-    gc.collect()
+    # The first time the process is young: there is next to nothing to collect, and to look takes a while.
+    if gc.get_freeze_count():
+        gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
 

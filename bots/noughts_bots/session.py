@@ -1,29 +1,27 @@
 """A bot at a server: its dialogue with the referee over a stream, which is dialled again after a failure.
 
-Quick bots are asked on the event loop, one straight loop over a frame. A bot that has once thought for longer than
-`_LONG_THOUGHT_SECONDS` is moved to a thread of its own, so that finished answers leave while the next move is being
-thought about. A bot with `async def choose` gets a task for each question.
+Quick bots are asked on the event loop, one straight loop over a frame. A bot that turns out slow (`thinker.Pace` says
+when) thinks in a thread of its own until it is quick again, so that finished answers leave while the next move is being
+thought about. A bot with `choose_batch` is asked once a frame, in either place; one with `async def choose` gets a task
+for each question.
 """
 
 import asyncio
 import contextlib
 import functools
-import inspect
-import time
 from collections.abc import Callable
 
 import grpc.aio
 
-from noughts_bots.bot import Bot
-from noughts_bots.dialogue import Dialogue, Question
+from noughts_bots.bot import Bot, chooses_asynchronously
+from noughts_bots.dialogue import Dialogue, Question, Questions
 from noughts_bots.events import SessionEvent
 from noughts_bots.stream import BotRefused as BotRefused  # a name of this module, too
 from noughts_bots.stream import Login as Login
 from noughts_bots.stream import PlayCall, end_of_stream, greet, keep_dialling, next_frame, open_call, raise_if_failed
-from noughts_bots.thinker import Thinker, Work
+from noughts_bots.thinker import LONG_SECONDS, Thinker, Work
 from noughts_proto.v1 import play_pb2 as pb
 
-_LONG_THOUGHT_SECONDS = 0.020
 _FLUSH_SECONDS = 0.010
 
 
@@ -46,7 +44,8 @@ class _Session:
     def __init__(self, bot: Bot, login: Login, on_event: Callable[[SessionEvent], None], thinker: Thinker) -> None:
         self.welcomed = False
         self._thinker = thinker
-        self._is_async = inspect.iscoroutinefunction(bot.choose)
+        self._pace = thinker.pace
+        self._is_async = chooses_asynchronously(bot)
         self._dialogue = Dialogue(bot, on_event)
         self._login = login
         self._on_event = on_event
@@ -62,54 +61,95 @@ class _Session:
                 self.welcomed = True
                 if self._is_async:
                     await self._serve_async(call)
-                elif self._thinker.started:
-                    await self._serve_in_thread(call)
                 else:
-                    await self._serve_quick(call)
+                    await self._serve_frames(call)
         finally:
             self._over = True
         await raise_if_failed(call)
 
     # Three ways to think.
 
-    async def _serve_quick(self, call: PlayCall) -> None:
-        """On the event loop, until a single move takes long; then in a thread."""
-        clock = time.perf_counter
-        while (frame := await next_frame(call)) is not None:
+    async def _serve_frames(self, call: PlayCall) -> None:
+        """On the event loop or in the thread, wherever the bot belongs by now."""
+        frame = await next_frame(call)
+        while frame is not None:
+            if self._pace.slow or not self._thinker.idle:
+                self._dialogue.acknowledge(frame)
+                unfinished: Callable[[], None] | None = functools.partial(self._think_about, frame)
+            else:
+                unfinished = await self._serve_quick(call, frame)
+            frame = await self._serve_in_thread(call, unfinished) if unfinished is not None else None
+
+    async def _serve_quick(self, call: PlayCall, first: pb.PlayResponse) -> Callable[[], None] | None:
+        """On the event loop, from this frame on.
+
+        Returns what is left to be thought about when the bot turns out slow, None at the end of the stream.
+        """
+        frame: pb.PlayResponse | None = first
+        while frame is not None:
             self._dialogue.acknowledge(frame)
             questions = self._dialogue.take(frame)
-            answer = self._dialogue.answer
-            flushed = before = clock()
-            for index, (handle, ply, position) in enumerate(questions):
-                answer(handle, ply, position)
-                now = clock()
-                if now - before > _LONG_THOUGHT_SECONDS:
-                    self._thinker.start()
-                    left = functools.partial(self._think, questions[index + 1 :], frame)
-                    return await self._serve_in_thread(call, left)
-                if now - flushed > _FLUSH_SECONDS:
-                    await self._flush(call)
-                    flushed = now = clock()
-                before = now
+            answered = await self._answer(call, questions)
+            if self._pace.slow:
+                return functools.partial(self._think, questions.after(answered), frame)
             self._dialogue.end_games(frame)
             await self._flush(call)
+            frame = await next_frame(call)
         return None
 
-    async def _serve_in_thread(self, call: PlayCall, unfinished: Callable[[], None] | None = None) -> None:
-        """The bot thinks in its own thread; this loop keeps talking to the referee."""
+    async def _answer(self, call: PlayCall, questions: Questions) -> int:
+        """Asks the bot until it turns out slow; returns how many it has answered."""
+        if self._dialogue.in_batches:
+            if questions:
+                self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
+            return len(questions)
+        pace, answer, clock = self._pace, self._dialogue.answer, self._pace.wall
+        flushed = before = clock()
+        # Not at each question: that would cost more than a quick answer.
+        spent = pace.processor()
+        all_quick = True
+        for count, (handle, ply, position) in enumerate(questions, 1):
+            answer(handle, ply, position)
+            now = clock()
+            if now - before >= LONG_SECONDS:
+                all_quick = False
+                pace.long_thought(now - before, pace.processor() - spent)
+                if pace.slow:
+                    return count
+            if now - flushed > _FLUSH_SECONDS:
+                await self._flush(call)
+                flushed = now = clock()
+                spent = pace.processor()
+            before = now
+        if all_quick:
+            pace.quick_answers(len(questions))
+        return len(questions)
+
+    async def _serve_in_thread(self, call: PlayCall, unfinished: Callable[[], None]) -> pb.PlayResponse | None:
+        """The bot thinks in its own thread, at first about what is unfinished; this loop keeps talking to the referee.
+
+        Returns the first frame for which it need not do that any more, None at the end of the stream.
+        """
         work = Work()
         async with asyncio.TaskGroup() as group:
             flusher = group.create_task(self._flush_thoughts(call, work))
-            if unfinished is not None:
-                self._thinker.put(unfinished, work)
+            self._thinker.put(unfinished, work)
             while (frame := await next_frame(call)) is not None:
+                if not self._pace.slow and self._thinker.idle:
+                    break
                 self._dialogue.acknowledge(frame)
                 work.wakeup.set()
                 self._thinker.put(functools.partial(self._think_about, frame), work)
-            flusher.cancel()
+            if frame is None:
+                flusher.cancel()
+            else:
+                # It may be writing, and a write that is cancelled ends the stream.
+                work.over = True
+                work.wakeup.set()
+        return frame
 
     async def _flush_thoughts(self, call: PlayCall, work: Work) -> None:
-        while True:
+        while not work.over:
             # While the bot thinks about the next move, the answers it already has leave in small batches.
             # (Not `wait_for`: before Python 3.12 it loses a cancellation that comes together with the wakeup.)
             with contextlib.suppress(TimeoutError):
@@ -127,12 +167,16 @@ class _Session:
         if not self._over:
             self._think(self._dialogue.take(frame), frame)
 
-    def _think(self, questions: list[Question], frame: pb.PlayResponse) -> None:
+    def _think(self, questions: Questions, frame: pb.PlayResponse) -> None:
         """In the thread: a frame's questions, and what comes after them."""
-        for handle, ply, position in questions:
-            if self._over:
-                return
-            self._dialogue.answer(handle, ply, position)
+        if self._dialogue.in_batches:
+            if questions:
+                self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
+        else:
+            for question in questions:
+                if self._over:
+                    return
+                self._pace.watch(functools.partial(self._dialogue.answer, *question))
         self._dialogue.end_games(frame)
 
     async def _serve_async(self, call: PlayCall) -> None:

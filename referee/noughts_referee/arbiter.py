@@ -97,7 +97,6 @@ class Game:
         "players",
         "ply",
         "result",
-        "seed",
         "slot",
         "termination",
         "times_us",
@@ -113,7 +112,6 @@ class Game:
         self.unit = unit
         self.conditions = conditions = unit.conditions
         self.slot = slot
-        self.seed = game_seed(conditions.seed, slot[0])
         self.players = (first, second)
         self.mover = first
         self.waiting = second
@@ -127,6 +125,11 @@ class Game:
         self.left_us = _NO_CLOCKS if time is None else [time.start_us] * 2
         """What each side's clock shows: what is left of its bank, or the limit of each move; 0 in untimed games."""
         # `result` and `termination` are set at the end.
+
+    @property
+    def seed(self) -> int:
+        """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
+        return game_seed(self.conditions.seed, self.slot[0])
 
     @property
     def time(self) -> TimeControl | None:
@@ -183,7 +186,7 @@ class Arbiter:
         outbox.turn_game.append(handle)
         outbox.turn_ply.append(0)
         outbox.turn_cell.append(0)
-        if game.time is not None:
+        if game.conditions.limits is not None:
             outbox.turns_timed.append(game)
         second.outbox.starts.append(game)
         self.touched.add(first)

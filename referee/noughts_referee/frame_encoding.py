@@ -7,7 +7,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
 from noughts_referee.records import Conditions
-from noughts_referee.rules import side_seed
+from noughts_referee.rules import side_seeds
 
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
 
@@ -43,9 +43,10 @@ def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
 def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Starts:
     # Side 0 moves first. The opponent of side 0 stands at index 2 of a slot (ordinal, first, second), that of 1 at 1.
     sides = [0 if game.players[0] is player else 1 for game in games]
-    known: dict[int, int] = {}
-    opponents = [known.setdefault(game.slot[2 - side], len(known)) for game, side in zip(games, sides, strict=True)]
+    numbers = [game.slot[0] for game in games]
+    entries = [game.slot[2 - side] for game, side in zip(games, sides, strict=True)]
     move_count = [game.ply for game in games]
+    known = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
     starts = pb.Starts(
         tournament=conditions.name,
         variant=conditions.variant.name,
@@ -55,10 +56,10 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
             increment_us=conditions.time.increment_us,
         ),
         game=[game.handle for game in games],
-        number=[game.slot[0] for game in games],
+        number=numbers,
         side=[_SIDES[side] for side in sides],
-        seed=[side_seed(game.seed, side) for game, side in zip(games, sides, strict=True)],
-        opponent=opponents,
+        seed=side_seeds(conditions.seed, numbers, sides),
+        opponent=[known[entry] for entry in entries],
         opponents=[conditions.labels[entry] for entry in known],
         move_count=move_count,
         moves=[cell for game in games for cell in game.moves] if any(move_count) else (),

@@ -37,12 +37,21 @@ MOST_GAMES = 65_536
 """Games at once: the defaults of a bot that does not say, and the most that anyone gets."""
 
 _HEARTBEATS_MISSED = 3
+# A frame costs the two processes as much as a hundred plies, so small ones wait for company where it is sure to come:
+# while other frames are on their way, of the player or of its opponents.
 _SECOND_FRAME_QUESTIONS = 64
+_SECOND_FRAME_SHARE = 3
+"""A second frame carries at least a third of the player's games."""
+_FIRST_FRAME_QUESTIONS = 128
+_FIRST_FRAME_SHARE = 8
+"""A first frame carries at least an eighth of the player's games, or so many, or has waited."""
 # What starts carry in one frame at most, in moves: two bytes each, and a frame may have eight million.
 _MOST_MOVES = 1_000_000
 _FEW_STARTS = 1_024
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
+# One with few questions waits so long for more: nearly all games are the opponents' turn meanwhile.
+_GATHER_SECONDS = 0.002
 
 
 class Frames(Protocol):
@@ -97,8 +106,6 @@ class _Stream:
     frames: Frames
     last_read: float
     frame: int = 0
-    questions: int = 0
-    """In the last numbered frame."""
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     statuses: list[Status] = field(default_factory=list)
@@ -147,12 +154,13 @@ class FrameWire:
         if stream is None:
             return
         outbox = self.player.outbox
-        if outbox.turn_game:
-            # With the window shut, the acknowledgement that opens it wakes the writer.
-            if self._may_send(stream, outbox):
-                stream.wakeup.set()
-        elif self._lingering is None:
-            self._lingering = asyncio.get_running_loop().call_later(_LINGER_SECONDS, self._linger_over)
+        if self._may_send(stream, outbox):
+            stream.wakeup.set()
+        elif not outbox.turn_game:
+            self._linger(_LINGER_SECONDS)
+        elif stream.frame == stream.done_through:
+            self._linger(_GATHER_SECONDS)
+        # With the window shut, the acknowledgement that opens it comes here again.
 
     def close(self, closed: StreamClosed) -> None:
         """Ends the bot's stream, if it has one, and says why."""
@@ -246,8 +254,8 @@ class FrameWire:
             self._counts.frames_up += 1
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
-                if self._may_send(stream, self.player.outbox):
-                    stream.wakeup.set()
+                if self.player.outbox:
+                    self.wake()
             if request.HasField("moves"):
                 self._take(stream, request.moves, now)
 
@@ -313,7 +321,6 @@ class FrameWire:
             frame.heartbeat.id = stream.heartbeat
         if numbered:
             stream.frame += 1
-            stream.questions = len(outbox.turn_game)
             frame.frame = stream.frame
             self._fill(frame)
         return frame
@@ -327,9 +334,13 @@ class FrameWire:
         """
         outstanding = stream.frame - stream.done_through
         questions = len(outbox.turn_game)
+        games = len(self.player.games)
         if not outstanding:
-            return questions > 0 or (self._lingered and bool(outbox))
-        enough = max(_SECOND_FRAME_QUESTIONS, stream.questions // 2)
+            if self._lingered:
+                return bool(outbox)
+            few = min(_FIRST_FRAME_QUESTIONS, games // _FIRST_FRAME_SHARE)
+            return questions > 0 and (questions >= few or bool(outbox.turns_timed))
+        enough = max(_SECOND_FRAME_QUESTIONS, games // _SECOND_FRAME_SHARE)
         return outstanding == 1 and questions >= enough and not outbox.turns_timed
 
     def _fill(self, frame: pb.PlayResponse) -> None:
@@ -353,6 +364,15 @@ class FrameWire:
 
     def _overdue(self, questions: list[Overdue]) -> None:
         self._referee.silent(self.player, questions)
+
+    def _linger(self, seconds: float) -> None:
+        """Lets what waits go at the latest after so long; what has been waiting goes no later for that."""
+        loop = asyncio.get_running_loop()
+        if self._lingering is not None:
+            if self._lingering.when() <= loop.time() + seconds:
+                return
+            self._lingering.cancel()
+        self._lingering = loop.call_later(seconds, self._linger_over)
 
     def _linger_over(self) -> None:
         self._lingering = None

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count, repeat
+from operator import attrgetter
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
@@ -17,6 +18,8 @@ from noughts_referee.records import Conditions, FinishedGame, Slot, Unit, pack_m
 from noughts_referee.rules import Result, Termination
 
 _VOID = Result.VOID
+
+_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us")
 
 _Waiting = tuple[int, Slot, Unit]
 
@@ -271,7 +274,7 @@ class Referee:
             if self._observer is not None:
                 self._observer.ended(ended)
             self._leave(ended)
-            finished = [_finished(game) for game in ended if game.result is not _VOID]
+            finished = _finished(ended)
             if finished:
                 self._report(finished)
             self._begin()
@@ -308,30 +311,39 @@ class Referee:
         """
         queue = self._queue
         began = False
+        conditions: Conditions | None = None
         while queue and self._starting:
             waiting = heappop(queue)
             _, slot, unit = waiting
-            key = unit.conditions.tournament
-            tournament = self._tournaments[key]
-            timed = tournament.is_timed
+            if unit.conditions is not conditions:
+                # Slots that wait are mostly of one tournament: what they share is looked up once.
+                conditions = unit.conditions
+                key = conditions.tournament
+                tournament = self._tournaments[key]
+                timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
+                seats: dict[Seated, int] = {}
             _, place, opposite = slot
-            first, second = tournament.entries[place], tournament.entries[opposite]
-            if tournament.taken >= tournament.concurrency:
+            first, second = entries[place], entries[opposite]
+            first_room, second_room = first.room, second.room
+            for player in (first, second):
+                if player not in seats:
+                    seats[player] = player.seats(timed)
+            if tournament.taken >= concurrency:
                 tournament.wait(timed, waiting)
-                self._pass_on(first.room, first.seats(timed), timed)
-                self._pass_on(second.room, second.seats(timed), timed)
-            elif first.room.taken >= first.seats(timed):
-                first.room.wait(timed, waiting)
-                self._pass_on(tournament, tournament.concurrency, timed)
-                self._pass_on(second.room, second.seats(timed), timed)
-            elif second.room.taken >= second.seats(timed):
-                second.room.wait(timed, waiting)
-                self._pass_on(tournament, tournament.concurrency, timed)
-                self._pass_on(first.room, first.seats(timed), timed)
+                self._pass_on(first_room, seats[first], timed)
+                self._pass_on(second_room, seats[second], timed)
+            elif first_room.taken >= seats[first]:
+                first_room.wait(timed, waiting)
+                self._pass_on(tournament, concurrency, timed)
+                self._pass_on(second_room, seats[second], timed)
+            elif second_room.taken >= seats[second]:
+                second_room.wait(timed, waiting)
+                self._pass_on(tournament, concurrency, timed)
+                self._pass_on(first_room, seats[first], timed)
             else:
                 tournament.taken += 1
-                first.room.taken += 1
-                second.room.taken += 1
+                first_room.taken += 1
+                second_room.taken += 1
                 self._queued[key] -= 1
                 game = self.arbiter.start(unit, slot, first, second)
                 if self._observer is not None:
@@ -346,17 +358,25 @@ class Referee:
             heappush(self._queue, line.popleft())
 
 
-def _finished(game: Game) -> FinishedGame:
-    unit = game.unit
-    ordinal, first, second = game.slot
-    return FinishedGame(
-        unit.conditions.tournament,
-        ordinal,
-        unit.attempt,
-        first,
-        second,
-        game.result,
-        game.termination,
-        pack_moves(game.moves, game.conditions.variant.cells),
-        pack_times(game.times_us),
-    )
+def _finished(games: list[Game]) -> list[FinishedGame]:
+    """What is to be stored of these games; those that are void are not."""
+    made = FinishedGame._make
+    return [
+        made(
+            (
+                conditions.tournament,
+                ordinal,
+                attempt,
+                first,
+                second,
+                result,
+                termination,
+                pack_moves(moves, conditions.variant.cells),
+                pack_times(times_us),
+            )
+        )
+        for (conditions, attempt, _), (ordinal, first, second), result, termination, moves, times_us in map(
+            _RESULT, games
+        )
+        if result is not _VOID
+    ]

@@ -1,7 +1,8 @@
-"""Bots of three kinds that draw their cells, and their login."""
+"""Bots of four kinds that draw their cells, and their login."""
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 from noughts_bots.bot import Bot
 from noughts_bots.session import Login
@@ -10,10 +11,22 @@ from tests.support.loopback import TOKEN
 
 
 class Drawn(Bot):
-    """Draws its cell; and so do the other two kinds, in their own ways."""
+    """Draws its cell; and so do the other kinds, in their own ways."""
 
     def choose(self, position: Position) -> int:
         return position.draws().choice(position.free)
+
+
+class BatchDrawn(Bot):
+    def choose_batch(self, positions: Sequence[Position]) -> list[int]:
+        return [position.draws().choice(position.free) for position in positions]
+
+
+def work_hard(seconds: float) -> None:
+    """Uses so much of the processor, however long that takes."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
 
 
 class SlowDrawn(Drawn):
@@ -21,7 +34,7 @@ class SlowDrawn(Drawn):
 
     def choose(self, position: Position) -> int:
         if position.draws().below(20) == 0 or position.ply < 2:
-            time.sleep(0.025)
+            work_hard(0.025)
         return super().choose(position)
 
 

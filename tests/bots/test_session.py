@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -32,9 +32,9 @@ from tests.support.loopback import (
     until,
 )
 
-from .drawn import AsyncDrawn, Drawn, SlowDrawn, login
+from .drawn import AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
 
-KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn]
+KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn, BatchDrawn]
 
 
 def drawn_moves(shared: Conditions, slot: Slot) -> list[int]:
@@ -334,7 +334,7 @@ class Pondering(Bot):
         self.most_thinking = max(self.thinking, self.most_thinking)
         if not self._slowed:  # the first thought is long: from now on it thinks in its thread
             self._slowed = True
-            time.sleep(0.03)
+            work_hard(0.03)
         if position.seed == self.seed:
             self.pondering.set()
             assert self.released.wait(PATIENCE)
@@ -374,6 +374,56 @@ async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -
         await opponent.asked()
         await opponent.send((2, 1, 1))
         await server.played(2)
+
+
+class Placed(Bot):
+    """Remembers in which threads it thinks; its first thoughts are as long as they are told to be."""
+
+    def __init__(self, *thoughts: Callable[[], None]) -> None:
+        self.threads: list[int] = []
+        self._thoughts = list(thoughts)
+
+    def choose(self, position: Position) -> int:
+        self.threads.append(threading.get_ident())
+        if self._thoughts:
+            self._thoughts.pop(0)()
+        return position.free[0]
+
+
+class PlacedInBatches(Placed):
+    def choose_batch(self, positions: Sequence[Position]) -> list[int]:
+        return [self.choose(position) for position in positions]
+
+
+@pytest.mark.parametrize("kind", [Placed, PlacedInBatches])
+async def test_a_bot_that_worked_hard_once_comes_back_from_its_thread(server: Loopback, kind: type[Placed]) -> None:
+    bot = kind(partial(work_hard, 0.03))
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions(concurrency=8), 1_000))
+        await server.played(1_000)
+    assert len(server.finished) == 1_000
+    here = threading.get_ident()
+    places = [place for place, before in zip(bot.threads, [None, *bot.threads], strict=False) if place != before]
+    # On the loop, in the thread, and on the loop again; a busy machine may send it there once more.
+    assert places[0] == places[2] == here != places[1]
+
+
+async def test_a_bot_that_was_not_scheduled_once_stays_where_it_is(server: Loopback) -> None:
+    bot = Placed(partial(time.sleep, 0.03))
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 41)]))
+        await server.played(40)
+    assert bot.threads[1] == threading.get_ident()
+
+
+async def test_a_bot_that_sleeps_at_every_question_does_not_stop_the_loop_for_ever(server: Loopback) -> None:
+    bot = Placed(*[partial(time.sleep, 0.03)] * 12)
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
+        await server.played(12)
+    here = threading.get_ident()
+    assert bot.threads[:3] == [here] * 3
+    assert here not in bot.threads[3:]
 
 
 async def test_an_asynchronous_bot_thinks_about_all_games_at_once(server: Loopback) -> None:

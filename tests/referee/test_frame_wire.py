@@ -148,15 +148,30 @@ async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first:
         await first.send(done=frame.frame)
         frame = await first.numbered()
     assert len(turns(frame)) == sent
-    await second.send(*((question.game, 0, 4) for question in questions[sent : sent + 63]))
-    assert await first.quiet(0.1), "63 questions are no large frame"
-    await second.send((questions[sent + 63].game, 0, 4))
+    await second.send(*((question.game, 0, 4) for question in questions[sent : sent + 99]))
+    assert await first.quiet(0.1), "less than a third of the games is no large frame"
+    await second.send((questions[sent + 99].game, 0, 4))
     ahead = await first.numbered()
-    assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 64)
-    await second.send(*((question.game, 0, 4) for question in questions[sent + 64 :]))
+    assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 100)
+    await second.send(*((question.game, 0, 4) for question in questions[sent + 100 :]))
     assert await first.quiet(0.1), "a third frame waits, however large"
     await first.send(done=frame.frame)
-    assert len(turns(await first.numbered())) == 300 - sent - 64
+    assert len(turns(await first.numbered())) == 300 - sent - 100
+
+
+async def test_few_questions_of_many_games_wait_a_moment_for_company(
+    server: Loopback, first: RawBot, second: RawBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noughts_referee.frame_wire._GATHER_SECONDS", 0.3)
+    server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 321)]))
+    questions = await second.asked()
+    await first.taken()  # the starts
+    await second.send((questions[0].game, 0, 4))
+    assert await first.quiet(0.1), "319 games are the opponent's turn"
+    await second.send((questions[1].game, 0, 4))
+    assert len(await first.asked()) == 2, "but not for ever"
+    await second.send(*((question.game, 0, 4) for question in questions[2:42]))
+    assert len(await first.asked()) == 40, "an eighth of the games need not wait"
 
 
 async def test_a_large_frame_of_timed_questions_does_not_go_ahead(server: Loopback) -> None:

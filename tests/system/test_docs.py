@@ -8,8 +8,9 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 import pytest
@@ -21,6 +22,7 @@ from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.clock import parse_time_control
+from noughts_referee.rules import Position, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from noughts_server.version import software_version
@@ -74,7 +76,14 @@ async def running(folder: Path, name: str, ground: Ground) -> AsyncIterator[asyn
 
 
 def test_every_program_of_the_pages_says_what_its_file_is_called() -> None:
-    assert set(PROGRAMS) == {"corner.py", "try_corner.py", "counting.py", "test_corner.py", "lowest.py"}
+    assert set(PROGRAMS) == {
+        "corner.py",
+        "try_corner.py",
+        "counting.py",
+        "counting_all.py",
+        "test_corner.py",
+        "lowest.py",
+    }
 
 
 @pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" in source])
@@ -99,6 +108,17 @@ async def test_program_of_the_pages_prints_what_its_comments_say(tmp_path: Path,
     promised = re.findall(r"^print\(.*\)  # (.+)$", PROGRAMS[name], re.MULTILINE)
     assert promised
     assert said.decode().splitlines() == promised
+
+
+def test_the_bot_of_the_guide_that_is_asked_in_batches_chooses_what_the_other_does() -> None:
+    pages: dict[str, dict[str, Any]] = {"counting.py": {}, "counting_all.py": {}}
+    for name, page in pages.items():
+        exec(PROGRAMS[name], page)
+    one, many = pages["counting.py"]["Counting"](), pages["counting_all.py"]["CountingAll"]()
+    positions = [
+        Position.after(parse_variant("tictactoe"), moves) for ply in range(4) for moves in permutations(range(9), ply)
+    ]
+    assert list(many.choose_batch(positions)) == [one.choose(position).cell for position in positions]
 
 
 async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> None:

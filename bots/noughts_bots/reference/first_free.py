@@ -1,8 +1,10 @@
 """`first-free`: the lowest free cell."""
 
+from collections.abc import Sequence
+
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_referee.rules import Position
+from noughts_referee.rules import Position, free_of_each
 
 
 class FirstFree(CachingBot):
@@ -13,6 +15,9 @@ class FirstFree(CachingBot):
 
     name = "first-free"
     heeds_forbidden_moves = True
+
+    def choose_batch(self, positions: Sequence[Position]) -> list[int]:
+        return [free[0] for free in free_of_each(positions)]
 
     def work_out(self, position: Position) -> Considered:
         return Considered(position.free[:1])

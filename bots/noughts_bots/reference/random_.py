@@ -1,8 +1,10 @@
 """`random`: any free cell."""
 
+from collections.abc import Sequence
+
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_referee.rules import Position, first_choice
+from noughts_referee.rules import Position, first_choice, first_choices, free_of_each
 
 
 class Random(CachingBot):
@@ -20,6 +22,11 @@ class Random(CachingBot):
         variant = position.variant
         free = variant.free_cells(occupied) if variant.forbids is None else position.free
         return first_choice(position.seed, occupied.bit_count(), free)
+
+    def choose_batch(self, positions: Sequence[Position]) -> list[int]:
+        seeds = [position.seed for position in positions]
+        plies = [(position.own | position.opponent).bit_count() for position in positions]
+        return first_choices(seeds, plies, free_of_each(positions))
 
     def consider(self, position: Position) -> Considered:
         return Considered(position.free)

@@ -5,7 +5,7 @@ The referee, the bots and the server use this package and no other rules.
 
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.catalogue import OWN_NAMES, canonical_name, covers, parse_variant
-from noughts_referee.rules.chance import Draws, first_choice, game_seed, side_seed
+from noughts_referee.rules.chance import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
 from noughts_referee.rules.outcome import (
     DRAWN,
     FAULTS,
@@ -19,7 +19,7 @@ from noughts_referee.rules.outcome import (
     lost,
     won,
 )
-from noughts_referee.rules.position import Position, PositionError
+from noughts_referee.rules.position import Position, PositionError, free_of_each
 from noughts_referee.rules.variant_plugins import plugin_names, plugin_package
 from noughts_referee.rules.variants import Variant, VariantError, members
 
@@ -43,6 +43,8 @@ __all__ = [
     "canonical_name",
     "covers",
     "first_choice",
+    "first_choices",
+    "free_of_each",
     "game_seed",
     "lost",
     "members",
@@ -50,5 +52,6 @@ __all__ = [
     "plugin_names",
     "plugin_package",
     "side_seed",
+    "side_seeds",
     "won",
 ]

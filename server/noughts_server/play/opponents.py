@@ -82,7 +82,6 @@ class BotSeating(Seating):
     async def run(self) -> None:
         """The bot's side: answers whenever it is its turn. Raises what the bot raises."""
         with Thinker() as thinker:
-            thinker.start()
             while True:
                 self._moved.clear()
                 if self._is_bots_turn():

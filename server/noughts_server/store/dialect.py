@@ -139,8 +139,11 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     Another database would use its own bulk load here.
     """
     for part in _parts(games):
-        parameters = (ended_at, *chain.from_iterable(part))
-        connection.exec_driver_sql(_insert_statement(len(part)), parameters)
+        parameters: list[int | bytes] = [ended_at]
+        for tournament, ordinal, attempt, first, second, result, termination, moves, times in part:
+            # A plus makes plain numbers of members of enumerations, which sqlite3 would look adapters up for.
+            parameters += (tournament, ordinal, attempt, first, second, +result, +termination, moves, times)
+        connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
 
 def _parts(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:

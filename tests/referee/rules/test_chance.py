@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.rules import Draws, first_choice, game_seed, side_seed
+from noughts_referee.rules import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
 from tests.support.settings import examples
 
 FIRST_BITS = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
@@ -39,6 +39,21 @@ def test_the_same_seed_and_ply_give_the_same_draws(seed: int, ply: int, count: i
 @given(seed=st.integers(0, 2**64 - 1), ply=st.integers(0, 899), count=st.integers(1, 900))
 def test_the_quick_first_choice_is_the_first_choice(seed: int, ply: int, count: int) -> None:
     assert first_choice(seed, ply, range(count)) == Draws(seed, ply).choice(range(count))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 15, 16, 17, 1_000])
+def test_choices_and_seeds_of_many_rows_are_those_of_each(rows: int) -> None:
+    seeds = [game_seed(3, row) for row in range(rows)]
+    seeds[-2:] = [0, (1 << 64) - 1][:rows]
+    plies = [row * row % 901 for row in range(rows)]
+    items = [range(1 + row % 900) for row in range(rows)]
+    assert first_choices(seeds, plies, items) == list(map(first_choice, seeds, plies, items))
+    numbers = [row * row * row + 1 for row in range(rows)]
+    sides = [row % 2 for row in range(rows)]
+    for seed in (0, 7, (1 << 64) - 1):
+        assert side_seeds(seed, numbers, sides) == [
+            side_seed(game_seed(seed, number), side) for number, side in zip(numbers, sides, strict=True)
+        ]
 
 
 def test_the_first_draws_are_those_of_every_machine_and_release() -> None:

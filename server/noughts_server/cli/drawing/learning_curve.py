@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.errors import Problem, UsageProblem, require_extra
 
 _SIDES = ("first", "second")
 
@@ -31,8 +31,7 @@ class Evaluation(NamedTuple):
 
 def check_target(file: Path) -> None:
     """Raises a Problem for a picture that could not be written: before the games, not after them."""
-    import pygal as pygal  # which draws it, and may not be installed
-
+    require_extra("noughts bot learn", "charts")
     if file.suffix.lower() != ".svg":
         raise UsageProblem(f"--curve {file}: expected a name that ends in .svg", "The numbers go beside it, as .csv.")
     if not file.absolute().parent.is_dir():
