@@ -428,6 +428,7 @@ class Tournaments(RuleBasedStateMachine):
             assert played == +self.expected
 
 
+@pytest.mark.long
 def test_no_seat_stays_empty_that_anyone_waits_for_and_everything_is_played_once() -> None:
     run_state_machine_as_test(Tournaments, settings=examples(150, steps=40))
 

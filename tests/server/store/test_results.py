@@ -196,6 +196,7 @@ async def test_cancelled_tournament_drops_later_results_and_rates_the_stored_one
 
 
 # Not shrunk: each example is two databases, and the order of a short one can be read as it is.
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(
     order=st.randoms(use_true_random=False),

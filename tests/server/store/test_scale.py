@@ -27,6 +27,8 @@ assert _SPEC.loader is not None
 history = module_from_spec(_SPEC)
 _SPEC.loader.exec_module(history)
 
+pytestmark = pytest.mark.long
+
 SMALL, LARGE = (100, 4_000), (1_000, 40_000)
 """Bots and games."""
 
