@@ -15,8 +15,8 @@ from operator import attrgetter
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
-from noughts_referee.records import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 
 _VOID = Result.VOID
 

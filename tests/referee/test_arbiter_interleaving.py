@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.arbiter import Game
-from noughts_referee.records import Conditions, Slot
+from noughts_referee.work_units import Conditions, Slot
 from tests.support.games import Table, conditions
 from tests.support.settings import examples
 

@@ -7,8 +7,8 @@ import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.records import Slot, unpack_moves
 from noughts_referee.rules import Result, Termination, game_seed, side_seed
+from noughts_referee.work_units import Slot, unpack_moves
 from tests.support.games import Question, conditions, unit
 from tests.support.loopback import Loopback, RawBot, error_info, loopback, raw_bot, turns, until
 

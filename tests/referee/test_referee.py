@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from noughts_referee.arbiter import Game
-from noughts_referee.records import Conditions, Slot, unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import Conditions, Slot, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.settings import examples
 

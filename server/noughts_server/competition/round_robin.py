@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from noughts_referee.records import Slot
+from noughts_referee.work_units import Slot
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
+from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.errors import NotFound, WrongState
 from noughts_server.store.claims import claim_unit, unfinished_units
