@@ -4,7 +4,8 @@
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than two cores have: tests wait for processes and clocks.
+WORKERS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin

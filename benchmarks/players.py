@@ -31,9 +31,9 @@ from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import ChildSettings, start_child
 from noughts_referee.clock import TimeControl
 from noughts_referee.frame_wire import FrameWire, WireCounts
-from noughts_referee.records import Conditions, Slot, Unit
 from noughts_referee.referee import Referee
 from noughts_referee.rules import parse_variant
+from noughts_referee.work_units import Conditions, Slot, Unit
 from noughts_server.local.launcher import Locking, launching
 
 _EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples"

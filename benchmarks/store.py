@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from noughts_referee.records import FinishedGame, pack_times
 from noughts_referee.rules import Draws, Termination
+from noughts_referee.work_units import FinishedGame, pack_times
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.bots import log_in
 from noughts_server.store.claims import claim_unit, unfinished_units

@@ -19,7 +19,7 @@ from noughts_bots.events import SessionEvent
 from noughts_bots.stream import BotRefused as BotRefused  # a name of this module, too
 from noughts_bots.stream import Login as Login
 from noughts_bots.stream import PlayCall, end_of_stream, greet, keep_dialling, next_frame, open_call, raise_if_failed
-from noughts_bots.thinker import LONG_SECONDS, Thinker, Work
+from noughts_bots.thinking_thread import LONG_SECONDS, Thinker, Work
 from noughts_proto.v1 import play_pb2 as pb
 
 _FLUSH_SECONDS = 0.010

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.records import Conditions, Slot, Unit
 from noughts_referee.rules import DRAWN, VOID, Outcome, Position, Result, Termination, game_seed, lost, won
+from noughts_referee.work_units import Conditions, Slot, Unit
 
 MOST_COMPLAINTS = 100
 """With so many complaints a stream is closed: more need not be worded, however many rows a frame has."""

@@ -6,8 +6,8 @@ from typing import Any
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
-from noughts_referee.records import Conditions
 from noughts_referee.rules import side_seeds
+from noughts_referee.work_units import Conditions
 
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
 

@@ -40,8 +40,8 @@ _HEARTBEATS_MISSED = 3
 # A frame costs the two processes as much as a hundred plies, so small ones wait for company where it is sure to come:
 # while other frames are on their way, of the player or of its opponents.
 _SECOND_FRAME_QUESTIONS = 64
-_SECOND_FRAME_SHARE = 3
-"""A second frame carries at least a third of the player's games."""
+_SECOND_FRAME_SHARE = 2
+"""A second frame carries at least half of the player's games."""
 _FIRST_FRAME_QUESTIONS = 128
 _FIRST_FRAME_SHARE = 8
 """A first frame carries at least an eighth of the player's games, or so many, or has waited."""
@@ -51,7 +51,7 @@ _FEW_STARTS = 1_024
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
 # One with few questions waits so long for more: nearly all games are the opponents' turn meanwhile.
-_GATHER_SECONDS = 0.002
+_GATHER_SECONDS = 0.005
 
 
 class Frames(Protocol):

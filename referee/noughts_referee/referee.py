@@ -8,14 +8,15 @@ waits, and time comes from the wires.
 from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count, repeat
 from operator import attrgetter
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
-from noughts_referee.records import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 
 _VOID = Result.VOID
 
@@ -360,9 +361,9 @@ class Referee:
 
 def _finished(games: list[Game]) -> list[FinishedGame]:
     """What is to be stored of these games; those that are void are not."""
-    made = FinishedGame._make
+    make: Callable[[tuple[object, ...]], FinishedGame] = partial(tuple.__new__, FinishedGame)
     return [
-        made(
+        make(
             (
                 conditions.tournament,
                 ordinal,

@@ -15,7 +15,8 @@ from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.random_ import Random
 from noughts_proto.pipes import LARGEST_UP, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import parse_variant
+from noughts_referee.rules import Variant, parse_variant
+from tests.support.forbidding import centre_later
 
 
 def frame_of(number: int, variant: str, handles: Sequence[int]) -> pb.PlayResponse:
@@ -166,9 +167,10 @@ def test_a_bot_on_pipes_is_asked_in_batches_and_the_answers_leave_together() -> 
 
 
 @pytest.mark.parametrize("bot", [Random(), FirstFree()])
-@pytest.mark.parametrize("variant", ["tictactoe", "connect4", "gomoku"])
-def test_the_reference_bots_choose_the_same_either_way(bot: Any, variant: str) -> None:
-    read = parse_variant(variant)
+@pytest.mark.parametrize(
+    "read", [*map(parse_variant, ("tictactoe", "connect4", "gomoku")), centre_later()], ids=lambda read: read.name
+)
+def test_the_reference_bots_choose_the_same_either_way(bot: Any, read: Variant) -> None:
     positions = []
     for seed in range(60):
         position = Position(read, seed=seed * 0x9E3779B97F4A7C15 & (1 << 64) - 1)

@@ -134,16 +134,15 @@ def test_a_message_larger_than_it_may_be_is_refused_before_it_is_read() -> None:
         read_message(BytesIO(packed(b"abcde")), 4)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("module", ["noughts_bots.api", "noughts_bots.reference_process", "noughts_server.server"])
 def test_grpc_is_told_which_engine_to_use_before_it_is_loaded(module: str) -> None:
     script = f"""
 import os, sys
-class Watch:
-    def find_spec(self, name, path=None, target=None):
-        if name == "grpc":
-            print(os.environ.get("GRPC_EXPERIMENTS", "too late"), flush=True)
-            sys.meta_path.remove(self)
-sys.meta_path.insert(0, Watch())
+def watch(event, arguments):
+    if event == "import" and arguments[0] == "grpc":
+        print(os.environ.get("GRPC_EXPERIMENTS", "too late"), flush=True)
+sys.addaudithook(watch)
 import {module}
 """
     clean = {name: value for name, value in os.environ.items() if name != "GRPC_EXPERIMENTS"}
@@ -151,11 +150,13 @@ import {module}
     assert run.stdout.split() == ["-event_engine_client,-event_engine_listener"]
 
 
+@pytest.mark.processes
 def test_what_a_child_needs_does_not_load_grpc() -> None:
     script = "import sys, noughts_bots.pipe_session; sys.exit('grpc' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
+@pytest.mark.processes
 def test_the_rehearsal_of_forked_children_plays_and_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     script = """
 import sys

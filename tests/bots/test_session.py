@@ -18,8 +18,8 @@ from noughts_bots.events import ConnectionLost, Online, SessionEvent
 from noughts_bots.session import BotRefused, Login, play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.records import Conditions, FinishedGame, Slot, unpack_moves
 from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
+from noughts_referee.work_units import Conditions, FinishedGame, Slot, unpack_moves
 from tests.support.games import conditions, unit
 from tests.support.loopback import (
     PATIENCE,

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from noughts_referee.arbiter import MOST_COMPLAINTS
-from noughts_referee.records import Slot
 from noughts_referee.rules import Termination
+from noughts_referee.work_units import Slot
 from tests.support.games import Question, Table, conditions, verdict
 
 SECOND = 1_000_000

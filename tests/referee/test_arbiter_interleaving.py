@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.arbiter import Game
-from noughts_referee.records import Conditions, Slot
+from noughts_referee.work_units import Conditions, Slot
 from tests.support.games import Table, conditions
 from tests.support.settings import examples
 
@@ -85,6 +86,7 @@ def one_at_a_time(games: list[Script]) -> Iterator[tuple[object, ...]]:
         yield record(game)
 
 
+@pytest.mark.long
 @examples(150)
 @given(scripts(), st.lists(st.integers(0, 2**16), min_size=1, max_size=40))
 def test_any_interleaving_gives_the_same_records(games: list[Script], numbers: list[int]) -> None:

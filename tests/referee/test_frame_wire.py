@@ -7,8 +7,8 @@ import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.records import Slot, unpack_moves
 from noughts_referee.rules import Result, Termination, game_seed, side_seed
+from noughts_referee.work_units import Slot, unpack_moves
 from tests.support.games import Question, conditions, unit
 from tests.support.loopback import Loopback, RawBot, error_info, loopback, raw_bot, turns, until
 
@@ -148,15 +148,15 @@ async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first:
         await first.send(done=frame.frame)
         frame = await first.numbered()
     assert len(turns(frame)) == sent
-    await second.send(*((question.game, 0, 4) for question in questions[sent : sent + 99]))
-    assert await first.quiet(0.1), "less than a third of the games is no large frame"
-    await second.send((questions[sent + 99].game, 0, 4))
+    await second.send(*((question.game, 0, 4) for question in questions[sent : sent + 149]))
+    assert await first.quiet(0.1), "less than half of the games is no large frame"
+    await second.send((questions[sent + 149].game, 0, 4))
     ahead = await first.numbered()
-    assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 100)
-    await second.send(*((question.game, 0, 4) for question in questions[sent + 100 :]))
+    assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 150)
+    await second.send(*((question.game, 0, 4) for question in questions[sent + 150 :]))
     assert await first.quiet(0.1), "a third frame waits, however large"
     await first.send(done=frame.frame)
-    assert len(turns(await first.numbered())) == 300 - sent - 100
+    assert len(turns(await first.numbered())) == 300 - sent - 150
 
 
 async def test_few_questions_of_many_games_wait_a_moment_for_company(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from noughts_referee.arbiter import Game
-from noughts_referee.records import Conditions, Slot, unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import Conditions, Slot, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.settings import examples
 
@@ -428,6 +428,7 @@ class Tournaments(RuleBasedStateMachine):
             assert played == +self.expected
 
 
+@pytest.mark.long
 def test_no_seat_stays_empty_that_anyone_waits_for_and_everything_is_played_once() -> None:
     run_state_machine_as_test(Tournaments, settings=examples(150, steps=40))
 

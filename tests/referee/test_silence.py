@@ -7,8 +7,8 @@ import grpc
 import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.leaping_loop import leap
 from tests.support.loopback import Loopback, RawBot, ScriptedContext, loopback, raw_bot, serve_scripted, until

@@ -77,6 +77,7 @@ def test_a_match_that_takes_too_long_is_given_up_and_the_server_goes_on() -> Non
         assert server.match("random", "minimax").wins == 0
 
 
+@pytest.mark.processes
 def test_a_program_can_dial_in_with_a_token(tmp_path: Path) -> None:
     program = tmp_path / "bot.py"
     program.write_text(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.records import FinishedGame, Slot, pack_times
 from noughts_referee.rules import Draws, Result, Termination
+from noughts_referee.work_units import FinishedGame, Slot, pack_times
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.bots import log_in
 from noughts_server.store.claims import claim_unit, unfinished_units

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
 from noughts_referee.clock import parse_time_control
-from noughts_referee.records import Conditions, Slot, Unit
 from noughts_referee.rules import parse_variant
+from noughts_referee.work_units import Conditions, Slot, Unit
 
 
 def conditions(

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from typer.testing import Result
+
 from tests.support.command_line import invoked
 from tests.support.tools import run
 
@@ -69,10 +71,15 @@ def with_packages(folder: Path) -> dict[str, str]:
     return {**variables, "PYTHONPATH": f"{folder}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
 
 
+def told(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0) -> Result:
+    """What `noughts` with these arguments says in this process; the test fails unless it exits with `code`."""
+    changes = {name: env.get(name) for name in {*os.environ, *env}}
+    return invoked(arguments, code=code, env=changes)
+
+
 def asked(line: str, env: Mapping[str, str]) -> Any:
     """The JSON that a command prints; in this process, because tests ask much and often."""
-    changes = {name: env.get(name) for name in {*os.environ, *env}}
-    return json.loads(invoked([*line.split(), "--format", "json"], env=changes).stdout)
+    return json.loads(told([*line.split(), "--format", "json"], env).stdout)
 
 
 def asked_apart(line: str, env: Mapping[str, str]) -> Any:

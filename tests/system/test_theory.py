@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-GAMES = 20_000
+GAMES = 10_000
 STANDARD_ERRORS = 4
 
 

@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
-from tests.support.processes import asked, asked_apart, ended, environment, eventually, first_line, said, started
+from tests.support.processes import asked, asked_apart, ended, environment, eventually, first_line, started, told
 
 from .authority import Authority
 from .node import installed_bot, node_bot
@@ -62,7 +62,7 @@ def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[
         asked("tournament start cup", env)
         cup = eventually(lambda: asked("tournament show cup", env), lambda shown: shown["state"] == "finished")
         challenge = asked("challenge bot:left --with random --games 6", env)
-        lines = said(["watch", "cup", "--format", "json"], env).stdout.splitlines()
+        lines = told(["watch", "cup", "--format", "json"], env).stdout.splitlines()
     assert (cup["games"], challenge["games"]) == (20, 6)
     assert json.loads(lines[-1])
 
@@ -77,7 +77,7 @@ async def test_bot_in_node_plays_over_tls(
 
 
 def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:
-    assert "--tls-ca" in said(["health", "--server", server], environment(), code=1).stderr
+    assert "--tls-ca" in told(["health", "--server", server], environment(), code=1).stderr
     with started(["bot", "run", "random"], environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")) as bot:
         assert "perhaps the server speaks TLS" in first_line(bot)
 
@@ -91,7 +91,7 @@ def test_health_is_asked_over_tls(server: str, authority: Authority) -> None:
 def test_certificate_of_another_authority_is_a_clear_error(server: str, tmp_path: Path, line: str) -> None:
     other = Authority(tmp_path, "other")
     env = environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")
-    errors = said([*line.split(), "--tls-ca", str(other.certificate)], env, code=1).stderr
+    errors = told([*line.split(), "--tls-ca", str(other.certificate)], env, code=1).stderr
     assert "got a certificate that no authority trusted here has signed" in errors
     assert "--tls-ca" in errors
     assert "Traceback" not in errors
@@ -102,31 +102,31 @@ def test_certificate_for_another_name_is_a_clear_error(authority: Authority, dat
     with started(serve_line(elsewhere), data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
-        assert "got a certificate for another host name" in said(line, environment(), code=1).stderr
+        assert "got a certificate for another host name" in told(line, environment(), code=1).stderr
 
 
 def test_certificate_that_has_expired_is_not_called_untrusted(authority: Authority, data: dict[str, str]) -> None:
     with started(serve_line(authority.identity("expired", days=-1)), data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
-        assert "got a certificate that has expired" in said(line, environment(), code=1).stderr
+        assert "got a certificate that has expired" in told(line, environment(), code=1).stderr
 
 
 def test_client_certificate_without_its_key_is_named(authority: Authority) -> None:
     env = environment(NOUGHTS_TLS_CERT=str(authority.certificate))
-    assert "NOUGHTS_TLS_KEY: got nothing" in said(["health"], env, code=1).stderr
+    assert "NOUGHTS_TLS_KEY: got nothing" in told(["health"], env, code=1).stderr
 
 
 def test_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     line = ["health", "--tls-ca", str(tmp_path / "missing.pem")]
-    assert "missing.pem: got No such file" in said(line, environment(), code=1).stderr
+    assert "missing.pem: got No such file" in told(line, environment(), code=1).stderr
 
 
 def test_tls_where_plaintext_is_spoken_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
     with started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["bot", "list", "--server", server, "--tls-ca", str(authority.certificate)]
-        assert "got plaintext, expected TLS" in said(line, environment(), code=1).stderr
+        assert "got plaintext, expected TLS" in told(line, environment(), code=1).stderr
 
 
 def test_server_may_want_certificates_of_its_clients(
@@ -136,7 +136,7 @@ def test_server_may_want_certificates_of_its_clients(
     with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), data) as process:
         server = json.loads(first_line(process))["grpc"]
         stranger = environment(NOUGHTS_SERVER=server, NOUGHTS_TLS_CA=str(authority.certificate))
-        assert "NOUGHTS_TLS_CERT" in said(["bot", "list", "--online"], stranger, code=1).stderr
+        assert "NOUGHTS_TLS_CERT" in told(["bot", "list", "--online"], stranger, code=1).stderr
         known = {**stranger, "NOUGHTS_TLS_CERT": str(client.certificate), "NOUGHTS_TLS_KEY": str(client.key)}
         assert asked("bot list --online", known) == {"bots": []}
 
@@ -145,7 +145,7 @@ def test_key_of_another_certificate_stops_the_server_at_once(
     authority: Authority, identity: Identity, data: dict[str, str]
 ) -> None:
     other = authority.identity("another")
-    errors = said(serve_line(Identity(identity.certificate, other.key)), data, code=1).stderr
+    errors = told(serve_line(Identity(identity.certificate, other.key)), data, code=1).stderr
     assert "got the key of another certificate" in errors
     assert "openssl" in errors
 
@@ -155,22 +155,22 @@ def test_what_is_no_certificate_or_cannot_be_read_is_named(
 ) -> None:
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("not a certificate")
-    errors = said(serve_line(Identity(nonsense, identity.key)), data, code=1).stderr
+    errors = told(serve_line(Identity(nonsense, identity.key)), data, code=1).stderr
     assert "nonsense.pem" in errors
     assert "PEM" in errors
-    errors = said(serve_line(Identity(identity.certificate, tmp_path / "missing.key")), data, code=1).stderr
+    errors = told(serve_line(Identity(identity.certificate, tmp_path / "missing.key")), data, code=1).stderr
     assert "missing.key: got No such file" in errors
 
 
 def test_certificate_without_a_key_is_a_usage_error(identity: Identity, data: dict[str, str]) -> None:
     line = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", str(identity.certificate)]
-    assert "--tls-key" in said(line, data, code=2).stderr
+    assert "--tls-key" in told(line, data, code=2).stderr
 
 
 @pytest.mark.parametrize("line", ["tournament create cup", "bot run random"])
 def test_token_is_not_sent_to_another_machine_in_plaintext(line: str) -> None:
     env = environment(NOUGHTS_SERVER="referee.invalid:7450", NOUGHTS_TOKEN="nou_secret")
-    errors = said(line.split(), env, code=1).stderr
+    errors = told(line.split(), env, code=1).stderr
     assert "got a connection in plaintext, expected TLS" in errors
     assert "--insecure" in errors
     assert "nou_secret" not in errors

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_referee.rules import Position
+from noughts_referee.rules import Position, free_of_each
 
 
 class FirstFree(CachingBot):
@@ -17,8 +17,7 @@ class FirstFree(CachingBot):
     heeds_forbidden_moves = True
 
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
-        free_cells = positions[0].variant.free_cells
-        return [free_cells(position.own | position.opponent)[0] for position in positions]
+        return [free[0] for free in free_of_each(positions)]
 
     def work_out(self, position: Position) -> Considered:
         return Considered(position.free[:1])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
-from noughts_referee.rules import Position, first_choice, first_choices
+from noughts_referee.rules import Position, first_choice, first_choices, free_of_each
 
 
 class Random(CachingBot):
@@ -24,10 +24,9 @@ class Random(CachingBot):
         return first_choice(position.seed, occupied.bit_count(), free)
 
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
-        free_cells = positions[0].variant.free_cells
-        occupied = [position.own | position.opponent for position in positions]
         seeds = [position.seed for position in positions]
-        return first_choices(seeds, [*map(int.bit_count, occupied)], map(free_cells, occupied))
+        plies = [(position.own | position.opponent).bit_count() for position in positions]
+        return first_choices(seeds, plies, free_of_each(positions))
 
     def consider(self, position: Position) -> Considered:
         return Considered(position.free)

@@ -19,7 +19,7 @@ from noughts_referee.rules.outcome import (
     lost,
     won,
 )
-from noughts_referee.rules.position import Position, PositionError
+from noughts_referee.rules.position import Position, PositionError, free_of_each
 from noughts_referee.rules.variant_plugins import plugin_names, plugin_package
 from noughts_referee.rules.variants import Variant, VariantError, members
 
@@ -44,6 +44,7 @@ __all__ = [
     "covers",
     "first_choice",
     "first_choices",
+    "free_of_each",
     "game_seed",
     "lost",
     "members",

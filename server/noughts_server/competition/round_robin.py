@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from noughts_referee.records import Slot
+from noughts_referee.work_units import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,15 @@ class RoundRobin:
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
         """The slots with these ordinals: quicker than one by one where pairings repeat, which is every second cycle."""
         period = 2 * self.rounds_per_cycle * self.games_per_round
-        known: dict[int, Slot] = {}
+        known: dict[int, tuple[int, int]] = {}
+        # Half the time of calling Slot; every game needs one.
+        make = partial(tuple.__new__, Slot)
         for ordinal in ordinals:
             place = (ordinal - 1) % period
-            slot = known.get(place)
-            if slot is None:
-                slot = known[place] = self.slot(ordinal)
-            yield Slot(ordinal, slot.first, slot.second)
+            pair = known.get(place)
+            if pair is None:
+                pair = known[place] = self.slot(ordinal)[1:]
+            yield make((ordinal, *pair))
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """The ordinals below `before` of the slots in which this entry plays, from the highest down.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import Protocol
 
-from noughts_referee.records import Slot
+from noughts_referee.work_units import Slot
 from noughts_server.competition.round_robin import RoundRobin
 
 

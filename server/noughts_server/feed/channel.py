@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_referee.records import FinishedGame
+from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Unavailable
 from noughts_server.feed.observer import SlotKey
 from noughts_server.feed.view import View

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, contextmanager
 
 import structlog
 
-from noughts_referee.records import FinishedGame
 from noughts_referee.referee import Referee
+from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Draining, ResourceExhausted, Unavailable
 from noughts_server.feed.channel import Channel, FeedSettings, Numbering
 from noughts_server.feed.followers import SlotFollowers

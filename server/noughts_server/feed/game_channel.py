@@ -3,7 +3,7 @@
 from functools import partial
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_referee.records import FinishedGame
+from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.channel import Channel, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.observer import SlotKey

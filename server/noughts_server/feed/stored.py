@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_referee.records import FinishedGame, unpack_moves, unpack_times
 from noughts_referee.rules import VOID, parse_variant
+from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message, time_control_message

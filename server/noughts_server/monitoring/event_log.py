@@ -9,8 +9,8 @@ from operator import attrgetter
 
 import structlog
 
-from noughts_referee.records import FinishedGame
 from noughts_referee.rules import FAULTS
+from noughts_referee.work_units import FinishedGame
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED

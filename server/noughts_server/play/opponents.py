@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Move
-from noughts_bots.thinker import Thinker, Work
+from noughts_bots.thinking_thread import Thinker, Work
 from noughts_server.play.match import Match, PlayedGame, Refused
 
 

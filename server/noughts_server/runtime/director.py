@@ -13,8 +13,8 @@ from functools import partial
 
 import structlog
 
-from noughts_referee.records import Conditions, Unit
 from noughts_referee.referee import Referee
+from noughts_referee.work_units import Conditions, Unit
 from noughts_server.errors import NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.recorder import Recorder

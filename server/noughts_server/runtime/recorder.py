@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from noughts_referee.records import FinishedGame
+from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Draining
 from noughts_server.store.database import Store
 from noughts_server.store.rater import FoldingState

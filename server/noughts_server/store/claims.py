@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from noughts_referee.records import Slot
+from noughts_referee.work_units import Slot
 from noughts_server.competition.units import unit_count, unit_ordinals
 from noughts_server.errors import NotFound
 from noughts_server.store import dialect

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from noughts_referee.records import FinishedGame
+from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import BadDatabaseUrl
 
 Item = TypeVar("Item")

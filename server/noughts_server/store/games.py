@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, case, func, select
 
-from noughts_referee.records import unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
+from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import version_name

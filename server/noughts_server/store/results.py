@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
+from noughts_referee.work_units import FinishedGame
 from noughts_server.store import dialect
 from noughts_server.store.batches import in_batches
 from noughts_server.store.rater import (

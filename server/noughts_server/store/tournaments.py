@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Connection, Select, Update, func, insert, select, update
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.records import Conditions
 from noughts_referee.rules import VariantError, parse_variant
+from noughts_referee.work_units import Conditions
 from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games

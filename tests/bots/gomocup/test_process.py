@@ -12,6 +12,8 @@ import pytest
 
 from noughts_bots.gomocup.process import EngineEnded, EngineProcess
 
+pytestmark = pytest.mark.processes
+
 
 @contextmanager
 def running(folder: Path, program: str) -> Iterator[EngineProcess]:

@@ -21,6 +21,7 @@ def random_board(chance: random.Random, variant: Variant) -> str:
     return "".join(board)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name, boards",
     [("tictactoe", 2000), ("mnk:5,5,4", 2000), ("mnk:7,6,4", 2000), ("mnk:10,10,5", 1000), ("mnk:15,15,5", 500)],

@@ -57,11 +57,13 @@ def ready() -> Learner:
 # What training leads to.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("side", [0, 1])
 def test_trained_learner_has_no_losing_line_against_any_opponent(side: int) -> None:
     assert not can_lose(ready(), side, TICTACTOE)
 
 
+@pytest.mark.long
 def test_trained_learner_does_better_against_random_than_three_stage_does_on_both_sides() -> None:
     three_stage, opponent = bot_of("three-stage"), bot_of("random")
     learnt, other = chances(ready(), opponent, TICTACTOE), chances(three_stage, opponent, TICTACTOE)
@@ -119,6 +121,7 @@ def test_training_in_two_parts_leads_to_the_same_bytes_as_in_one(tmp_path: Path)
 # What is learnt: see also docs/tables.md.
 
 
+@pytest.mark.long
 def test_each_game_corrects_the_table_as_the_oracle_does() -> None:
     draws = random.Random(7)
     table, other = TableFile(TICTACTOE, games=0), oracle.Learner()
@@ -303,6 +306,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
+@pytest.mark.processes
 def test_lock_of_a_killed_process_hinders_nobody(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     program = "import sys, time; from pathlib import Path; from noughts_bots.reference.locked_file import LockedFile\n"
@@ -338,6 +342,7 @@ while True:
 """
 
 
+@pytest.mark.processes
 def test_file_is_whole_after_a_kill_at_any_moment(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     at_least = 0

@@ -51,6 +51,7 @@ def test_there_are_4520_positions_in_which_a_move_is_asked_for() -> None:
     assert len(set(POSITIONS)) == 4520
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("player, options", EVERY_PLAYER, ids=str)
 def test_exchanging_the_marks_on_the_board_and_of_the_mover_changes_nothing(
     player: str, options: dict[str, int]
@@ -132,6 +133,7 @@ def test_the_printed_values_of_k_fit_the_pairs_of_cells_in_only_one_way() -> Non
     assert fitting == {tuple(questions(tuple(range(8))) or ())}
 
 
+@pytest.mark.long
 def test_coursework_looks_at_every_line_and_takes_the_last_match() -> None:
     for board, me in every_question():
         x = [0 if mark == "." else 2 if mark == me else 1 for mark in board]
@@ -322,6 +324,7 @@ def test_lines_of_both_marks_score_40() -> None:
     assert nextstep.consider("XXXOO....", "O", depth=1).scores[5] == 40
 
 
+@pytest.mark.long
 def test_the_memory_of_nextstep_changes_no_score() -> None:
     for board, me in POSITIONS:
         if board.count(".") <= 5:

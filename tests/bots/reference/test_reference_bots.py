@@ -63,6 +63,7 @@ def plain(considered: Considered) -> tuple[tuple[int, ...], tuple[int, ...], dic
     return considered.candidates, weights, considered.scores
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", SPECS)
 def test_bot_considers_what_its_article_does_on_every_board(spec: str) -> None:
     parsed = parse_spec(spec)
@@ -109,6 +110,7 @@ def test_pascal_holds_ratings_that_no_byte_could() -> None:
     assert {441, 4001, 101_001, 2_200_001} <= ratings
 
 
+@pytest.mark.long
 def test_nextstep_sees_no_more_at_depth_9_than_at_depth_8() -> None:
     shallow, deep = NextStep(8), NextStep(9)
     assert all(shallow.consider(p) == deep.consider(p) for _, _, p in every_position())
@@ -265,6 +267,7 @@ def test_other_seeds_give_other_moves(spec: str) -> None:
 # Remembering.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "spec", [f"{name}depth={n}" for name in ("nextstep:", "minimax:faster=true,") for n in (1, 2, 5, 8, 9)]
 )
@@ -470,6 +473,7 @@ def nobody_has_a_line(position: Position) -> bool:
     return not position.variant.has_line(position.own) and not position.variant.has_line(position.opponent)
 
 
+@pytest.mark.long
 @given(positions(10))
 @settings(max_examples=200, deadline=None)
 def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: Position) -> None:
@@ -478,6 +482,7 @@ def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: P
     assert Minimax(faster=True).consider(position).scores == plain_values(position, faster=True)
 
 
+@pytest.mark.long
 @given(positions(30, from_stones=14), st.integers(1, 3), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_minimax_with_a_depth_scores_larger_boards_like_the_plain_recursion(

@@ -31,6 +31,7 @@ def test_an_option_takes_what_its_bot_takes(name: str, option: str, allowed: ran
     assert found.expected == f"{allowed[0]}..{allowed[-1]}"
 
 
+@pytest.mark.processes
 def test_to_make_one_bot_loads_no_other() -> None:
     program = (
         "import sys; from noughts_bots.specs import make_bot, parse_spec; make_bot(parse_spec('random'));"

@@ -107,6 +107,7 @@ def played(variant: Variant, chance: random.Random, fewest_free: int, most_free:
             return position
 
 
+@pytest.mark.long
 @by_name
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: int) -> None:
@@ -118,6 +119,7 @@ def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: i
         assert search.scores(position.own, position.opponent) == expected, position
 
 
+@pytest.mark.long
 @by_name
 def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Variant) -> None:
     chance = random.Random(variant.name)
@@ -128,6 +130,7 @@ def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Varian
         assert search.scores(position.own, position.opponent) == expected, position
 
 
+@pytest.mark.long
 @by_name
 def test_a_full_search_values_as_the_plain_recursion(variant: Variant) -> None:
     chance = random.Random(f"full {variant.name}")

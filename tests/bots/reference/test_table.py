@@ -62,6 +62,7 @@ def at(text: str, seed: int = 0) -> Position:
 # Playing like the bot that was written down.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", BUILDABLE)
 def test_table_chooses_in_every_position_and_for_every_seed_what_its_bot_chooses(spec: str, tmp_path: Path) -> None:
     file = tmp_path / "bot.table"
@@ -281,6 +282,7 @@ def test_bots_with_files_go_by_names_that_a_server_takes() -> None:
 # The article's words a second time: see the oracle.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [None, 0, 1])
 def test_table_considers_what_its_article_does_on_every_board(level: int | None, tmp_path: Path) -> None:
     rated = {

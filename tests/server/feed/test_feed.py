@@ -217,6 +217,7 @@ async def test_numbers_that_are_not_of_this_server_lead_to_a_resync(
 # Those who are slow.
 
 
+@pytest.mark.long
 async def test_a_watcher_who_never_reads_is_told_to_resync_and_costs_the_games_nothing(tmp_path: Path) -> None:
     settings = FeedSettings(interval=0.001, buffered_frames=50)
     # A small window, so that what is not read is not swallowed by the network.

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, closing
 
 import pytest
 
-from noughts_referee.records import FinishedGame
+from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Draining
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.store.results import CommitReport

@@ -531,6 +531,7 @@ async def test_a_started_tournament_names_the_bots_that_are_missing(client: Clie
     assert not finished.offline
 
 
+@pytest.mark.long
 async def test_a_tournament_paused_in_the_middle_and_started_again_has_every_game_once(client: Client) -> None:
     token, games = await client.token(), 3_000
     async with client.online(token, "ada", "bert"):

@@ -78,6 +78,7 @@ async def mixed(arena: Arena, request: pytest.FixtureRequest) -> Arena:
     return arena
 
 
+@pytest.mark.long
 async def test_every_list_of_a_bots_games_is_that_of_all_games_filtered(mixed: Arena) -> None:
     games = stored(mixed)
     for bot in BOTS:
@@ -94,6 +95,7 @@ async def test_every_list_of_a_bots_games_is_that_of_all_games_filtered(mixed: A
             assert [(game.tournament_id, game.ordinal) for game in found] == [row[:2] for row in pairs]
 
 
+@pytest.mark.long
 async def test_game_in_a_bots_list_is_the_game_itself_and_names_both_bots(mixed: Arena) -> None:
     bots = {row[:2]: row[3:5] for row in stored(mixed)}
     for game in await listed(mixed, "ada"):
@@ -103,6 +105,7 @@ async def test_game_in_a_bots_list_is_the_game_itself_and_names_both_bots(mixed:
         assert named == bots[game.tournament_id, game.ordinal]
 
 
+@pytest.mark.long
 async def test_head_to_head_counts_what_was_stored(mixed: Arena) -> None:
     games = stored(mixed)
     for bot in BOTS:

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from noughts_referee.records import unpack_moves, unpack_times
 from noughts_referee.rules import Result, Termination, game_seed
+from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.errors import InvalidArgument, NotFound
 from noughts_server.store.database import Connection
 from noughts_server.store.games import ExportedGame, StoredGame, export, get_game, list_games, terminations

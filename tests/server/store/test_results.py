@@ -14,8 +14,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from noughts_referee.records import FinishedGame
 from noughts_referee.rules import Result
+from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.errors import NotFound, WrongState
 from noughts_server.store.claims import claim_unit, unfinished_units
@@ -196,6 +196,7 @@ async def test_cancelled_tournament_drops_later_results_and_rates_the_stored_one
 
 
 # Not shrunk: each example is two databases, and the order of a short one can be read as it is.
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(
     order=st.randoms(use_true_random=False),

@@ -18,6 +18,7 @@ from noughts_server.store.database import Connection, Store
 from noughts_server.store.games import get_game, list_games
 from noughts_server.store.leaderboards import Filters, leaderboard
 from tests.support.root import ROOT
+from tests.support.shared import made_once
 
 BENCHMARK = ROOT / "benchmarks" / "history.py"
 _SPEC = spec_from_file_location("history_benchmark", BENCHMARK)
@@ -26,7 +27,9 @@ assert _SPEC.loader is not None
 history = module_from_spec(_SPEC)
 _SPEC.loader.exec_module(history)
 
-SMALL, LARGE = (100, 10_000), (1_000, 100_000)
+pytestmark = pytest.mark.long
+
+SMALL, LARGE = (100, 4_000), (1_000, 40_000)
 """Bots and games."""
 
 QUERIES: dict[str, Callable[[Connection], Any]] = {
@@ -49,15 +52,16 @@ async def build(path: Path, bots: int, games: int) -> None:
     await store.close()
 
 
+def build_both(folder: Path) -> None:
+    for bots, games in (SMALL, LARGE):
+        asyncio.run(build(folder / f"{bots}.db", bots, games))
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The files of a small store and of a large one."""
-    folder = tmp_path_factory.mktemp("scale")
-    paths = []
-    for bots, games in (SMALL, LARGE):
-        paths.append(folder / f"{games}.db")
-        asyncio.run(build(paths[-1], bots, games))
-    return paths
+    folder = made_once(tmp_path_factory, "scale", build_both)
+    return [folder / f"{bots}.db" for bots, _ in (SMALL, LARGE)]
 
 
 @pytest.fixture
@@ -148,7 +152,7 @@ async def test_last_page_of_a_bots_games_costs_no_more_than_the_first(stores: li
         costs: list[int] = []
         token = ""
         while True:
-            query = partial(history.QUERIES["a bot's games"], page_token=token)
+            query = partial(history.QUERIES["a bot's games"], size=20, page_token=token)
             costs.append(steps(connection, query))
             if not (token := query(connection).next_page_token):
                 return costs

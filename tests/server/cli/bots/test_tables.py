@@ -8,7 +8,6 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-PROGRAM = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+from tests.support.processes import PROGRAM
+
 PATIENCE = 60.0
 FROM_NOW_ON = 1_000_000
 

@@ -8,7 +8,6 @@ import pty
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 
 import pytest
 
-PROGRAM = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+from tests.support.processes import PROGRAM
+
 SCORE = {"wins", "draws", "losses"}
 TERMINATIONS = {
     "line",

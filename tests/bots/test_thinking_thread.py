@@ -1,6 +1,6 @@
 """When a bot counts as slow: its processor time decides, and waiting that comes again; when it is quick once more."""
 
-from noughts_bots.thinker import Pace
+from noughts_bots.thinking_thread import Pace
 
 
 class Clocks:

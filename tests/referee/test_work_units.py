@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.records import pack_moves, pack_times, unpack_moves, unpack_times
+from noughts_referee.work_units import pack_moves, pack_times, unpack_moves, unpack_times
 from tests.support.settings import examples
 
 
