@@ -155,7 +155,7 @@ async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first:
     assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 150)
     await second.send(*((question.game, 0, 4) for question in questions[sent + 150 :]))
     assert await first.quiet(0.1), "a third frame waits, however large"
-    await first.send(done=frame.frame)
+    await first.send(done=ahead.frame)
     assert len(turns(await first.numbered())) == 300 - sent - 150
 
 
