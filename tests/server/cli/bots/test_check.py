@@ -83,10 +83,23 @@ def test_ask_of_a_plugin_that_cannot_be_loaded_fails(noughts: Any, centre: str) 
     )
 
 
-def test_header_is_there_and_compiles(noughts: Any) -> None:
+def test_header_is_there_and_compiles(noughts: Any, tmp_path: Path) -> None:
     path = Path(noughts("bot header").stdout.strip())
     assert path.name == "noughts_bot.h"
     document = json.loads(noughts("bot header --format json").stdout)
     assert document == {"header": str(path), "folder": str(path.parent), "version": 1}
     assert noughts("bot header --folder").stdout.strip() == str(path.parent)
-    run(*compiler("cc"), "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-x", "c", path)
+    run(
+        *compiler("cc"),
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pedantic",
+        "-c",
+        "-o",
+        tmp_path / "header.o",
+        "-x",
+        "c",
+        path,
+    )
