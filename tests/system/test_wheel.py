@@ -268,6 +268,7 @@ def test_commands_for_authors_work_without_extras(light: Path, author: dict[str,
         ("match random random", "server"),
         ("token list", "server"),
         ("health", "server"),
+        ("play", "play"),
         ("bot learn --file x.table --games 1 --against random --curve x.svg", "charts"),
     ],
 )

@@ -314,6 +314,7 @@ TREE = Group(
                 "noughts play --with bot:rival --server 127.0.0.1:7450",
             ),
             panel=_HERE,
+            extra="play",
         ),
         Command(
             "serve",
