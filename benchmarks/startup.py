@@ -1,7 +1,8 @@
 """How soon commands are there: `noughts --help`, and the first game of `noughts match random random`.
 
 Each round runs everything once, so that a machine that is busy for a while slows all of it; told are medians. The
-yardsticks are a Python that does nothing, and one that loads what reads our options. Run: python benchmarks/startup.py
+yardsticks are a Python that does nothing, and one that loads what reads our options. Modules are compiled beforehand,
+as they are where pip has installed them. Run: python benchmarks/startup.py
 """
 
 import argparse
@@ -60,6 +61,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    first_game()  # compiles what a change has left uncompiled
     runs: dict[str, list[Run]] = {name: [] for name in (*COMMANDS, GAME)}
     for _ in range(rounds):
         for name, command in COMMANDS.items():
