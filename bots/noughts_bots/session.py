@@ -1,9 +1,9 @@
 """A bot at a server: its dialogue with the referee over a stream, which is dialled again after a failure.
 
-Quick bots are asked on the event loop, one straight loop over a frame. A bot that turns out slow (`thinking_thread.Pace` says
-when) thinks in a thread of its own until it is quick again, so that finished answers leave while the next move is being
-thought about. A bot with `choose_batch` is asked once a frame, in either place; one with `async def choose` gets a task
-for each question.
+Quick bots are asked on the event loop, one straight loop over a frame. A bot that turns out slow
+(`thinking_thread.Pace` says when) thinks in a thread of its own until it is quick again, so that finished answers leave
+while the next move is being thought about. A bot with `choose_batch` is asked once a frame and variant, in either
+place; one with `async def choose` gets a task for each question.
 """
 
 import asyncio
