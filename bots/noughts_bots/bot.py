@@ -25,7 +25,7 @@ class GameInfo:
     """A game as a bot sees it from its start on."""
 
     name: str
-    """`tournaments/NAME/games/NUMBER`."""
+    """`tournaments/ID/games/NUMBER`."""
     variant: Variant
     side: int
     """The bot's side: 0 moves first, 1 second."""

@@ -194,7 +194,10 @@ class Dialogue:
                         self._bot.start(info)
 
     def end_games(self, frame: pb.PlayResponse) -> None:
-        """Forgets the games that the frame ends, once its questions are answered."""
+        """Forgets the games that the frame ends, once its questions are answered, and tells the bot.
+
+        Where the bot hears of ends, `take` has done so before the questions; again does no harm.
+        """
         ends = frame.ends
         if not self._hears_end:
             for known in (self._positions, self._infos):

@@ -1,4 +1,4 @@
-"""The event loop: the quickest there is."""
+"""The event loop: the quickest that is installed."""
 
 import asyncio
 from collections.abc import Coroutine

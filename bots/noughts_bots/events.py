@@ -19,7 +19,7 @@ class WaitsForTournaments:
     """The bot is online, but tournaments that are not over are entered with another version of it."""
 
     tournaments: tuple[str, ...]
-    """`tournaments/NAME` each."""
+    """`tournaments/ID` each."""
 
     def __str__(self) -> str:
         names = ", ".join(self.tournaments)

@@ -28,7 +28,8 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
 
     A bot with `async def choose` thinks about all questions of a frame at once, and the answers leave together; its
     event loop stands still between two frames. The answers of one with `choose_batch` leave together, too.
-    Raises EOFError, FrameTooLarge, and OSError when the referee has gone.
+    Raises EOFError, FrameTooLarge, DecodeError and VariantError for frames that cannot be read, OSError when the
+    referee has gone, and TypeError for `async def choose_batch`.
     """
     dialogue = Dialogue(bot, lambda event: None)
 

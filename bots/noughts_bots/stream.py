@@ -69,7 +69,7 @@ async def keep_dialling(
 ) -> None:
     """Serves one session after the other until the server ends one with OK. Raises BotRefused, SecurityProblem.
 
-    `on_event` is told when something changes.
+    `on_event` is told when the connection is lost; the sessions tell of the rest.
     """
     login.dialling.check(login.server, login.token)
     wait = _FIRST_WAIT

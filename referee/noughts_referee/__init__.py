@@ -1,1 +1,1 @@
-"""Plays games between bots: rules, arbiter, players and the worker."""
+"""Plays games between bots: the rules, the arbiter, clocks, the wires to players, and child players."""

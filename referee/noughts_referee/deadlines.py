@@ -15,7 +15,7 @@ Overdue = tuple[int, int, int]
 
 
 class Questions:
-    """When the questions to one player were written. Times are microseconds."""
+    """The open questions to one player. Times are microseconds."""
 
     def __init__(self, player: Player, margin_us: int, overdue: Callable[[list[Overdue]], None], now: Now) -> None:
         """`overdue` is called with questions whose limit and margin have passed."""

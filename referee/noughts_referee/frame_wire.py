@@ -1,6 +1,6 @@
-"""The wire of a bot that dials in: one PlayService.Play stream at a time, frames as batches.
+"""The wire of a player: one stream of frames at a time, of PlayService.Play or on the pipes of a child.
 
-A `FrameWire` outlives its streams: the clocks of its questions run on while a bot is away.
+A `FrameWire` outlives its streams: the clocks of its questions run on while the player is away.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ _GATHER_SECONDS = 0.005
 
 
 class Frames(Protocol):
-    """What carries a player's frames: a gRPC stream's context, or a pipe."""
+    """What carries a player's frames: a gRPC stream's context, or a child's pipes."""
 
     async def read(self) -> object:
         """The next PlayRequest; anything else when the player has left."""
@@ -105,6 +105,7 @@ class _Stream:
 
     frames: Frames
     last_read: float
+    """In seconds."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)

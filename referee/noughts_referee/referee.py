@@ -189,7 +189,7 @@ class Referee:
         self._queued.pop(tournament, None)
 
     def forget(self, tournament: int) -> None:
-        """The tournament has no slot and no game left: nothing of it is kept."""
+        """Keeps nothing more of a tournament that has no slot and no game left."""
         if not self.queued(tournament) and not self.in_flight(tournament):
             self._tournaments.pop(tournament, None)
             self._queued.pop(tournament, None)

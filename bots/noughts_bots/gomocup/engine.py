@@ -25,7 +25,7 @@ class _CannotError(Exception):
 
 
 class GomocupEngine:
-    """A bot behind the protocol. Does no input or output and reads no clock."""
+    """A bot behind the protocol. Does no input or output and reads no clock; nor does it end the bot's games."""
 
     def __init__(self, bot: Bot, *, name: str, version: str, seed: int = 0) -> None:
         """`name` and `version` are what ABOUT says. `seed` is the chance of all its games."""

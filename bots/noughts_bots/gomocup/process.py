@@ -1,4 +1,4 @@
-"""An engine's process: lines to it and from it, with a deadline, and its end. Nothing here knows what lines mean."""
+"""An engine's process: lines to it and from it, with a deadline, and its end. Of all commands it knows only END."""
 
 import contextlib
 import os

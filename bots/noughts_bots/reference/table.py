@@ -36,8 +36,8 @@ class Table(CachingBot):
         self._variant = table.variant
         self.variants = (table.variant.name,)
         by_level = (_in_proportion, _among_the_highest)
-        considering = by_level[table.level if level is None else level]
-        self._answers = {key: considering(row, _free(table.variant, key)) for key, row in table.rows.items()}
+        considered = by_level[table.level if level is None else level]
+        self._answers = {key: considered(row, _free(table.variant, key)) for key, row in table.rows.items()}
 
     def plays(self, variant: Variant) -> bool:
         return variant is self._variant

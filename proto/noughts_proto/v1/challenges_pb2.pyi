@@ -34,7 +34,7 @@ class CreateChallengeRequest(_message.Message):
     opponent: _builtins.str
     """The same of any bot that accepts challenges."""
     variant: _builtins.str
-    """`tictactoe` or `mnk:M,N,K`; empty means `tictactoe`."""
+    """E.g. `tictactoe`, `connect4` or `mnk:M,N,K`; empty means `tictactoe`."""
     games: _builtins.int
     """0 means 2; at most 100. Sides alternate, the challenger moves first in the first game."""
     seed: _builtins.int

@@ -46,7 +46,7 @@ class LeaderboardRow(_message.Message):
     draws: _builtins.int
     losses: _builtins.int
     provisional: _builtins.bool
-    """Too few games to be sure."""
+    """Fewer than 30 games: too few to be sure."""
     owner: _builtins.str
     """The bot's owner."""
     online: _builtins.bool

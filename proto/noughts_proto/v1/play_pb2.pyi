@@ -32,8 +32,8 @@ class PlayRequest(_message.Message):
     HEARTBEAT_FIELD_NUMBER: _builtins.int
     done_through: _builtins.int
     """The highest frame the bot has taken in hand. At most one numbered frame is outstanding beyond it, or two when
-    the second is large and none of its games is timed; a bot that
-    thinks long acknowledges at once, so that one slow turn never holds back other games.
+    the second is large and none of its games is timed; a bot that thinks long acknowledges at once, so that one
+    slow turn never holds back other games.
     """
     @_builtins.property
     def hello(self) -> Global___Hello:
@@ -149,7 +149,7 @@ class Hello(_message.Message):
     max_games: _builtins.int
     """How many games the bot takes at once. 0 means the default: 1 in timed games, 1,024 in untimed ones."""
     agent: _builtins.str
-    """Name and version of the bot's software, for the log."""
+    """Name and version of the bot's software, for people; at most 200 characters. The server does not keep it."""
     declines_challenges: _builtins.bool
     """Whether others may not challenge it to unrated games while it is online (see ChallengeService)."""
     @_builtins.property
@@ -241,7 +241,9 @@ Global___Welcome: _TypeAlias = Welcome  # noqa: Y015
 
 @_typing.final
 class Starts(_message.Message):
-    """Columns of equal length, one row a game, of games of one tournament. Cells are numbered row by row from 0."""
+    """Columns of equal length, one row a game, of games of one tournament. Cells are numbered from 0, row by row, layer by
+    layer.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -259,7 +261,7 @@ class Starts(_message.Message):
     OWN_CLOCK_US_FIELD_NUMBER: _builtins.int
     OPPONENT_CLOCK_US_FIELD_NUMBER: _builtins.int
     tournament: _builtins.str
-    """`tournaments/NAME`."""
+    """`tournaments/ID`."""
     variant: _builtins.str
     """The variant in its canonical spelling, e.g. `tictactoe` or `mnk:4,4,3`."""
     @_builtins.property
@@ -270,7 +272,7 @@ class Starts(_message.Message):
 
     @_builtins.property
     def number(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The number of the game in its tournament: the resource is `tournaments/NAME/games/NUMBER`."""
+        """The number of the game in its tournament: the resource is `tournaments/ID/games/NUMBER`."""
 
     @_builtins.property
     def side(self) -> _containers.RepeatedScalarFieldContainer[_types_pb2.Side.ValueType]:

@@ -147,7 +147,7 @@ class GetStatusResponse(_message.Message):
     def start_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
     def plies_history(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """Plies in each of the last sixty seconds at most, oldest first."""
+        """Plies a second in each of the last sixty seconds at most, oldest first."""
 
     @_builtins.property
     def bots(self) -> _containers.RepeatedCompositeFieldContainer[Global___OnlineBot]: ...

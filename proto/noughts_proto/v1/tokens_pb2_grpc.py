@@ -83,7 +83,8 @@ class TokenServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Makes a token worthless at once: sessions that were opened with it are closed. Again does no harm.
+        """Makes a token worthless at once, and those that it has made for its owner: sessions that were opened with them are
+        closed. Again does no harm.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

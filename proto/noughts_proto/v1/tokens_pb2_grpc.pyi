@@ -40,7 +40,9 @@ class TokenServiceStub:
     ListTokens: _grpc.UnaryUnaryMultiCallable[_tokens_pb2.ListTokensRequest, _tokens_pb2.ListTokensResponse]
     """All tokens, oldest first, revoked and expired ones included."""
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_tokens_pb2.RevokeTokenRequest, _tokens_pb2.RevokeTokenResponse]
-    """Makes a token worthless at once: sessions that were opened with it are closed. Again does no harm."""
+    """Makes a token worthless at once, and those that it has made for its owner: sessions that were opened with them are
+    closed. Again does no harm.
+    """
 
 @_typing.type_check_only
 class TokenServiceAsyncStub(TokenServiceStub):
@@ -54,7 +56,9 @@ class TokenServiceAsyncStub(TokenServiceStub):
     ListTokens: _aio.UnaryUnaryMultiCallable[_tokens_pb2.ListTokensRequest, _tokens_pb2.ListTokensResponse]  # type: ignore[assignment]
     """All tokens, oldest first, revoked and expired ones included."""
     RevokeToken: _aio.UnaryUnaryMultiCallable[_tokens_pb2.RevokeTokenRequest, _tokens_pb2.RevokeTokenResponse]  # type: ignore[assignment]
-    """Makes a token worthless at once: sessions that were opened with it are closed. Again does no harm."""
+    """Makes a token worthless at once, and those that it has made for its owner: sessions that were opened with them are
+    closed. Again does no harm.
+    """
 
 class TokenServiceServicer(metaclass=_abc_1.ABCMeta):
     """The caller's tokens; with scope `admin` everybody's."""
@@ -89,6 +93,8 @@ class TokenServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tokens_pb2.RevokeTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tokens_pb2.RevokeTokenResponse, _abc.Awaitable[_tokens_pb2.RevokeTokenResponse]]:
-        """Makes a token worthless at once: sessions that were opened with it are closed. Again does no harm."""
+        """Makes a token worthless at once, and those that it has made for its owner: sessions that were opened with them are
+        closed. Again does no harm.
+        """
 
 def add_TokenServiceServicer_to_server(servicer: TokenServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -101,7 +101,7 @@ class Tournament(_message.Message):
     state: Global___TournamentState.ValueType
     """Output only."""
     variant: _builtins.str
-    """`tictactoe` or `mnk:M,N,K`; empty means `tictactoe`."""
+    """E.g. `tictactoe`, `connect4` or `mnk:M,N,K`; empty means `tictactoe`."""
     schedule: Global___Schedule.ValueType
     """UNSPECIFIED means ROUND_ROBIN."""
     games_per_pair: _builtins.int

@@ -108,7 +108,7 @@ class TournamentServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def JoinTournament(self, request, context):
-        """Enters a bot, pinned at its newest version. Idempotent by (token, request_id).
+        """Enters a bot, pinned at one version: the newest, where none is named. Idempotent by (token, request_id).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

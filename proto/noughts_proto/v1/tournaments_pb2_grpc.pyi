@@ -40,7 +40,7 @@ class TournamentServiceStub:
     ListTournaments: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.ListTournamentsRequest, _tournaments_pb2.ListTournamentsResponse]
     """All tournaments, newest first."""
     JoinTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]
-    """Enters a bot, pinned at its newest version. Idempotent by (token, request_id)."""
+    """Enters a bot, pinned at one version: the newest, where none is named. Idempotent by (token, request_id)."""
     WithdrawTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]
     """Takes an entry out before the start, also when the join window has closed."""
     StartTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.StartTournamentRequest, _tournaments_pb2.StartTournamentResponse]
@@ -66,7 +66,7 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     ListTournaments: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.ListTournamentsRequest, _tournaments_pb2.ListTournamentsResponse]  # type: ignore[assignment]
     """All tournaments, newest first."""
     JoinTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]  # type: ignore[assignment]
-    """Enters a bot, pinned at its newest version. Idempotent by (token, request_id)."""
+    """Enters a bot, pinned at one version: the newest, where none is named. Idempotent by (token, request_id)."""
     WithdrawTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]  # type: ignore[assignment]
     """Takes an entry out before the start, also when the join window has closed."""
     StartTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.StartTournamentRequest, _tournaments_pb2.StartTournamentResponse]  # type: ignore[assignment]
@@ -113,7 +113,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournaments_pb2.JoinTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.JoinTournamentResponse, _abc.Awaitable[_tournaments_pb2.JoinTournamentResponse]]:
-        """Enters a bot, pinned at its newest version. Idempotent by (token, request_id)."""
+        """Enters a bot, pinned at one version: the newest, where none is named. Idempotent by (token, request_id)."""
 
     @_abc_1.abstractmethod
     def WithdrawTournament(

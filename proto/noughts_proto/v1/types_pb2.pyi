@@ -49,7 +49,7 @@ class _ResultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Result.ValueTy
     RESULT_SECOND_WINS: _Result.ValueType  # 3
     """0-1"""
     RESULT_VOID: _Result.ValueType  # 4
-    """*: the infrastructure's fault; unrated and played again."""
+    """*: the infrastructure's fault; unrated and played again, unless its tournament is cancelled."""
 
 class Result(_Result, metaclass=_ResultEnumTypeWrapper):
     """A game's result, from the first mover's point of view."""
@@ -62,7 +62,7 @@ RESULT_DRAW: Result.ValueType  # 2
 RESULT_SECOND_WINS: Result.ValueType  # 3
 """0-1"""
 RESULT_VOID: Result.ValueType  # 4
-"""*: the infrastructure's fault; unrated and played again."""
+"""*: the infrastructure's fault; unrated and played again, unless its tournament is cancelled."""
 Global___Result: _TypeAlias = Result  # noqa: Y015
 
 class _Termination:
@@ -75,21 +75,21 @@ class _TerminationEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Terminati
     TERMINATION_LINE: _Termination.ValueType  # 1
     """The mover completed a line and won."""
     TERMINATION_BOARD_FULL: _Termination.ValueType  # 2
-    """No free cell is left: a draw."""
+    """No cell is left that the side to move may play: a draw."""
     TERMINATION_ILLEGAL_MOVE: _Termination.ValueType  # 3
     """The side to move answered with a cell where it may not place a stone, and lost."""
     TERMINATION_TIMEOUT: _Termination.ValueType  # 4
     """The side to move overstepped its time, and lost."""
     TERMINATION_DISCONNECTED: _Termination.ValueType  # 5
-    """A side's session was gone for longer than the grace, and it lost."""
+    """A side's session was gone for longer than the grace, or for good, and it lost."""
     TERMINATION_CRASHED: _Termination.ValueType  # 6
-    """A child player died, and lost."""
+    """A child player died or could not be started, and lost."""
     TERMINATION_RESIGNED: _Termination.ValueType  # 7
     """The side to move resigned, and lost."""
     TERMINATION_ADJUDICATED: _Termination.ValueType  # 8
     """Ended by the organiser or by an adjudication rule."""
     TERMINATION_VOID: _Termination.ValueType  # 9
-    """The infrastructure's fault; unrated and played again."""
+    """The infrastructure's fault; see RESULT_VOID."""
 
 class Termination(_Termination, metaclass=_TerminationEnumTypeWrapper):
     """How a game ended. The result says who lost: with DISCONNECTED and CRASHED not always the side to move."""
@@ -98,21 +98,21 @@ TERMINATION_UNSPECIFIED: Termination.ValueType  # 0
 TERMINATION_LINE: Termination.ValueType  # 1
 """The mover completed a line and won."""
 TERMINATION_BOARD_FULL: Termination.ValueType  # 2
-"""No free cell is left: a draw."""
+"""No cell is left that the side to move may play: a draw."""
 TERMINATION_ILLEGAL_MOVE: Termination.ValueType  # 3
 """The side to move answered with a cell where it may not place a stone, and lost."""
 TERMINATION_TIMEOUT: Termination.ValueType  # 4
 """The side to move overstepped its time, and lost."""
 TERMINATION_DISCONNECTED: Termination.ValueType  # 5
-"""A side's session was gone for longer than the grace, and it lost."""
+"""A side's session was gone for longer than the grace, or for good, and it lost."""
 TERMINATION_CRASHED: Termination.ValueType  # 6
-"""A child player died, and lost."""
+"""A child player died or could not be started, and lost."""
 TERMINATION_RESIGNED: Termination.ValueType  # 7
 """The side to move resigned, and lost."""
 TERMINATION_ADJUDICATED: Termination.ValueType  # 8
 """Ended by the organiser or by an adjudication rule."""
 TERMINATION_VOID: Termination.ValueType  # 9
-"""The infrastructure's fault; unrated and played again."""
+"""The infrastructure's fault; see RESULT_VOID."""
 Global___Termination: _TypeAlias = Termination  # noqa: Y015
 
 @_typing.final

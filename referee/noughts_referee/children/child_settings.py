@@ -1,4 +1,4 @@
-"""Times of a child player. Nothing here imports grpc: who plans a match on this machine reads them first."""
+"""Times of a child player. To import them loads no grpc: who plans a match on this machine reads them first."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -43,7 +43,10 @@ class Launcher(Protocol):
     """Starts children."""
 
     async def start(self, command: ChildCommand) -> Started:
-        """Starts one. A program that cannot be run ends with exit code 127; what is raised is our own failure."""
+        """Starts one. A program that cannot be run ends with exit code 126 or 127.
+
+        Raises ValueError for a command that cannot be read; whatever else is raised is our own failure.
+        """
 
     async def close(self) -> None:
         """Gives back what it holds; its children have ended."""

@@ -1,8 +1,9 @@
 """What a child may do, and how it gives up everything else: `Lock.shut`, in the child, between fork and its program.
 
 A child reads the interpreter, shared libraries, what Python imports from, and the folder of each path in its command;
-it writes in its scratch folder; it has no network. `py` and `dll` run in one process, `exec` and `gomocup` may start
-programs, a bounded number. `gaps()` says in words what this kernel cannot lock.
+it writes in its scratch folder; of the network it has the one TCP port at which it dials in, if it does. `py` and `dll`
+run in one process, `exec` and `gomocup` may start programs, a bounded number. `gaps()` says in words what this kernel
+cannot lock.
 """
 
 import os

@@ -87,7 +87,8 @@ class LockedLauncher:
     async def start(self, command: ChildCommand) -> LockedChild:
         """Starts a child; why a program cannot run is the last that it writes to its stderr.
 
-        Raises OSError when there can be no more processes or files, ChildProcessError when the zygote ends.
+        Raises OSError when there can be no more processes or files, or the kind does not exist, ChildProcessError when
+        the zygote ends, and ValueError for a command of more than 128 KB.
         """
         async with self._starts:
             self.warm()

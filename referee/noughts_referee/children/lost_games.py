@@ -6,7 +6,7 @@ from noughts_referee.arbiter import Player
 
 
 class LostGame(NamedTuple):
-    """A game that a child lost by dying."""
+    """A game that a child lost by dying, or because it could not be started."""
 
     tournament: int
     ordinal: int
@@ -15,7 +15,7 @@ class LostGame(NamedTuple):
 
 
 def running_games(player: Player) -> tuple[LostGame, ...]:
-    """The games that the player loses if it dies now."""
+    """The games that the player loses if it is gone now."""
     return tuple(
         LostGame(game.conditions.tournament, game.slot[0], game.side_of(player)) for game in player.games.values()
     )

@@ -109,7 +109,7 @@ async def start_child(
 ) -> RunningChild:
     """Starts a child, which dials in if it is invited, and else speaks on its pipes.
 
-    Raises what the launcher raises: our own failure.
+    Raises what the launcher raises.
     """
     if invite is None:
         started = await launcher.start(command)

@@ -1,4 +1,4 @@
-"""Reads a command line with typer, where it is installed."""
+"""The commands for typer, where it is installed: for help, for lines that are wrong, and for completion."""
 
 import inspect
 from collections.abc import Callable, Sequence

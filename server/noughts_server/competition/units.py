@@ -1,7 +1,7 @@
 """Units of work: a tournament's slots in blocks of consecutive ordinals, numbered from 0."""
 
 _LARGEST_UNIT = 2_048
-# A small tournament is still cut into this many units, so that several workers can share it.
+# A small tournament is still cut into this many units, so that several processes could share it.
 _UNITS_AT_LEAST = 32
 
 

@@ -27,7 +27,7 @@ class SlotKey(NamedTuple):
 
 
 class GameEvent(NamedTuple):
-    """Something that happened in a followed game: it began (or was begun when it was first wanted), or got a ply."""
+    """Something that happened in a followed game: it began, or got a ply."""
 
     slot: SlotKey
     event: pb.WatchedGame | pb.WatchedPly

@@ -1,1 +1,1 @@
-"""Everything on this machine: tournaments in this process, their children, and bots carried to a server elsewhere."""
+"""On this machine: tournaments, their children, children that are asked or checked, bots carried to other servers."""

@@ -36,7 +36,7 @@ _WHAT_IT_DID = {
 
 
 class LocalChildren:
-    """Plays the child players of one private tournament."""
+    """Plays the child players of one local tournament."""
 
     def __init__(
         self, server: Server, tournament: LocalTournament, variant: str, launcher: Launcher, times: ChildSettings

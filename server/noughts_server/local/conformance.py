@@ -32,7 +32,7 @@ class ConformanceReport:
     start_ms: float = 0.0
     """Until it was there: the quicker of two starts, for with the first one what starts children is started too."""
     games: list[list[int]] = field(default_factory=list)
-    """The moves of each game; in even ones it moved first."""
+    """The moves of each game; in the first, the third and so on the bot moved first."""
     wins: int = 0
     draws: int = 0
     losses: int = 0

@@ -48,6 +48,7 @@ class RunAtServer:
         self._children = LocalChildren(server, self._tournament, plan.settings.variant, launcher, plan.children)
 
     async def play(self) -> None:
+        """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
         await self._tournament.create()
         async with AsyncExitStack() as stack:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())

@@ -1,4 +1,4 @@
-"""A tournament that is organised in the server's own process, between bots that log in with tickets."""
+"""A tournament that is organised in the server's own process; its bots log in with tickets, or are its children."""
 
 import asyncio
 import secrets

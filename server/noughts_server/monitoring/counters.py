@@ -1,4 +1,4 @@
-"""A server's vital signs, in plain counters that are read when somebody asks.
+"""What a server measures of itself, in plain counters that are read when somebody asks.
 
 They are counted where something happens for many games at once: a commit, a second, a tick of the timer. Nothing here
 is called for a game or a move.

@@ -17,7 +17,7 @@ from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Sessions
 from noughts_server.store.results import CommitReport
 
-logger = structlog.get_logger("noughts.event log")
+logger = structlog.get_logger("noughts.events")
 
 MOST_FAULTS = 20
 """Of one commit. A bot that goes for good may lose a thousand games at once."""

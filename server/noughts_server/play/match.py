@@ -24,7 +24,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Who sits at the match."""
+    """Who plays the match."""
 
     name: str
     person: bool

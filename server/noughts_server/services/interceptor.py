@@ -1,4 +1,4 @@
-"""Errors become statuses here and nowhere else."""
+"""What ends a call with an error becomes its status here and nowhere else."""
 
 import inspect
 from collections import Counter

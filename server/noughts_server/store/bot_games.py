@@ -1,7 +1,7 @@
 """A bot's games, newest first, and what it has scored against another bot.
 
 Games have no index by bot: it would cost as much as storing them. A bot's entries are few, and the slots of an entry
-follow from the schedule (`formats`), so its games are fetched by their key.
+follow from the schedule (`competition.schedule`), so its games are fetched by their key.
 """
 
 from collections import defaultdict

@@ -47,9 +47,6 @@ class Entry(NamedTuple):
     """`bots/NAME/versions/V`."""
 
 
-_SHOW = "`noughts tournament show {}` lists the entries."
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
     """One entry's line in the table."""

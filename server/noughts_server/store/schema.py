@@ -1,6 +1,6 @@
 """The tables. Plain SQL that SQLite and PostgreSQL share; moments are milliseconds since 1970 in UTC.
 
-- Slots and units are arithmetic (`formats`), not rows: a tournament of 100 million games starts at once.
+- Slots and units are arithmetic (`competition`), not rows: a tournament of 100 million games starts at once.
 - `pair_scores` and `entry_scores` are written in the transaction of the games that they count: standings
   and crosstables never read games.
 - `rating_runs` is the log of the ratings: see there.
@@ -228,7 +228,7 @@ ratings = Table(
     Index(None, "bot_id"),
 )
 
-# A bot's rating after some of its rated games: some 32 points for each doubling of their number (`ratings.next_point`).
+# A bot's rating after some of its rated games: some 32 points for each doubling of their number (`elo.next_point`).
 rating_history = Table(
     "rating_history",
     metadata,

@@ -20,7 +20,6 @@ _RANDOM_BYTES = 24  # 32 characters
 _LONGEST_LABEL = 200
 _LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
 _TOUCH_MS = 60_000
-# Databases take so many parameters at least.
 
 
 @dataclass(frozen=True, slots=True)

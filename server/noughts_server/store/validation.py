@@ -1,4 +1,4 @@
-"""Names and labels: what they may be made of."""
+"""Names, IDs, texts and numbers of requests: what they may be."""
 
 import re
 

@@ -150,7 +150,10 @@ class Search:
         return -self.value(other, placed, depth, -beta, -alpha, ply + 1)
 
     def candidates(self, own: Stones, other: Stones) -> tuple[int, int]:
-        """The free cells that are worth a look, and the other free ones on lines that can still be completed."""
+        """The free cells that are worth a look, and the other free ones.
+
+        On small boards these are the cells on lines that can still be completed, and none.
+        """
         board = self._board
         occupied = own.cells | other.cells
         open_lines = self._all_lines & ~(own.touched & other.touched)

@@ -1,1 +1,1 @@
-"""`noughts bot ...`: bots of this machine, and those registered at a server."""
+"""`noughts bot ...`: bots of this machine, and those registered at a server; `head-to-head`, `rating-lists`."""

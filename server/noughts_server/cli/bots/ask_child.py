@@ -22,11 +22,11 @@ class _AskedBot(Bot):
     """The bot of a child. Positions come as they are typed, so the event loop stands still in between."""
 
     def __init__(self, session: ChildSession, runner: asyncio.Runner) -> None:
-        self._interview = session
+        self._session = session
         self._runner = runner
 
     def choose(self, position: Position) -> int:
-        return self._runner.run(self._interview.answer(position))
+        return self._runner.run(self._session.answer(position))
 
 
 @contextmanager

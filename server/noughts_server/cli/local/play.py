@@ -104,7 +104,7 @@ def play(
     if server is not None:
         raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
     move_us = _move_limit(time)
-    players, bot = _seats(spec or _DEFAULT_SPEC, read_variant)
+    players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
     _check_terminal()
     from noughts_server.cli.local.play_screen import run_screen
     from noughts_server.play.match import Match
@@ -167,8 +167,8 @@ def _move_limit(time: str | None) -> int:
     return control.move_us
 
 
-def _seats(spec: str, variant: "Variant") -> "tuple[tuple[Participant, Participant], Any]":
-    """Who sits at the table; and the bot, if there is one."""
+def _participants(spec: str, variant: "Variant") -> "tuple[tuple[Participant, Participant], Any]":
+    """Who plays; and the bot, if there is one."""
     from noughts_bots.specs import make_bot, parse_spec, unique_labels
     from noughts_server.play.match import Participant
     from noughts_server.play.status_line import YOU

@@ -54,16 +54,16 @@ def play_online(
         players = (Participant(YOU, person=True), Participant("your opponent", person=False))
         match = Match(plan.variant, players, plan.seed, mark=mark)
         login = Login(client.address, secret, name=own, dialling=options.dialling(client.address, secret))
-        run_loop(_Evening(client, plan, login, match).play())
+        run_loop(_PersonSession(client, plan, login, match).play())
     return match
 
 
-class _Evening:
+class _PersonSession:
     """A person's session from login to leaving."""
 
     def __init__(self, client: Client, plan: OnlineMatchPlan, login: Login, match: Match) -> None:
         self._client = client
-        self._invitation = plan
+        self._plan = plan
         self._login = login
         challenging = plan.opponent is not None
         waiting = f"Waiting for {plan.opponent}." if challenging else f"Waiting to be challenged as {login.name}."
@@ -93,7 +93,7 @@ class _Evening:
 
     async def _play(self) -> None:
         """Online: the challenge, if there is one, and the screen."""
-        if self._invitation.opponent is None:
+        if self._plan.opponent is None:
             await show(self._seating)
             return
         await self._challenge(0)
@@ -127,7 +127,7 @@ class _Evening:
 
     async def _challenge(self, number: int) -> None:
         """Begins the games."""
-        plan = self._invitation
+        plan = self._plan
         time = plan.time
         request = challenges_pb2.CreateChallengeRequest(
             challenger=f"bots/{self._login.name}",

@@ -63,7 +63,7 @@ async def play_challenge_with(
         await play(bot, login, heard)
         raise Problem("the server ended the bot's session before the games were over")
 
-    # What goes wrong with either ends both; `problems` finds it in the group.
+    # What goes wrong with either ends both; `errors.explain` finds it in the group.
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(keep_playing())
         await online.wait()
