@@ -32,7 +32,8 @@ static void *leave(void *unused) {
 static int tried(void) {
     const char *port = strrchr(GROUND, ':');
     if (has("memory")) {
-        char *hog = (char *)malloc(HOG_BYTES);
+        static char *volatile hog; /* or the compiler leaves it all out */
+        hog = (char *)malloc(HOG_BYTES);
         if (hog)
             memset(hog, 1, HOG_BYTES);
         return hog != NULL;
