@@ -76,7 +76,7 @@ class _Board:
 
 
 class TournamentsChannel(Channel):
-    """One tournament with its standings (`slug`), or all that are running (None)."""
+    """One tournament with its standings (`slug`), or those that are running, the newest if they are many (None)."""
 
     def __init__(
         self, slug: str | None, store: Store, followers: SlotFollowers, observer: FeedObserver, numbering: Numbering
