@@ -7,7 +7,7 @@ from typing import Any
 
 from noughts_bots.bot import Bot, Move
 from noughts_bots.reference.candidate_bot import CandidateBot, Considered
-from noughts_referee.rules import Position, PositionError, Variant
+from noughts_referee.rules import Position, PositionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +22,6 @@ class Answer:
     """The free cells' scores from the mover's point of view; empty if the bot tells none."""
 
 
-def ask(bot: Bot, variant: Variant, text: str, *, seed: int = 0) -> dict[str, Any]:
-    """The bot's answer to the position written as `text`, ready to be printed as JSON.
-
-    The position may be any, also one that legal play cannot reach; the side to move is the bot's own.
-
-    Args:
-        seed: the bot's chance.
-
-    Returns:
-        `{"position": canonical text, "move": cell, "candidates": [cells], "scores": {"cell": value}}`.
-
-    Raises:
-        PositionError: the text cannot be read, or no cell is free.
-        VariantRefused: the bot does not play the variant.
-    """
-    position = Position.parse(variant, text, seed=seed)
-    return document(position, answer(bot, position))
-
-
 def document(position: Position, answered: Answer) -> dict[str, Any]:
     """The answer, ready to be printed as JSON."""
     return {
@@ -53,6 +34,8 @@ def document(position: Position, answered: Answer) -> dict[str, Any]:
 
 def answer(bot: Bot, position: Position) -> Answer:
     """The bot's answer; one that does not tell what it considers has its move as only candidate.
+
+    The position may be any, also one that legal play cannot reach.
 
     Raises:
         PositionError: no cell is free.

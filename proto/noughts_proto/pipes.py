@@ -18,8 +18,6 @@ class FrameTooLarge(Exception):
 
     def __init__(self, got: int, allowed: int) -> None:
         super().__init__(f"message: got {got} bytes, expected at most {allowed}")
-        self.got = got
-        self.allowed = allowed
 
 
 def packed(message: bytes) -> bytes:

@@ -139,10 +139,10 @@ class PermissionDenied(NoughtsError):
 
     reason = "PERMISSION_DENIED"
 
-    def __init__(self, subject: str, *, got: str = "", expected: str = "", hint: str = "") -> None:
-        text = f"{subject} belongs to {expected}" if expected else f"{subject} is not yours"
-        hint = hint or "It takes a token of its owner, or one with the scope `admin`."
-        super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
+    def __init__(
+        self, subject: str, *, hint: str = "It takes a token of its owner, or one with the scope `admin`."
+    ) -> None:
+        super().__init__(f"{subject} is not yours", subject=subject, hint=hint)
 
 
 class ScopeMissing(PermissionDenied):
@@ -277,8 +277,8 @@ class DatabaseBusy(Unavailable):
 
     reason = "DATABASE_BUSY"
 
-    def __init__(self, retry_seconds: float = 1.0) -> None:
-        super().__init__("the database is held by another process", retry_seconds=retry_seconds)
+    def __init__(self) -> None:
+        super().__init__("the database is held by another process")
 
 
 class OperatorError(NoughtsError):

@@ -1,14 +1,15 @@
 """What `noughts bot ask` prints about a position."""
 
 import json
+from typing import Any
 
 import pytest
 
-from noughts_bots.ask import ask
+from noughts_bots.ask import answer, document
 from noughts_bots.bot import Bot
 from noughts_bots.errors import VariantRefused
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_referee.rules import Position, PositionError, parse_variant
+from noughts_referee.rules import Position, PositionError, Variant, parse_variant
 
 TICTACTOE = parse_variant("tictactoe")
 
@@ -21,6 +22,11 @@ class Lowest(Bot):
 class Thinker(Bot):
     async def choose(self, position: Position) -> int:
         return position.free[-1]
+
+
+def ask(bot: Bot, variant: Variant, text: str, *, seed: int = 0) -> dict[str, Any]:
+    position = Position.parse(variant, text, seed=seed)
+    return document(position, answer(bot, position))
 
 
 def bot_of(spec: str) -> Bot:

@@ -17,7 +17,7 @@ END_SECONDS = 1.0
 """How long an engine may take to end after END, before it is killed."""
 
 _PIECE = 1 << 16
-# What an engine may have written unasked and is thrown away before a command; one that writes more never stops.
+# What an engine may have written unasked, and is taken before a command; one that writes more never stops.
 _MOST_UNASKED = 1 << 20
 
 

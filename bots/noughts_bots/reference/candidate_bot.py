@@ -26,7 +26,7 @@ class CandidateBot(Bot):
     """
 
     def consider(self, position: Position) -> Considered:
-        """What the bot makes of the position; depends on stones and side to move alone, never on chance."""
+        """What the bot makes of the position: of stones and side to move, and of its clock; never of chance."""
         raise NotImplementedError
 
     def choose(self, position: Position) -> int | Move:

@@ -1,4 +1,6 @@
-"""What goes wrong on the command line: one clear message on stderr and an exit code, never a traceback.
+"""What goes wrong on the command line: one clear message on stderr and an exit code.
+
+A traceback is for faults of this program only.
 
 Errors of the other packages are raised as they are; `explain` knows them all and puts them into words.
 """

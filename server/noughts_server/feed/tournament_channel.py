@@ -76,7 +76,7 @@ class _Board:
 
 
 class TournamentsChannel(Channel):
-    """One tournament with its standings (`slug`), or all that are running (None)."""
+    """One tournament with its standings (`slug`), or those that are running, the newest if they are many (None)."""
 
     def __init__(
         self, slug: str | None, store: Store, followers: SlotFollowers, observer: FeedObserver, numbering: Numbering
@@ -100,9 +100,7 @@ class TournamentsChannel(Channel):
     async def tick(self) -> None:
         self._ticks += 1
         if self._slug and not self._ticks % _BETWEEN_LOOKS_WHILE_OPEN:
-            self._dirty |= any(
-                member.now.state == tournaments_pb2.TOURNAMENT_STATE_OPEN for member in self._members.values()
-            )
+            self._dirty |= any(member.open for member in self._members.values())
         if self._urgent or (self._dirty and not self._ticks % _BETWEEN_READS):
             await self._read()
         self._show()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.ask import ask
+from noughts_bots.ask import answer
 from noughts_bots.errors import BotFault
 from noughts_bots.reference.random_ import Random
 from noughts_bots.specs import BotSpec, parse_spec
@@ -124,7 +124,7 @@ async def test_a_child_answers_positions_as_the_bot_itself_does(text: str) -> No
     async with asked(parse_spec("py:noughts_bots.reference.random_:Random")) as child:
         for seed in range(5):
             move = await child.answer(Position.parse(TICTACTOE, text, seed=seed))
-            assert move == ask(Random(), TICTACTOE, text, seed=seed)["move"]
+            assert move == answer(Random(), Position.parse(TICTACTOE, text, seed=seed)).move
 
 
 async def test_a_child_that_answers_with_an_occupied_cell_is_at_fault(tmp_path: Path) -> None:

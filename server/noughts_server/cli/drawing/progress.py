@@ -1,4 +1,4 @@
-"""The progress of games played here, drawn on a terminal and nowhere else."""
+"""The progress of games played here, and of other long work; drawn on a terminal and nowhere else."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
