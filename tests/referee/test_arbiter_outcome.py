@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def ended(game: Game) -> Outcome | None:
     return None if game.handle in game.players[0].games else Outcome(game.result, game.termination)
 
 
+@pytest.mark.long
 @examples(300)
 @given(st.data())
 def test_the_arbiter_and_the_position_agree_after_every_move(data: st.DataObject) -> None:

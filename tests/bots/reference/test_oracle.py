@@ -108,6 +108,7 @@ def test_three_stage_answers_although_the_opponent_has_a_line() -> None:
 # 003: coursework
 
 
+@pytest.mark.long
 def test_the_printed_values_of_k_fit_the_pairs_of_cells_in_only_one_way() -> None:
     every_pair = {frozenset(pair) for line in LINES for pair in combinations(line, 2)}
 
@@ -256,6 +257,7 @@ def choices_of_nextstep(depth: int) -> tuple[Considered, ...]:
     return tuple(nextstep.consider(board, me, depth=depth) for board, me in POSITIONS)
 
 
+@pytest.mark.long
 def test_the_root_scores_that_occur_are_9_11_13_16_24_28_30_and_32() -> None:
     occurring = {
         score for depth in range(1, 10) for answer in choices_of_nextstep(depth) for score in answer.scores.values()

@@ -396,6 +396,7 @@ def article_board(position: Position) -> list[int]:
     return [4 * (own >> cell & 1) + (opponent >> cell & 1) for cell in range(position.variant.cells)]
 
 
+@pytest.mark.long
 @given(positions(8), st.integers(1, 9))
 @settings(max_examples=400, deadline=None)
 def test_nextstep_scores_small_boards_like_the_plain_recursion(position: Position, depth: int) -> None:
@@ -403,6 +404,7 @@ def test_nextstep_scores_small_boards_like_the_plain_recursion(position: Positio
     assert NextStep(depth).consider(position).scores == expected
 
 
+@pytest.mark.long
 @given(positions(30, from_stones=14), st.integers(1, 3))
 @settings(max_examples=200, deadline=None)
 def test_nextstep_scores_larger_boards_like_the_plain_recursion(position: Position, depth: int) -> None:

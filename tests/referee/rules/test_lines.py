@@ -59,6 +59,7 @@ def test_a_stone_wins_exactly_when_it_stands_in_a_run_that_is_long_enough(board:
         assert variant.completes(stones_of(board), row * columns + column) is wins
 
 
+@pytest.mark.long
 @examples(400)
 @given(boards())
 def test_a_board_has_a_line_exactly_when_one_of_its_stones_stands_in_one(board: Board) -> None:
@@ -76,6 +77,7 @@ def reflected(board: Board) -> Board:
     return columns, rows, length, frozenset((columns - 1 - column, row) for column, row in stones)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("turned", [rotated, reflected, lambda board: rotated(rotated(board))])
 @examples(150)
 @given(board=boards())
@@ -85,6 +87,7 @@ def test_a_turned_board_has_the_same_winner(turned: Callable[[Board], Board], bo
     assert len(variant_of(other).lines) == len(variant_of(board).lines)
 
 
+@pytest.mark.long
 @examples(200)
 @given(st.integers(1, 30), st.integers(1, 30), st.data())
 def test_the_number_of_lines_follows_from_the_size_of_the_board(columns: int, rows: int, data: st.DataObject) -> None:

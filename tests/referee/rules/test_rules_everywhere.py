@@ -99,6 +99,7 @@ def mask_of(given: Rules) -> int:
     return sum(1 << cell for cell, place in enumerate(given.places()) if place in given.stones)
 
 
+@pytest.mark.long
 @examples(400)
 @given(rules())
 def test_a_stone_wins_exactly_with_the_runs_that_counting_from_it_finds(given: Rules) -> None:
@@ -126,6 +127,7 @@ def tilted(given: Rules) -> Rules:
     return given._replace(columns=given.rows, rows=given.layers, layers=given.columns, stones=stones)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", [turned, mirrored, tilted])
 @examples(60)
 @given(before=rules(cube=True))
@@ -262,6 +264,7 @@ def test_layers_are_read_one_after_the_other_with_slashes_or_without() -> None:
 # Perft.
 
 
+@pytest.mark.long
 def test_connect4_has_the_published_number_of_positions_by_ply() -> None:
     positions, counts = {(0, 0)}, []
     for _ in range(8):

@@ -125,6 +125,7 @@ def test_it_plays_every_board_and_does_not_lose_to_chance(name: str) -> None:
         assert play(variant, (chance, bot), seed=2) in (1, None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["tictactoe", "mnk:4,4,4"])
 def test_it_does_not_lose_to_minimax(name: str) -> None:
     variant = parse_variant(name)
