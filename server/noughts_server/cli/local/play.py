@@ -121,6 +121,7 @@ def play(
         if games_file is None:
             run_screen(seating)
         else:
+            # Before the first game: whoever lacks the packages learns it before an evening of games, not after it.
             from noughts_server.records.jsonl import GamesFile
 
             with GamesFile(games_file) as file:
@@ -203,7 +204,7 @@ def _report(match: "Match", output_format: Format, *, at_server: bool = False) -
     """What was played, after the screen has closed."""
     from noughts_server.play.status_line import score_line
 
-    score, games = match.score, match.score.wins + match.score.draws + match.score.losses
+    score, games = match.score, match.score.games
     if output_format is Format.JSON:
         output.print_json(
             {
