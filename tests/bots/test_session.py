@@ -87,6 +87,7 @@ async def asked_once(server: Loopback, answer: Callable[[Position], object]) -> 
 # Whole games.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", KINDS)
 @pytest.mark.parametrize("second", KINDS)
 async def test_all_kinds_of_bots_play_the_games_that_follow_from_the_seed(
@@ -395,6 +396,7 @@ class PlacedInBatches(Placed):
         return [self.choose(position) for position in positions]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Placed, PlacedInBatches])
 async def test_a_bot_that_worked_hard_once_comes_back_from_its_thread(server: Loopback, kind: type[Placed]) -> None:
     bot = kind(partial(work_hard, 0.03))
@@ -477,6 +479,7 @@ async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot
                     session.cancel()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot]) -> None:
     shared = conditions("mnk:5,5,5", seed=8)

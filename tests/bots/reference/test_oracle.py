@@ -274,6 +274,7 @@ def test_depth_8_equals_depth_9() -> None:
     assert choices_of_nextstep(7) != choices_of_nextstep(8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "depth, mistakes", [(1, 1191), (2, 467), (3, 215), (4, 113), (5, 29), (6, 0), (7, 0), (8, 0), (9, 0)]
 )

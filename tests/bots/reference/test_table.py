@@ -74,6 +74,7 @@ def test_table_chooses_in_every_position_and_for_every_seed_what_its_bot_chooses
             assert table.choose(position) == bot.choose(position), position
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [0, 1])
 def test_table_of_pascal_has_its_two_levels_whichever_it_was_built_from(level: int, tmp_path: Path) -> None:
     file = tmp_path / "pascal.table"

@@ -68,6 +68,7 @@ def test_a_cell_off_the_board_says_what_to_type() -> None:
         typed(GOMOKU, "h0\r")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", [(0, 0), (60, 21), (200, 60)])
 @pytest.mark.parametrize("variant", [TICTACTOE, GOMOKU, LARGEST])
 def test_a_click_finds_the_cell_that_is_drawn_there(variant: Variant, room: tuple[int, int]) -> None:

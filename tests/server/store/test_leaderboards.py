@@ -77,6 +77,7 @@ async def test_each_variant_and_time_class_has_its_list(arena: Arena) -> None:
     assert await read(arena, 10, "mnk:5,5,4") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 async def test_filters_leave_the_rows_that_pass_them_ranked_anew(arena: Arena, seed: int) -> None:
     draw = Random(seed)

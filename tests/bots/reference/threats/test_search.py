@@ -38,6 +38,7 @@ def test_the_empty_board_is_worth_what_plain_negamax_finds(name: str) -> None:
     assert full_value(Board(variant), 0, 0) == PlainNegamax(variant).value(0, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name, most_free, count",
     [
