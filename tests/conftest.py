@@ -1,5 +1,7 @@
 """What holds for all tests."""
 
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,15 @@ from tests.support.tools import NOT_TRIED
 
 WITH_PROCESSES = ("bots/hosts", "referee/children", "server/cli", "server/local", "system")
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""
+
+
+def pytest_configure() -> None:
+    """Programs that a test starts can be interrupted, also where a shell runs the tests in the background.
+
+    Such a shell has SIGINT ignored, which processes inherit.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
