@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from noughts_referee.clock import TimeControl
     from noughts_referee.rules import Variant
     from noughts_server.play.match import Match, Participant
+    from noughts_server.store.games import ExportedGame
 
 _DEFAULT_SPEC = "nextstep"
 _PERSON = "person"
@@ -123,10 +124,11 @@ def play(
         else:
             # Before the first game: whoever lacks the packages learns it before an evening of games, not after it.
             from noughts_server.records.jsonl import GamesFile
+            from noughts_server.store.games import ExportedGame
 
             with GamesFile(games_file) as file:
                 run_screen(seating)
-                file.write(_exported(match))
+                file.write(_exported(match, ExportedGame))
     _report(match, output_format)
 
 
@@ -181,13 +183,11 @@ def _participants(spec: str, variant: "Variant") -> "tuple[tuple[Participant, Pa
     return (Participant(YOU, person=True), Participant(unique_labels((parsed,))[0], person=False)), bot
 
 
-def _exported(match: "Match") -> "list[Any]":
+def _exported(match: "Match", record: "type[ExportedGame]") -> "list[ExportedGame]":
     """The games that are over, as lines of the games' file."""
-    from noughts_server.store.games import ExportedGame
-
     names = [player.name.lower() if player.name == "You" else player.name for player in match.players]
     return [
-        ExportedGame(
+        record(
             match.variant.name,
             names[game.first],
             names[1 - game.first],
