@@ -109,6 +109,7 @@ class Dialogue:
             agent=f"noughts-python/{software()} {type(bot).__name__}",
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
+            prepares=self._hears_start,
         )
         return pb.PlayRequest(hello=hello)
 

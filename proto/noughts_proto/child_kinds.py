@@ -17,6 +17,10 @@ class ChildKind(NamedTuple):
     arguments as in a shell, which may start other programs. Files that it names may be read by the child."""
     hosted: bool
     """Whether a Python process of ours loads it, by `noughts_bots.hosts`; else the target itself speaks frames."""
+    in_scratch: bool = False
+    """Whether its working folder is an empty one of its own, with or without a lock; else it is so behind the lock."""
+    speaks_frames: bool = True
+    """Whether frames come out of its process; else it speaks lines of its own."""
     may_dial_in: bool = False
     """Whether it may open a stream to the referee instead of speaking frames on its pipes (option `dial`)."""
 
@@ -31,7 +35,7 @@ CHILD_KINDS = {
     for kind in (
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
-        ChildKind("gomocup", "command", hosted=True),
+        ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
         ChildKind("exec", "command", hosted=False, may_dial_in=True),
     )
 }

@@ -42,6 +42,14 @@ class Outbox:
     def __bool__(self) -> bool:
         return bool(self.turn_game or self.ends or self.starts)
 
+    def without_turns(self) -> "Outbox":
+        """Keeps all but the turns; returns those."""
+        rest = Outbox()
+        for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed"):
+            setattr(rest, column, getattr(self, column))
+            setattr(self, column, [])
+        return rest
+
     def split(self, most_moves: int) -> "Outbox":
         """Keeps starts that carry at most so many moves together (one start at least); returns the rest.
 

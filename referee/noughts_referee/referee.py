@@ -90,21 +90,42 @@ class _Room:
 
 
 class Seated(Player):
-    """A player with its wire and its seats."""
+    """A player with its wire and its seats: one connection, or one process."""
 
-    __slots__ = ("room", "wire")
+    __slots__ = ("members", "room", "wire")
 
-    def __init__(self, key: int) -> None:
+    def __init__(self, key: int, room: _Room | None = None) -> None:
         super().__init__(key)
-        self.room = _Room()
+        self.room = room or _Room()
         self.wire: Wire | None = None
+        self.members: tuple[Seated, ...] = ()
+        """Who plays for it: several processes of one bot share its seats. Empty: it plays itself."""
+
+    @property
+    def connections(self) -> "tuple[Seated, ...]":
+        """Those that games are really given to: its members, or itself."""
+        return self.members or (self,)
+
+    def enlist(self, members: int) -> "tuple[Seated, ...]":
+        """From now on so many others play for it, each with a wire of its own: at least one, before its first game."""
+        self.members = tuple(Seated(self.key, self.room) for _ in range(members))
+        return self.members
 
     def seats(self, timed: bool) -> int:
         """How many games it takes at once now."""
+        if self.members:
+            return sum(member.seats(timed) for member in self.members)
         wire = self.wire
         if wire is None:
             return 0
         return wire.capacity_timed if timed else wire.capacity_untimed
+
+    def freest(self, timed: bool) -> "Seated":
+        """The member that gets the next game: with the fewest of those that have a seat."""
+        return min(
+            (member for member in self.members if len(member.games) < member.seats(timed)),
+            key=lambda member: len(member.games),
+        )
 
 
 _Pair = tuple[Seated, Seated]
@@ -199,7 +220,8 @@ class Referee:
         games = {
             game
             for player in self._players.values()
-            for game in player.games.values()
+            for connection in player.connections
+            for game in connection.games.values()
             if tournament in (None, game.conditions.tournament)
         }
         self.arbiter.abandon(games)
@@ -213,9 +235,10 @@ class Referee:
         """The tournament's running games, a game after the other of each entry in which it moved first."""
         room = self._tournaments.get(tournament)
         for player in room.entries if room else ():
-            for game in player.games.values():
-                if game.players[0] is player and game.conditions.tournament == tournament:
-                    yield game
+            for connection in player.connections:
+                for game in connection.games.values():
+                    if game.players[0] is connection and game.conditions.tournament == tournament:
+                        yield game
 
     def stop_starting(self) -> None:
         """No game begins from now on; those running go on."""
@@ -346,6 +369,10 @@ class Referee:
                 first_room.taken += 1
                 second_room.taken += 1
                 self._queued[key] -= 1
+                if first.members:
+                    first = first.freest(timed)
+                if second.members:
+                    second = second.freest(timed)
                 game = self.arbiter.start(unit, slot, first, second)
                 if self._observer is not None:
                     self._observer.began(game)

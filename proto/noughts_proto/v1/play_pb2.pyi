@@ -138,6 +138,7 @@ class Hello(_message.Message):
     AGENT_FIELD_NUMBER: _builtins.int
     DECLINES_CHALLENGES_FIELD_NUMBER: _builtins.int
     VARIANTS_FIELD_NUMBER: _builtins.int
+    PREPARES_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The protocol the bot speaks; this file describes 1. Others are refused with reason PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
@@ -152,6 +153,10 @@ class Hello(_message.Message):
     """Name and version of the bot's software, for people; at most 200 characters. The server does not keep it."""
     declines_challenges: _builtins.bool
     """Whether others may not challenge it to unrated games while it is online (see ChallengeService)."""
+    prepares: _builtins.bool
+    """Whether it prepares for a game: starts of timed games then come in a frame without turns, and its first move is
+    asked for, and its clock begins, once it has acknowledged that frame.
+    """
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The variants it plays: names such as `tictactoe`, or `mnk` for every m,n,k game. Empty means every
@@ -168,10 +173,11 @@ class Hello(_message.Message):
         agent: _builtins.str = ...,
         declines_challenges: _builtins.bool = ...,
         variants: _abc.Iterable[_builtins.str] | None = ...,
+        prepares: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "prepares", b"prepares", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -92,6 +92,30 @@ StartTimeoutOption = Annotated[
         help="How long a program or plugin may take to say hello; one that fails three times plays no more.",
     ),
 ]
+ProcessesOption = Annotated[
+    int,
+    Option(
+        "--processes",
+        min=0,
+        max=1024,
+        metavar="K",
+        help="Processes of each program or plugin. Else an engine has one for each game, but not more than cores.",
+        show_default=False,
+    ),
+]
+AffinityOption = Annotated[
+    bool,
+    Option("--affinity", help="Give each process of a program or plugin a core of its own, in turn."),
+]
+MemoryOption = Annotated[
+    str,
+    Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory of each process of a program or plugin behind the lock: MiB as in `512`, or `2g`.",
+        show_default=False,
+    ),
+]
 DatabaseOption = Annotated[
     str | None,
     Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),
@@ -211,6 +235,16 @@ def read_margin(text: str) -> int:
             f" at most {_LONGEST_MARGIN_SECONDS} s"
         )
     return microseconds
+
+
+def read_memory(text: str) -> int:
+    """Bytes from `512` (MiB) or `2g`; 0 for an empty text."""
+    from noughts_bots.gomocup.options import read_size
+
+    try:
+        return read_size(text) if text else 0
+    except ValueError:
+        raise UsageProblem(f"--memory {text!r}: expected MiB as in `512`, or `2g`") from None
 
 
 def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":

@@ -13,15 +13,16 @@ from noughts_bots.errors import BotFault, VariantRefused
 from noughts_bots.specs import BotSpec
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild, start_child
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import ChildSettings, NotStarted
 from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members
+from noughts_server.local.players import Player, start_player
 
 
 class ChildSession:
     """The conversation with a child. What it does wrong is a BotFault. Made by `child_session`."""
 
-    def __init__(self, spec: BotSpec, child: RunningChild, move_seconds: float) -> None:
+    def __init__(self, spec: BotSpec, child: Player, move_seconds: float) -> None:
         self.name = ""
         """What it calls itself; may be empty."""
         self.variants: tuple[str, ...] = ()
@@ -160,7 +161,7 @@ async def child_session(
 
     `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
     """
-    child = await start_child(launcher, ChildCommand(spec.kind, spec.target, spec.options), times)
+    child = await start_player(spec, launcher, times)
     session = ChildSession(spec, child, move_seconds)
     try:
         yield session

@@ -1,6 +1,7 @@
 """What a tournament on this machine is to be, how far it is, and what came of it. Nothing of the server is loaded."""
 
 import asyncio
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,23 @@ class LocalPlan:
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
     """How programs and plugins are locked in."""
+    processes: int = 0
+    """How many processes a bot has that is a program or a plugin; 0: as many as `processes_of` thinks right."""
+    affinity: bool = False
+    """Whether each process of such a bot has a core to itself, as far as there are enough."""
+    memory_bytes: int = 0
+    """What each process of such a bot may use; 0: as its kind is used to."""
+
+    def processes_of(self, spec: BotSpec) -> int:
+        """How many processes this bot has.
+
+        An engine plays one game at a time, so it gets a process for each game, but not more than there are cores: they
+        would think at each other's expense. Other kinds play many games in one process.
+        """
+        kind = spec.child_kind
+        if kind is None or (self.processes == 0 and kind.speaks_frames):
+            return 1
+        return min(self.processes or len(os.sched_getaffinity(0)), self.settings.concurrency)
 
     @property
     def has_children(self) -> bool:

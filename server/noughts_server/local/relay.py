@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import grpc.aio
 
 from noughts_bots.events import SessionEvent
+from noughts_bots.specs import BotSpec
 from noughts_bots.stream import (
     Login,
     PlayCall,
@@ -22,9 +23,10 @@ from noughts_bots.stream import (
     raise_if_failed,
 )
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_server.local.launcher import Locking, launching
+from noughts_server.local.players import Player, start_player
 
 _MOST_DEATHS = 3
 _SHOWN_LINES = 15
@@ -64,12 +66,16 @@ RelayEvent = SessionEvent | PlayerEnded | LockNotice
 class RelayPlan:
     """What plays, and what its hello is to say instead of what it says itself."""
 
-    command: ChildCommand
+    spec: BotSpec
     max_games: int = 0
     """0: as many as it says."""
     challenges: bool = True
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     locking: Locking = Locking.USUAL
+    processes: int = 1
+    """Of an engine."""
+    memory_bytes: int = 0
+    """What each process may use; 0: as its kind is used to."""
 
 
 async def relay(plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None]) -> None:
@@ -112,7 +118,10 @@ class _RelaySession:
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
         """Plays until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
-        child = await start_child(self._launcher, self._plan.command, self._plan.times)
+        plan = self._plan
+        child = await start_player(
+            plan.spec, self._launcher, plan.times, processes=plan.processes, memory_bytes=plan.memory_bytes
+        )
         reason, died = "", False
         try:
             hello = self._renamed(await child.hello())
@@ -130,7 +139,7 @@ class _RelaySession:
         hello.declines_challenges = hello.declines_challenges or not self._plan.challenges
         return pb.PlayRequest(hello=hello)
 
-    async def _carry(self, child: RunningChild, hello: pb.PlayRequest, call: PlayCall) -> bool:
+    async def _carry(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:
         """Carries frames both ways until one end has gone; returns whether it was the child's."""
         died = False
 

@@ -45,7 +45,7 @@ class RunAtServer:
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
         self._tournament = LocalTournament(server, plan.settings, versions)
-        self._children = LocalChildren(server, self._tournament, plan.settings.variant, launcher, plan.children)
+        self._children = LocalChildren(server, self._tournament, plan, launcher)
 
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""

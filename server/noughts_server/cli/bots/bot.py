@@ -47,6 +47,8 @@ def run(
     no_lock: options.NoLockOption = False,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
+    processes: options.ProcessesOption = 0,
+    memory: options.MemoryOption = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
@@ -74,12 +76,11 @@ def run(
     name = name or unique_labels((parsed,))[0]
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     if started:
-        from noughts_referee.children.launcher import ChildCommand
         from noughts_referee.children.running_child import ChildSettings
         from noughts_server.local.relay import RelayPlan, relay
 
-        command_to_start = ChildCommand(parsed.kind, parsed.target, parsed.options)
-        plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout), locking)
+        times = ChildSettings(start=start_timeout)
+        plan = RelayPlan(parsed, max_games, challenges, times, locking, processes or 1, options.read_memory(memory))
         run_loop(until_terminated(relay(plan, login, _printing(output_format))))
         return
     bot = make_bot(parsed)

@@ -50,8 +50,11 @@ def require_frames_on_pipes(spec: "BotSpec", advice: str) -> None:
 def _check_command(spec: "BotSpec") -> None:
     from noughts_bots.errors import BotSpecError
     from noughts_bots.specs import dials_in
+    from noughts_server.engines.command import engine_command
 
     dials_in(spec)  # its options are right
+    if spec.child_kind is not None and not spec.child_kind.speaks_frames:
+        engine_command(spec)
     subject = f"bot {str(spec)!r}"
     try:
         program, *_ = shlex.split(spec.target)

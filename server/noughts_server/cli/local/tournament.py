@@ -55,7 +55,10 @@ class LocalOptions:
     seed: options.SeedOption = None
     time: options.TimeOption = "none"
     margin: options.MarginOption = "50ms"
-    start_timeout: options.StartTimeoutOption = 5.0
+    start_timeout: options.StartTimeoutOption = 10.0
+    processes: options.ProcessesOption = 0
+    affinity: options.AffinityOption = False
+    memory: options.MemoryOption = ""
     require_lock: options.RequireLockOption = False
     no_lock: options.NoLockOption = False
     database: options.DatabaseOption = None
@@ -143,6 +146,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
+    memory_bytes = options.read_memory(playing.memory)
     _check_playable(read_specs, variant)
     from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.schedule import ScheduleKind
@@ -164,6 +168,9 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
         locking=locking,
+        processes=playing.processes,
+        affinity=playing.affinity,
+        memory_bytes=memory_bytes,
     )
 
 
