@@ -10,7 +10,10 @@ from noughts_referee.rules import Position, Result, Termination, Variant
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Thinking time of each side, in seconds; all zero where there is no limit."""
+    """Thinking time of each side, in seconds; all zero where there is no limit.
+
+    There may be both a bank and a limit of a move: `Position.limit_us` is what the next move may take.
+    """
 
     move: float = 0.0
     """Of each single move."""

@@ -123,7 +123,8 @@ class Game:
         self.times_us: list[int] = []
         time = conditions.limits
         self.left_us = _NO_CLOCKS if time is None else [time.start_us] * 2
-        """What each side's clock shows: what is left of its bank, or the limit of each move; 0 in untimed games."""
+        """What each side's clock shows: what is left of its bank, or without one the limit of each move; 0 in untimed
+        games."""
         # `result` and `termination` are set at the end.
 
     @property
@@ -145,8 +146,8 @@ class Game:
         return self.left_us[side]
 
     def limit_us(self) -> int:
-        """The mover's limit for this move; only in timed games."""
-        return self.left_us[self.ply & 1]
+        """What this move may take; only in timed games."""
+        return self.conditions.time.limit_us(self.left_us[self.ply & 1])
 
     def position(self) -> Position:
         """The position now."""
@@ -323,12 +324,11 @@ class Arbiter:
 
     def _late(self, game: Game, took: int) -> bool:
         """Charges the mover's clock; ends the game if the limit and the margin are overstepped."""
-        left_us, side = game.left_us, game.ply & 1
-        if took > left_us[side] + self.margin_us:
+        if took > game.limit_us() + self.margin_us:
             self._time_out(game, took)
             return True
-        assert game.time is not None
-        left_us[side] = game.time.after_move(left_us[side], took)
+        left_us, side = game.left_us, game.ply & 1
+        left_us[side] = game.conditions.time.after_move(left_us[side], took)
         return False
 
     def _time_out(self, game: Game, took: int) -> None:

@@ -127,7 +127,7 @@ class GomocupBot(Bot):
             self._set_up(position.variant, self._time)
         if self._refusal is not None:
             raise Resign(self._refusal)
-        limit = position.own_clock_us / 1e6
+        limit = position.limit_us / 1e6
         deadline = time.monotonic() + limit + _OVERDUE_SECONDS if limit else None
         commands = self._commands(position)
         engine, terms = self._playing()

@@ -266,7 +266,9 @@ class WatchedGame(_message.Message):
     second: _builtins.str
     state: Global___GameState.ValueType
     first_clock_us: _builtins.int
-    """What is left on the clocks after the last move (with a limit per move: that limit); unset in untimed games."""
+    """What is left on the clocks after the last move: of the bank, or without one the limit of each move; unset in
+    untimed games.
+    """
     second_clock_us: _builtins.int
     result: _types_pb2.Result.ValueType
     """Once the state is ENDED."""

@@ -300,7 +300,9 @@ class Starts(_message.Message):
 
     @_builtins.property
     def own_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What is left on the clocks, in microseconds (in games with a limit per move: that limit); empty in untimed games."""
+        """What is left on the clocks, in microseconds: of the bank, or without one the limit of each move; empty in untimed
+        games.
+        """
 
     @_builtins.property
     def opponent_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
@@ -354,7 +356,9 @@ class Turns(_message.Message):
 
     @_builtins.property
     def own_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What is left on the clocks before this move, in microseconds; empty when no game of the frame has a clock."""
+        """What is left on the clocks before this move, in microseconds (see Starts); empty when no game of the frame has a
+        clock. Where there is a bank and a limit of each move (`time` of the start), the less of the two is the limit.
+        """
 
     @_builtins.property
     def opponent_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...

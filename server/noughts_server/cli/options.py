@@ -53,7 +53,7 @@ VariantOption = Annotated[
 ]
 TimeOption = Annotated[
     str,
-    Option("--time", metavar="T", help="`none`, `60+0.5` (bank + increment, seconds) or `1/move`."),
+    Option("--time", metavar="T", help="`none`, `60+0.5` (bank + increment, seconds), `1/move`, or both: `180/30+0`."),
 ]
 ConcurrencyOption = Annotated[
     int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")

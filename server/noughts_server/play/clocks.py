@@ -49,11 +49,21 @@ class Clocks:
         return max(0, self._left_us[player] - self._passed_us(player)) / MICROSECONDS
 
     def shown(self, player: int) -> str:
-        """The same as `14:05`; below ten seconds with tenths."""
-        left = self.left(player)
-        if left < 10:
-            return f"{int(left * 10) / 10:.1f} s"
-        return f"{int(left) // 60}:{int(left) % 60:02}"
+        """The same as `14:05`; below ten seconds with tenths.
+
+        With a bank and a limit of a move, whoever is to move sees what is left for this move, too: `14:05 / 0:21`.
+        """
+        left = _shown(self.left(player))
+        if not (self._time.bank_us and self._time.move_us and player == self._running):
+            return left
+        limit_us = self._time.limit_us(self._left_us[player])
+        return f"{left} / {_shown(max(0, limit_us - self._passed_us(player)) / MICROSECONDS)}"
+
+
+def _shown(seconds: float) -> str:
+    if seconds < 10:
+        return f"{int(seconds * 10) / 10:.1f} s"
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def _microseconds(seconds: float) -> int:

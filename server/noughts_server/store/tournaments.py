@@ -305,8 +305,6 @@ def _check_time(time: TimeControl) -> None:
     check_number("tournament.time.move_us", time.move_us, 0, _LONGEST_TIME_US)
     check_number("tournament.time.bank_us", time.bank_us, 0, _LONGEST_TIME_US)
     check_number("tournament.time.increment_us", time.increment_us, 0, _LONGEST_TIME_US)
-    if time.move_us and (time.bank_us or time.increment_us):
-        raise InvalidArgument.of("tournament.time", "both", "either move_us, or bank_us with increment_us")
     if time.increment_us and not time.bank_us:
         raise InvalidArgument.of("tournament.time.increment_us", time.increment_us, "a bank_us to add it to")
 

@@ -117,6 +117,26 @@ def test_what_the_engine_is_told_of_a_bank_and_of_no_limit(tmp_path: Path) -> No
     ]
 
 
+def test_the_engine_is_told_of_a_bank_and_the_limit_of_a_turn_together(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with child("gomocup", engine(f"log={log}")) as player:
+        game = player.begin("gomoku", bank_us=180_000_000, move_us=30_000_000)
+        player.ask(game)
+        player.answer_with_lowest(game)
+        game.clock_us = 151_234_567
+        player.ask(game)
+        assert player.close() == 0
+    told = [
+        "INFO timeout_turn 30000",
+        "INFO timeout_match 180000",
+        "INFO max_memory 0",
+        "INFO game_type 2",
+        "INFO rule 0",
+    ]
+    turns = ["INFO time_left 180000", "BEGIN", "INFO time_left 151234", "TURN 1,0"]
+    assert logged(log) == [*told, "INFO time_left 180000", "START 15", *turns, "END"]
+
+
 def test_a_board_that_is_no_square_is_set_up_as_a_rectangle(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with child("gomocup", engine(f"log={log}")) as player:

@@ -99,7 +99,7 @@ async def test_games_of_milliseconds_are_seen_ply_by_ply_from_before_their_begin
 
 
 async def test_clocks_are_told_with_each_ply(cinema: Cinema, token: str) -> None:
-    time = types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000)
+    time = types_pb2.TimeControl(move_us=30_000_000, bank_us=60_000_000, increment_us=1_000_000)
     async with cinema.playing(token, gated=True, games_per_pair=1, time=time):
         watching = cinema.watch(GAME)
         begun = (await watching.must()).snapshot.games[0]

@@ -33,6 +33,19 @@ def test_a_limit_of_a_move_is_there_again_for_the_next_one() -> None:
     assert clocks.shown(0) == "0:30"
 
 
+def test_with_a_bank_and_a_limit_of_a_move_whoever_is_to_move_sees_both() -> None:
+    time = Time()
+    clocks = Clocks(TimeLimits(bank=60, move=20), running=0, get_time=time)
+    time.now += 5
+    assert (clocks.shown(0), clocks.shown(1)) == ("0:55 / 0:15", "1:00")
+    clocks.answered()
+    clocks.asked(14, 60)
+    time.now += 9
+    assert clocks.shown(0) == "5.0 s / 5.0 s"
+    clocks.stop()
+    assert clocks.shown(0) == "5.0 s"
+
+
 def test_clocks_stop_with_the_game_and_never_show_less_than_nothing() -> None:
     time = Time()
     clocks = Clocks(TimeLimits(bank=1), running=0, get_time=time)

@@ -71,7 +71,7 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
     chosen: dict[str, Any] = {
         "title": "The Cup",
         "variant": "mnk:3,3,3",
-        "time": parse_time_control("60+0.5"),
+        "time": parse_time_control("60/2+0.5"),
         "games_per_pair": 10,
         "concurrency": 4,
         "seed": 2**64 - 1,
@@ -101,8 +101,8 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
         ("seed", -1),
         ("seed", 2**64),
         ("time", TimeControl(move_us=-1)),
-        ("time", TimeControl(move_us=1, bank_us=1)),
         ("time", TimeControl(increment_us=1)),
+        ("time", TimeControl(move_us=1, increment_us=1)),
         ("time", TimeControl(bank_us=2**62)),
     ],
 )
