@@ -147,6 +147,24 @@ TimesOption = Annotated[
     bool, Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
 ]
 
+EveryOption = Annotated[
+    int | None,
+    Option(
+        "--every",
+        min=1,
+        metavar="N",
+        help="Where there is no terminal: the score on stderr every N games, a line each.",
+        show_default=False,
+    ),
+]
+FatalOption = Annotated[
+    bool,
+    Option(
+        "--fatal",
+        help="The first crash, illegal move, loss on time or disconnection ends the run: exit code 1.",
+    ),
+]
+
 
 def read_variant(text: str) -> "Variant":
     """The variant of that name."""

@@ -2,10 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.rules import FAULTS, Outcome
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 
@@ -48,6 +49,8 @@ class LocalPlan:
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
     """How programs and plugins are locked in."""
+    fatal: bool = False
+    """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
 
     @property
     def has_children(self) -> bool:
@@ -67,6 +70,28 @@ class LocalProgress:
     standings: "tuple[Standing, ...]"
 
 
+class PlayedGame(NamedTuple):
+    """A game that has just been stored."""
+
+    number: int
+    """In the tournament, from 1."""
+    first: str
+    """The labels of the two."""
+    second: str
+    outcome: Outcome
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the loser did what a player must not do."""
+        return self.outcome.termination in FAULTS
+
+    @property
+    def loser(self) -> str:
+        """The label of whoever lost; empty when nobody did."""
+        side = self.outcome.loser
+        return "" if side is None else (self.first, self.second)[side]
+
+
 @dataclass(frozen=True, slots=True)
 class LocalOutcome:
     """What came of it."""
@@ -79,6 +104,8 @@ class LocalOutcome:
     terminations: dict[str, int]
     faults: tuple[LocalFault, ...] = ()
     """Why child players died, and what they wrote."""
+    fatal: PlayedGame | None = None
+    """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
 
 
 class LocalStop:

@@ -61,6 +61,8 @@ class LocalOptions:
     database: options.DatabaseOption = None
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
+    every: options.EveryOption = None
+    fatal: options.FatalOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +102,15 @@ def match(
     """
     plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
     from noughts_bots.specs import unique_labels
-    from noughts_server.cli.local.run import leave_if_interrupted, play
+    from noughts_server.cli.local.run import leave_if_ended_early, play
 
-    outcome = play(plan, output=playing.games_file, times=playing.times)
+    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
     result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
     result.show(output_format, faults_document(plan, outcome))
     if output_format is Format.TEXT:
         show_faults(outcome)
-    leave_if_interrupted(outcome)
+    leave_if_ended_early(outcome)
 
 
 def run(
@@ -164,6 +166,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
         locking=locking,
+        fatal=playing.fatal,
     )
 
 
@@ -184,15 +187,15 @@ def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
 
 
 def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: Format, hint: str = "") -> None:
-    from noughts_server.cli.local.run import leave_if_interrupted, play
+    from noughts_server.cli.local.run import leave_if_ended_early, play
 
-    outcome = play(plan, output=playing.games_file, times=playing.times)
+    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     if output_format is Format.JSON:
         output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
     else:
         _print_tournament(plan, outcome, hint)
         show_faults(outcome)
-    leave_if_interrupted(outcome)
+    leave_if_ended_early(outcome)
 
 
 def _crosstable(outcome: "LocalOutcome") -> Crosstable:
