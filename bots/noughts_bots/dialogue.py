@@ -25,6 +25,7 @@ from noughts_bots.bot import (
 from noughts_bots.events import Complaint
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
 
 logger = logging.getLogger("noughts.bot")
@@ -173,7 +174,8 @@ class Dialogue:
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
         limits = starts.time
-        time = TimeLimits(limits.move_us / 1e6, limits.bank_us / 1e6, limits.increment_us / 1e6)
+        time = _time_limits(limits)
+        opponent_times = [_time_limits(each) for each in starts.opponent_times] or [time] * len(starts.opponents)
         if limits.bank_us and limits.move_us:
             self._move_limits.update(dict.fromkeys(starts.game, limits.move_us))
         self._variants.add(variant)
@@ -196,7 +198,9 @@ class Dialogue:
                 positions[handle] = Position(variant, side=side - 1, seed=seed)
             if self._wants_info:
                 name = f"{starts.tournament}/games/{number}"
-                self._infos[handle] = info = GameInfo(name, variant, side - 1, starts.opponents[opponent], time)
+                self._infos[handle] = info = GameInfo(
+                    name, variant, side - 1, starts.opponents[opponent], time, opponent_times[opponent]
+                )
                 if self._hears_start:
                     with _logged("start"):
                         self._bot.start(info)
@@ -345,6 +349,10 @@ def _without_scores(answers: Sequence[_Chosen], moves: pb.Moves, before: int) ->
     moves.scored.extend(given.keys())
     moves.score.extend(given.values())
     return [answer.cell if isinstance(answer, Move) else answer for answer in answers]
+
+
+def _time_limits(message: types_pb2.TimeControl) -> TimeLimits:
+    return TimeLimits(message.move_us / 1e6, message.bank_us / 1e6, message.increment_us / 1e6)
 
 
 def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:

@@ -1,9 +1,11 @@
 """Time controls and clocks: arithmetic on microseconds, no clock of its own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MICROSECONDS = 1_000_000
+MARGIN_US = 50_000
+"""What a move may overstep its limit for transport, unless somebody has said otherwise."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
 # A game's expected length in moves of one side, to sort time controls into classes (the convention of chess servers).
 _EXPECTED_MOVES = 40
@@ -51,13 +53,6 @@ class TimeControl:
         """
         return max(0, left_us - took_us) + self.increment_us if self.bank_us else self.move_us
 
-    def clocks_after(self, times_us: Iterable[int]) -> tuple[int, int]:
-        """What both clocks show after moves of the two sides in turn that took so long; only in timed games."""
-        left = [self.start_us] * 2
-        for ply, took in enumerate(times_us):
-            left[ply & 1] = self.after_move(left[ply & 1], took)
-        return left[0], left[1]
-
     @property
     def time_class(self) -> str:
         """`untimed`, `bullet`, `blitz`, `rapid` or `classical`, by the time 40 moves may take at most."""
@@ -75,6 +70,19 @@ class TimeControl:
             limit = f"/{_seconds(self.move_us)}" if self.move_us else ""
             return f"{_seconds(self.bank_us)}{limit}+{_seconds(self.increment_us)}"
         return f"{_seconds(self.move_us)}/move" if self.move_us else "none"
+
+
+def clocks_after(limits: Sequence[TimeControl | None], times_us: Iterable[int]) -> tuple[int | None, int | None]:
+    """What both clocks show after moves of the two sides in turn that took so long; None of a side without a limit.
+
+    `limits` are the two sides' time controls; None where there is no limit.
+    """
+    left = [None if limit is None else limit.start_us for limit in limits]
+    for ply, took in enumerate(times_us):
+        limit, before = limits[ply & 1], left[ply & 1]
+        if limit is not None and before is not None:
+            left[ply & 1] = limit.after_move(before, took)
+    return left[0], left[1]
 
 
 def parse_time_control(text: str) -> TimeControl:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
+from noughts_referee.clock import TimeControl, TimeControlError, clocks_after, parse_time_control
 from tests.support.settings import examples
 
 SECOND = 1_000_000
@@ -141,7 +141,7 @@ def test_only_none_is_untimed() -> None:
 def test_a_bank_is_charged_and_gets_its_increment_and_a_limit_of_a_move_stays(
     text: str, times: list[float], left: tuple[int, int]
 ) -> None:
-    shown = parse_time_control(text).clocks_after(round(seconds * SECOND) for seconds in times)
+    shown = clocks_after([parse_time_control(text)] * 2, [round(seconds * SECOND) for seconds in times])
     assert shown == (left[0] * SECOND, left[1] * SECOND)
 
 
@@ -151,3 +151,13 @@ def test_a_bank_is_charged_and_gets_its_increment_and_a_limit_of_a_move_stays(
 )
 def test_a_move_may_take_the_less_of_what_is_left_and_its_limit(text: str, left: int, limit: int) -> None:
     assert parse_time_control(text).limit_us(left * SECOND) == limit * SECOND
+
+
+def test_each_side_is_charged_by_its_own_time_control() -> None:
+    times = [3 * SECOND, 400_000, 2 * SECOND]
+    assert clocks_after([parse_time_control("10+1"), parse_time_control("0.5/move")], times) == (
+        7 * SECOND,
+        SECOND // 2,
+    )
+    assert clocks_after([None, parse_time_control("2")], times) == (None, 1_600_000)
+    assert clocks_after([None, None], times) == (None, None)

@@ -1,11 +1,14 @@
-"""Banks, increments and limits of a move against a slow model that is written from their definition."""
+"""Banks, increments, limits of a move, times and margins of one's own, against a slow model of their definition."""
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_referee.clock import clocks_after
+from noughts_referee.work_units import Conditions
 from tests.support.games import Table, conditions, verdict
 from tests.support.settings import examples
 
@@ -13,82 +16,109 @@ MARGIN = 50_000
 SECOND = 1_000_000
 
 
-def model(bank: str, move: str, increment: str, times_us: Sequence[int]) -> tuple[list[Fraction], int | None]:
-    """What is left of both banks in seconds, and the ply that came too late.
+class Limits(NamedTuple):
+    """A side's, in seconds; `0` where there is none."""
 
-    A side's bank is what it began with, and what every move of its has added, less what every move has taken; but a
-    move takes no more than there is, since what it oversteps is the margin's.
-    """
-    left = [Fraction(bank)] * 2
+    bank: str
+    move: str
+    increment: str
+    margin_us: int = MARGIN
+
+    def __str__(self) -> str:
+        if self.bank == "0":
+            return "none" if self.move == "0" else f"{self.move}/move"
+        return f"{self.bank}{'' if self.move == '0' else '/' + self.move}+{self.increment}"
+
+
+class Model:
+    """A side's clock. It has what it began with, and what every move of its has added, less what every move has taken;
+    but a move takes no more than there is, since what it oversteps is the margin's."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.left = Fraction(limits.bank)
+
+    def may_take(self, took_us: int) -> bool:
+        bounds = [self.left] if self.limits.bank != "0" else []
+        if self.limits.move != "0":
+            bounds.append(Fraction(self.limits.move))
+        return all(Fraction(took_us - self.limits.margin_us, SECOND) <= bound for bound in bounds)
+
+    def charge(self, took_us: int) -> None:
+        if self.limits.bank != "0":
+            self.left += Fraction(self.limits.increment) - min(Fraction(took_us, SECOND), self.left)
+
+    @property
+    def shown_us(self) -> int:
+        return int((self.left if self.limits.bank != "0" else Fraction(self.limits.move)) * SECOND)
+
+
+def late_ply(sides: Sequence[Model], times_us: Sequence[int]) -> int | None:
+    """Plays the moves; the ply of the one that comes too late."""
     for ply, took_us in enumerate(times_us):
-        took, side = Fraction(took_us, SECOND), ply % 2
-        limits = [left[side]] if bank != "0" else []
-        if move != "0":
-            limits.append(Fraction(move))
-        if any(took > limit + Fraction(MARGIN, SECOND) for limit in limits):
-            return left, ply
-        left[side] = left[side] - min(took, left[side]) + Fraction(increment)
-    return left, None
+        if not sides[ply % 2].may_take(took_us):
+            return ply
+        sides[ply % 2].charge(took_us)
+    return None
 
 
-def written(bank: str, move: str, increment: str) -> str:
-    if bank == "0":
-        return "none" if move == "0" else f"{move}/move"
-    return f"{bank}{'' if move == '0' else '/' + move}+{increment}"
+def seated(first: Limits, second: Limits) -> tuple[Table, Conditions]:
+    """A table of two players with these limits; the first one's are everybody's, the second has its own."""
+    own = {} if str(first) == str(second) else {"bot-2": str(second)}
+    table = Table()
+    table.player(1).margin_us, table.player(2).margin_us = first.margin_us, second.margin_us
+    return table, conditions("mnk:1,20,20", str(first), own_times=own)
 
 
-# Close to the limits: at the margin, one microsecond more, and all that lies between.
-moments = st.one_of(
-    st.sampled_from([0, MARGIN, MARGIN + 1]),
-    st.integers(0, 3 * SECOND),
-    st.sampled_from([SECOND, SECOND + MARGIN, SECOND + MARGIN + 1, 2 * SECOND, 2 * SECOND + MARGIN + 1]),
-)
-
-
-@examples(400)
-@given(
+limits = st.builds(
+    Limits,
     bank=st.sampled_from(["0", "1", "2.5", "7"]),
     move=st.sampled_from(["0", "1", "2", "30"]),
     increment=st.sampled_from(["0", "0.25", "1"]),
-    times_us=st.lists(moments, min_size=1, max_size=20),
+    margin_us=st.sampled_from([0, MARGIN, SECOND]),
 )
-def test_clocks_are_those_of_the_slow_model(bank: str, move: str, increment: str, times_us: list[int]) -> None:
-    left, late = model(bank, move, increment, times_us)
-    table = Table(margin_us=MARGIN)
-    game = table.start(conditions("mnk:1,20,20", written(bank, move, increment)))
-    for cell, took in enumerate(times_us):
-        if table.arbiter.ended:
-            break
-        table.answer(game, cell, took)
+# At the limits, at the margins, one microsecond more, and all that lies between.
+moments = st.one_of(
+    st.integers(0, 4 * SECOND),
+    st.builds(
+        lambda limit, margin, more: limit + margin + more,
+        st.sampled_from([0, SECOND, 2 * SECOND, 5 * SECOND // 2]),
+        st.sampled_from([0, MARGIN, SECOND]),
+        st.sampled_from([0, 1]),
+    ),
+)
+
+
+@examples(500)
+@given(limits, limits, st.lists(moments, min_size=1, max_size=20))
+def test_clocks_are_those_of_the_slow_model(first: Limits, second: Limits, times_us: list[int]) -> None:
+    sides = Model(first), Model(second)
+    late = late_ply(sides, times_us)
+    table, shared = seated(first, second)
+    game = table.start(shared)
+    for cell, took_us in enumerate(times_us):
+        if not table.arbiter.ended:
+            table.answer(game, cell, took_us)
     if late is not None:
         assert verdict(game) == ("1-0" if late % 2 else "0-1", "timeout")
         assert (game.ply, len(game.times_us)) == (late, late + 1)
     else:
-        assert game.ply == len(times_us)
-    if bank != "0":
-        assert [Fraction(clock, SECOND) for clock in game.left_us] == left
-        # Whoever reads the game later works out the same clocks.
-        assert list(game.conditions.time.clocks_after(times_us[: game.ply])) == game.left_us
+        assert (game.ply, table.arbiter.ended) == (len(times_us), [])
+    assert game.left_us == [side.shown_us for side in sides]
+    # Whoever reads the game later works out the same clocks.
+    shown = clocks_after(shared.limits, times_us[: game.ply])
+    assert shown == tuple(None if str(side.limits) == "none" else side.shown_us for side in sides)
 
 
-@examples(200)
-@given(
-    bank=st.sampled_from(["0", "1", "2.5"]),
-    move=st.sampled_from(["0", "1", "2"]),
-    times_us=st.lists(st.integers(0, SECOND // 2), max_size=4),
-    silence_us=moments,
-)
+@examples(300)
+@given(limits, limits, st.integers(0, 4), moments)
 def test_silence_is_judged_as_an_answer_at_that_moment_would_be(
-    bank: str, move: str, times_us: list[int], silence_us: int
+    first: Limits, second: Limits, moves: int, silence_us: int
 ) -> None:
-    shared = conditions("mnk:1,20,20", written(bank, move, "0"))
-    table = Table(margin_us=MARGIN)
+    table, shared = seated(first, second)
     silent, answered = table.start(shared), table.start(shared)
     for game in (silent, answered):
-        for cell, took in enumerate(times_us):
-            table.answer(game, cell, took)
-    table.arbiter.take_ended()
+        table.play(game, range(moves), SECOND // 8)
     table.arbiter.silent(silent.mover, [(silent.handle, silent.ply, silence_us)])
-    table.answer(answered, len(times_us), silence_us)
-    ended = table.arbiter.take_ended()
-    assert (silent in ended) == (answered in ended)
+    table.answer(answered, answered.ply, silence_us)
+    assert (silent in table.arbiter.ended) == (answered in table.arbiter.ended)

@@ -190,6 +190,7 @@ class LibraryBot(Bot):
         turn.ply = len(played)
         if position.own_clock_us:
             turn.own_clock_ms = position.limit_us // 1000
+        if position.opponent_clock_us:
             turn.opponent_clock_ms = position.opponent_clock_us // 1000
         cell: int = self._play(bot, address)
         if cell < 0:

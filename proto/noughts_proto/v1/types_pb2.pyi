@@ -117,7 +117,7 @@ Global___Termination: _TypeAlias = Termination  # noqa: Y015
 
 @_typing.final
 class TimeControl(_message.Message):
-    """Thinking time of each side. All fields zero: no limit."""
+    """Thinking time of a side. All fields zero: no limit."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -1,11 +1,13 @@
 """What a tournament on this machine is to be, how far it is, and what came of it. Nothing of the server is loaded."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import FAULTS, Outcome
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
@@ -42,7 +44,10 @@ class LocalPlan:
 
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
-    margin_us: int = 50_000
+    margin_us: int = MARGIN_US
+    """What a move may overstep its limit for transport."""
+    own_margins_us: Mapping[str, int] = field(default_factory=dict)
+    """The margins of bots that have their own, by label."""
     database: str | None = None
     """None: a temporary file, gone afterwards."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable

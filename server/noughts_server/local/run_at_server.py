@@ -56,6 +56,8 @@ class RunAtServer:
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
         await self._tournament.create()
+        for label, margin_us in self._plan.own_margins_us.items():
+            self._tournament.set_margin(label, margin_us)
         async with AsyncExitStack() as stack:
             if self._on_game is not None or self._plan.fatal:
                 stack.enter_context(listening(self._server.bus, COMMITTED, self._committed))

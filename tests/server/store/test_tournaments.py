@@ -309,6 +309,34 @@ async def test_referee_is_told_the_conditions(arena: Arena) -> None:
     assert told.players == (1, 2)
 
 
+async def test_times_of_single_entries_are_kept_and_told_to_the_referee(arena: Arena) -> None:
+    own = {"ada": parse_time_control("180/30+0"), "zoe": parse_time_control("none")}
+    time = parse_time_control("1/move")
+    tournament = await arena.tournament(time=time, own_times=own, rated=False, bots=("bob", "ada"))
+    assert (await get(arena)).settings == tournament.settings
+    assert tournament.settings.own_times == own
+    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert (told.limits, told.timed) == ((time, own["ada"]), True)
+
+
+@pytest.mark.parametrize(
+    "own_times, rated, subject",
+    [
+        ({"ada": TimeControl(move_us=-1)}, False, "tournament.own_times.ada.move_us"),
+        ({"ada": TimeControl(increment_us=1)}, False, "tournament.own_times.ada.increment_us"),
+        ({"a b": TimeControl()}, False, "tournament.own_times"),
+        ({f"bot{number}": TimeControl() for number in range(4097)}, False, "tournament.own_times"),
+        ({"ada": TimeControl(move_us=1)}, True, "tournament.rated"),
+    ],
+)
+async def test_wrong_times_of_single_entries_are_refused(
+    arena: Arena, own_times: dict[str, TimeControl], rated: bool, subject: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        await create(arena, own_times=own_times, rated=rated)
+    assert caught.value.subject == subject
+
+
 # The table.
 
 
