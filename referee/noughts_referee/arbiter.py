@@ -335,14 +335,14 @@ class Arbiter:
 
     def _late(self, game: Game, took: int) -> bool:
         """Charges the mover's clock, if it has one; ends the game if the limit and the margin are overstepped."""
-        left_us, side = game.left_us, game.ply & 1
-        time = game.time_of(side)
+        clocks, side = game.left_us, game.ply & 1
+        time, left_us = game.time_of(side), clocks[side]
         if time is None:
             return False
-        if took > time.limit_us(left_us[side]) + game.mover.margin_us:
+        if took > time.limit_us(left_us) + game.mover.margin_us:
             self._time_out(game, took)
             return True
-        left_us[side] = time.after_move(left_us[side], took)
+        clocks[side] = time.after_move(left_us, took)
         return False
 
     def _time_out(self, game: Game, took: int) -> None:

@@ -44,7 +44,7 @@ class TimeControl:
 
     def limit_us(self, left_us: int) -> int:
         """What a move may take when the clock shows `left_us`; only where there is a limit."""
-        return min(left_us, self.move_us) if self.move_us else left_us
+        return self.move_us if 0 < self.move_us < left_us else left_us
 
     def after_move(self, left_us: int, took_us: int) -> int:
         """What a clock that showed `left_us` shows after a move that took so long.
