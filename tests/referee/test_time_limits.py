@@ -90,7 +90,7 @@ moments = st.one_of(
 
 
 @examples(500)
-@given(limits, limits, st.lists(moments, min_size=1, max_size=20))
+@given(limits, limits, st.lists(moments, min_size=1, max_size=19))
 def test_clocks_are_those_of_the_slow_model(first: Limits, second: Limits, times_us: list[int]) -> None:
     sides = Model(first), Model(second)
     late = late_ply(sides, times_us)
