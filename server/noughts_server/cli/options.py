@@ -53,14 +53,18 @@ VariantOption = Annotated[
 ]
 TimeOption = Annotated[
     str,
-    Option("--time", metavar="T", help="`none`, `60+0.5` (bank + increment, seconds), `1/move`, or both: `180/30+0`."),
+    Option(
+        "--time",
+        metavar="T",
+        help="`none`, `60+0.5` (bank + increment, seconds), `1/move`, or both: `180/30+0` (180 s, at most 30 a move).",
+    ),
 ]
 TimeOfOption = Annotated[
     list[str] | None,
     Option(
         "--time-of",
         metavar="LABEL=T",
-        help="The time of one bot, by its name here, instead of --time; may be given several times.",
+        help="Instead of --time for one bot, by its name in the results: `Slow=5/move`. May be given several times.",
         show_default=False,
     ),
 ]
@@ -85,7 +89,7 @@ MarginOfOption = Annotated[
     Option(
         "--margin-of",
         metavar="LABEL=TIME",
-        help="The margin of one bot, by its name here, instead of --margin; may be given several times.",
+        help="Instead of --margin for one bot, e.g. `Slow=200ms`; may be given several times.",
         show_default=False,
     ),
 ]
