@@ -140,7 +140,7 @@ class FrameWire:
         self._counts = counts
         self._stream: _Stream | None = None
         self._now = settings.now
-        self._questions = Questions(player, referee.arbiter.margin_us, self._overdue, settings.now)
+        self._questions = Questions(player, self._overdue, settings.now)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -191,10 +191,11 @@ class FrameWire:
     async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int, *, prepares: bool = False) -> None:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
 
-        `prepares` is what the bot's hello says.
+        `prepares` is what the bot's hello says; `welcome` is told the player's margin.
 
         The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
         """
+        welcome.margin_us = self.player.margin_us
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
         # breath, and never gets what is meant for the newer, however many log in at once.
         self.close(_session_replaced(welcome.bot))

@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
+from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 
@@ -94,8 +95,8 @@ class Seated(Player):
 
     __slots__ = ("members", "room", "wire")
 
-    def __init__(self, key: int, room: _Room | None = None) -> None:
-        super().__init__(key)
+    def __init__(self, key: int, margin_us: int, room: _Room | None = None) -> None:
+        super().__init__(key, margin_us)
         self.room = room or _Room()
         self.wire: Wire | None = None
         self.members: tuple[Seated, ...] = ()
@@ -108,7 +109,7 @@ class Seated(Player):
 
     def enlist(self, members: int) -> "tuple[Seated, ...]":
         """From now on so many others play for it, each with a wire of its own: at least one, before its first game."""
-        self.members = tuple(Seated(self.key, self.room) for _ in range(members))
+        self.members = tuple(Seated(self.key, self.margin_us, self.room) for _ in range(members))
         return self.members
 
     def seats(self, timed: bool) -> int:
@@ -139,18 +140,20 @@ class _Tournament(_Room):
     def __init__(self, conditions: Conditions, entries: list[Seated]) -> None:
         super().__init__()
         self.concurrency = conditions.concurrency
-        self.is_timed = conditions.time.timed
+        self.is_timed = conditions.timed
         self.entries = entries
 
 
 class Referee:
     """Plays units. `report` gets the games that were finished, in batches."""
 
-    def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = 50_000) -> None:
-        self.arbiter = Arbiter(margin_us=margin_us)
+    def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = MARGIN_US) -> None:
+        """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`)."""
+        self.arbiter = Arbiter()
         self.plies = 0
         """Answers taken since the start."""
         self._report = report
+        self._margin_us = margin_us
         self._players: dict[int, Seated] = {}
         self._tournaments: dict[int, _Tournament] = {}
         self._queue: list[_Waiting] = []
@@ -250,7 +253,7 @@ class Referee:
         """The player with this key, made at first sight."""
         player = self._players.get(key)
         if player is None:
-            player = self._players[key] = Seated(key)
+            player = self._players[key] = Seated(key, self._margin_us)
         return player
 
     def joined(self, player: Seated, wire: Wire) -> None:

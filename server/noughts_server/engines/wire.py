@@ -117,16 +117,14 @@ class EngineWire:
         if outbox.turn_game and self._game is not None:
             game = self._game
             self._is_asked = True
-            clock_us = 0 if game.conditions.limits is None else game.limit_us()
-            self.seat.ask(game.moves, clock_us)
-            limit_us = clock_us + self._referee.arbiter.margin_us if clock_us else self._silence_us
-            self._watch(limit_us / 1e6)
+            self.seat.ask(game.moves, game.clock_us(game.ply & 1))
+            self._watch(self._patience_us(game) / 1e6)
 
     def _begin(self, game: Game) -> None:
         self._game = game
         if game.conditions is not self._conditions:
             self._conditions = game.conditions
-            self._terms = terms_of(game.conditions.variant, game.time)
+            self._terms = terms_of(game.conditions.variant, game.time_of(game.side_of(self.player)))
         assert self._terms is not None
         self.seat.begin(self._terms)
 
@@ -169,6 +167,10 @@ class EngineWire:
             self._due = due
             self._timer = self._loop.call_at(due, self._look)
 
+    def _patience_us(self, game: Game) -> int:
+        """How long the engine may take for this move before it is not waited for."""
+        return self._silence_us if game.time is None else game.limit_us() + self.player.margin_us
+
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -184,13 +186,10 @@ class EngineWire:
             self._watch(_AGAIN_SECONDS)  # the engine is being made ready: no clock runs
             return
         took = now - seat.asked_us
-        if game.conditions.limits is None:
-            limit = self._silence_us
-        else:
-            limit = game.limit_us() + self._referee.arbiter.margin_us
-        if took <= limit:
-            self._watch((limit - took) / 1e6 + 1e-6)
-        elif game.conditions.limits is None:
+        patience = self._patience_us(game)
+        if took <= patience:
+            self._watch((patience - took) / 1e6 + 1e-6)
+        elif game.time is None:
             seat.give_up(f"silent for {self._settings.silence:g} s while it owed an answer in a game without a clock")
         else:
             self._referee.silent(self.player, ((game.handle, game.ply, took),))

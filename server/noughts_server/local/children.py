@@ -110,7 +110,7 @@ class LocalChildren:
     async def _play_engine(self, label: str, spec: BotSpec) -> None:
         server, times = self._server, self._times
         version = self._tournament.bot(label).bot_version_id
-        terms = terms_of(parse_variant(self._variant), self._plan.settings.time)
+        terms = terms_of(parse_variant(self._variant), self._plan.settings.time_of(label))
         if terms is None:
             expected = "five in a row on a flat board, which is all that Gomocup engines play"
             raise LocalError(f"{label}: got a game of {self._variant}, expected {expected}")

@@ -2,11 +2,14 @@
 
 import asyncio
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.clock import MARGIN_US
+from noughts_referee.rules import FAULTS, Outcome
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 
@@ -42,7 +45,10 @@ class LocalPlan:
 
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
-    margin_us: int = 50_000
+    margin_us: int = MARGIN_US
+    """What a move may overstep its limit for transport."""
+    own_margins_us: Mapping[str, int] = field(default_factory=dict)
+    """The margins of bots that have their own, by label."""
     database: str | None = None
     """None: a temporary file, gone afterwards."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
@@ -55,6 +61,8 @@ class LocalPlan:
     """Whether each process of such a bot has a core to itself, as far as there are enough."""
     memory_bytes: int = 0
     """What each process of such a bot may use; 0: as its kind is used to."""
+    fatal: bool = False
+    """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
 
     def processes_of(self, spec: BotSpec) -> int:
         """How many processes this bot has.
@@ -85,6 +93,28 @@ class LocalProgress:
     standings: "tuple[Standing, ...]"
 
 
+class PlayedGame(NamedTuple):
+    """A game that has just been stored."""
+
+    number: int
+    """In the tournament, from 1."""
+    first: str
+    """The labels of the two."""
+    second: str
+    outcome: Outcome
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the loser did what a player must not do."""
+        return self.outcome.termination in FAULTS
+
+    @property
+    def loser(self) -> str:
+        """The label of whoever lost; empty when nobody did."""
+        side = self.outcome.loser
+        return "" if side is None else (self.first, self.second)[side]
+
+
 @dataclass(frozen=True, slots=True)
 class LocalOutcome:
     """What came of it."""
@@ -97,6 +127,8 @@ class LocalOutcome:
     terminations: dict[str, int]
     faults: tuple[LocalFault, ...] = ()
     """Why child players died, and what they wrote."""
+    fatal: PlayedGame | None = None
+    """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
 
 
 class LocalStop:

@@ -169,7 +169,6 @@ class Sessions:
             protocol=PROTOCOL,
             heartbeat_ms=round(self.settings.heartbeat * 1000),
             grace_ms=round(self.settings.grace * 1000),
-            margin_us=self._referee.arbiter.margin_us,
             max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
         )
 

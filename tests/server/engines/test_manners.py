@@ -134,6 +134,14 @@ async def test_what_an_engine_is_told(field: Field, tmp_path: Path) -> None:
     assert played[-1] == "END"
 
 
+async def test_a_bank_and_the_limit_of_a_turn_are_told_together(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    await field.play(engine(f"log={log}"), "first-free", games=1, variant="mnk:7,7,5", time="180/30+0", children=TIMES)
+    lines = told(log)
+    assert lines[1:3] == ["INFO timeout_turn 30000", "INFO timeout_match 180000"]
+    assert "INFO time_left 180000" in lines
+
+
 async def test_without_a_clock_nothing_is_said_of_one_but_that(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "log"
     await field.play(engine(f"log={log}"), "first-free", games=1, variant="mnk:9,6,5", children=TIMES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from noughts_server.cli import output
 
 if TYPE_CHECKING:
+    from noughts_bots.gomocup.options import EngineOptions
     from noughts_bots.specs import BotSpec
     from noughts_server.local.run import LocalFault, LocalOutcome, LocalPlan
 
@@ -24,6 +25,15 @@ def check_startable(spec: "BotSpec") -> bool:
     if not spec.child_kind.hosted:
         _check_command(spec)
     return True
+
+
+def engine_options(spec: "BotSpec") -> "EngineOptions | None":
+    """What the spec of an engine asks for; None for other kinds. Raises BotSpecError."""
+    if spec.child_kind is None or spec.child_kind.speaks_frames:
+        return None
+    from noughts_server.engines.command import engine_command
+
+    return engine_command(spec)[1]
 
 
 def require_startable(spec: "BotSpec") -> "BotSpec":
@@ -50,11 +60,9 @@ def require_frames_on_pipes(spec: "BotSpec", advice: str) -> None:
 def _check_command(spec: "BotSpec") -> None:
     from noughts_bots.errors import BotSpecError
     from noughts_bots.specs import dials_in
-    from noughts_server.engines.command import engine_command
 
     dials_in(spec)  # its options are right
-    if spec.child_kind is not None and not spec.child_kind.speaks_frames:
-        engine_command(spec)
+    engine_options(spec)
     subject = f"bot {str(spec)!r}"
     try:
         program, *_ = shlex.split(spec.target)

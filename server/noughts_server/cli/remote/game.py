@@ -22,7 +22,7 @@ def list_games(
     """The games of a tournament, in slot order.
 
     JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
-    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot"}.
+    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot", "first_time", "second_time"}.
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
@@ -74,7 +74,8 @@ def _print(shown: "pb.Game") -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(
-        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}"
+        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, {_times(shown)},"
+        f" seed {shown.seed}"
     )
     for line in board_lines(shown.variant, shown.moves, shown.winning_cells, width=console.width - 1):
         # Without what pads the last cell: who copies a board does not want it.
@@ -88,6 +89,8 @@ def _print(shown: "pb.Game") -> None:
 def document(row: "pb.Game") -> dict[str, Any]:
     """A game as JSON."""
     from datetime import UTC
+
+    from noughts_server.cli.remote.time_controls import time_text
 
     return {
         "game": row.name,
@@ -104,7 +107,17 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
         "first_bot": row.first_bot,
         "second_bot": row.second_bot,
+        "first_time": time_text(row.first_time),
+        "second_time": time_text(row.second_time),
     }
+
+
+def _times(shown: "pb.Game") -> str:
+    """`time 1/move`; `time 1/move (X) and 5/move (O)` where the sides' differ."""
+    from noughts_server.cli.remote.time_controls import time_text
+
+    first, second = time_text(shown.first_time), time_text(shown.second_time)
+    return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
 
 
 def _number(row: "pb.Game") -> str:
