@@ -21,6 +21,11 @@ class ChildKind(NamedTuple):
     """Whether it may open a stream to the referee instead of speaking frames on its pipes (option `dial`)."""
 
     @property
+    def loads(self) -> bool:
+        """Whether its host loads the target itself, and so knows whether it is what the spec says."""
+        return self.hosted and not self.starts_programs
+
+    @property
     def starts_programs(self) -> bool:
         """Whether it is a program, which may start others."""
         return self.target == "command"
@@ -35,6 +40,10 @@ CHILD_KINDS = {
         ChildKind("exec", "command", hosted=False, may_dial_in=True),
     )
 }
+
+
+NOT_LOADED = 1
+"""The exit code of a host that cannot load what its spec names; the last line of its standard error says why."""
 
 
 def child_kind(name: str) -> ChildKind:

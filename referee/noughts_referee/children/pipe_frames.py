@@ -5,6 +5,7 @@ No stream readers and no transports: with one game at a time an exchange is two 
 
 import asyncio
 import os
+from collections.abc import Callable
 
 from google.protobuf.message import DecodeError
 
@@ -171,7 +172,9 @@ class PipeFrames(ChildFrames):
 class Tail:
     """The last that a child wrote to stderr, or to several pipes, read for ever: a full pipe would stop it."""
 
-    def __init__(self, *pipes: int) -> None:
+    def __init__(self, *pipes: int, heard: Callable[[bytes], None] | None = None) -> None:
+        """`heard` is given all that is read, too, as it comes."""
+        self._heard = heard
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
         self._kept = bytearray()
@@ -189,16 +192,23 @@ class Tail:
             self._loop.remove_reader(pipe)
             # A stranger may have inherited the other end and go on writing.
             for _ in range(2):
-                if not _read_into(self._kept, pipe):
+                if not self._read(pipe):
                     break
             os.close(pipe)
         self._pipes = ()
 
     def _readable(self, pipe: int) -> None:
-        if _read_into(self._kept, pipe) == 0:
+        if self._read(pipe) == 0:
             self._loop.remove_reader(pipe)
         if len(self._kept) > 2 * KEPT_BYTES:
             del self._kept[:-KEPT_BYTES]
+
+    def _read(self, pipe: int) -> int | None:
+        before = len(self._kept)
+        read = _read_into(self._kept, pipe)
+        if read and self._heard is not None:
+            self._heard(bytes(self._kept[before:]))
+        return read
 
 
 def _read_into(buffer: bytearray, reading: int) -> int | None:

@@ -85,6 +85,13 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         "termination": str(game.termination),
         "winning_cells": parse_variant(game.variant).won_with(game.moves),
     }
+    if game.fault and game.loser is not None:
+        line["fault"] = {
+            "bot": (game.first, game.second)[game.loser],
+            "side": ("first", "second")[game.loser],
+            "ply": len(game.moves),
+            "reason": game.fault,
+        }
     if times:
         line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]
     return line

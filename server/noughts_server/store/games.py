@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, case, func, select
 
-from noughts_referee.rules import Result, Termination, game_seed, parse_variant
+from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
@@ -45,6 +45,8 @@ class StoredGame:
     termination: Termination
     ended_at: int
     """When it was stored, in milliseconds since 1970 in UTC."""
+    fault: str
+    """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"; else empty."""
     rating_seq: int | None
     """Its place in the order in which games were rated; None: not rated, or not yet."""
 
@@ -98,6 +100,13 @@ class ExportedGame(NamedTuple):
     result: str
     """`1-0`, `1/2-1/2`, `0-1` or `*`."""
     termination: str
+    fault: str = ""
+    """Why the loser lost, as in `StoredGame`; in any case not empty where it did what no player may."""
+
+    @property
+    def loser(self) -> int | None:
+        """The side that lost: 0 moved first, 1 second; None when nobody did."""
+        return {"1-0": 1, "0-1": 0}.get(self.result)
 
 
 def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]:
@@ -120,6 +129,7 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
             unpack_times(row.times),
             results[row.result],
             terminations[row.termination],
+            row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
         )
 
 
@@ -166,6 +176,7 @@ def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row
         result=Result(row.result),
         termination=Termination(row.termination),
         ended_at=row.ended_at,
+        fault=row.fault or "",
         rating_seq=row.rating_seq if rated else None,
     )
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -167,6 +167,8 @@ games = Table(
     Column("moves", LargeBinary, nullable=False),
     Column("times", LargeBinary, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
+    # Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it".
+    Column("fault", Text),
     sqlite_with_rowid=False,
 )
 

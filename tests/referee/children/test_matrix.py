@@ -52,6 +52,10 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
             return f"gomocup=gomocup:{shlex.join([python, str(PROGRAMS / 'engine.py'), habit, ground])}"
 
 
+OUTLIVED = ("made an illegal move", "was too slow", "resigned")
+"""Faults that end a game, and not the process."""
+
+
 def rows() -> Iterator[object]:
     for fault in FAULTS:
         for locking in (Locking.REQUIRED, Locking.OFF)[: 1 + fault.unlocked]:
@@ -88,7 +92,10 @@ async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
     for kind, verdict in verdicts.items():
         games = [game for game in field.games if is_between(game, (kind,), HONEST)]
         check(games, kind, verdict)
-        reasons = [found.reason for found in outcome.faults if found.bot == kind]
+        found = [found.reason for found in outcome.faults if found.bot == kind]
+        assert bool(found) == (verdict.termination != "plays on"), (kind, found)
+        assert all(game.fault for game in games if game.termination not in ("line", "board_full")), (kind, games)
+        reasons = [reason for reason in found if not reason.startswith(OUTLIVED)]
         assert bool(reasons) == bool(verdict.reason), (kind, reasons)
         assert all(verdict.reason in reason for reason in reasons), (kind, reasons)
         kept = [note[kind] for note in notes if kind in note]

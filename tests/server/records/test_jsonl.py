@@ -24,6 +24,8 @@ class Game:
     times_us: list[int] = field(default_factory=lambda: [1500, 20, 3])
     result: str = "1-0"
     termination: str = "line"
+    fault: str = ""
+    loser: int | None = 1
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:
