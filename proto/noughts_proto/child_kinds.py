@@ -17,8 +17,8 @@ class ChildKind(NamedTuple):
     arguments as in a shell, which may start other programs. Files that it names may be read by the child."""
     hosted: bool
     """Whether a Python process of ours loads it, by `noughts_bots.hosts`; else the target itself speaks frames."""
-    may_dial_in: bool = False
-    """Whether it may open a stream to the referee instead of speaking frames on its pipes (option `dial`)."""
+    options: tuple[str, ...] | None = None
+    """The options that it knows; None: whatever is loaded knows them."""
 
     @property
     def loads(self) -> bool:
@@ -37,7 +37,8 @@ CHILD_KINDS = {
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
         ChildKind("gomocup", "command", hosted=True),
-        ChildKind("exec", "command", hosted=False, may_dial_in=True),
+        ChildKind("lines", "command", hosted=True, options=()),
+        ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )
 }
 

@@ -10,6 +10,7 @@ from noughts_proto.child_kinds import NOT_LOADED, ChildKind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings as ChildSettings
 from noughts_referee.children.dialled_frames import DialledFrames, Invite
+from noughts_referee.children.framing import JsonLines, LengthPrefixed
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.pipe_frames import PipeFrames, Tail
 
@@ -125,7 +126,8 @@ async def start_child(
     """
     if invite is None:
         started = await launcher.start(command)
-        frames = PipeFrames(started.stdout, started.stdin, settings.now)
+        framing = JsonLines() if command.json_lines else LengthPrefixed()
+        frames = PipeFrames(started.stdout, started.stdin, settings.now, framing)
         return RunningChild(started, frames, Tail(started.stderr, heard=heard), settings)
     stream = DialledFrames(settings.now)
     invitation = invite(stream.carry)

@@ -14,7 +14,7 @@ from noughts_bots.specs import BotSpec
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import ChildCommand, Launcher
+from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import (
@@ -27,6 +27,7 @@ from noughts_referee.rules import (
     members,
     placed_wrongly,
 )
+from noughts_server.local.launcher import command_of
 
 
 class ChildSession:
@@ -176,7 +177,7 @@ async def child_session(
 
     `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
     """
-    child = await start_child(launcher, ChildCommand(spec.kind, spec.target, spec.options), times)
+    child = await start_child(launcher, command_of(spec), times)
     session = ChildSession(spec, child, move_seconds)
     try:
         yield session

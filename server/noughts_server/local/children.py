@@ -7,11 +7,12 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.bench import Bench
 from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Fault
 from noughts_referee.children.dialled_frames import Carry, DialInvitation
-from noughts_referee.children.launcher import ChildCommand, Launcher
+from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild
 from noughts_referee.rules import covers
 from noughts_server.errors import NoughtsError
 from noughts_server.local.faults import LocalFaults
+from noughts_server.local.launcher import command_of
 from noughts_server.local.plan import LocalError, SpecRefused
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.sessions import OnlineBot, check_hello
@@ -56,7 +57,7 @@ class LocalChildren:
 
         dials = dials_in(spec)
         await ChildPlayer(
-            ChildCommand(spec.kind, spec.target, {} if dials else spec.options),
+            command_of(spec),
             self._launcher,
             wire,
             self._times,

@@ -42,6 +42,11 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
     match kind:
         case "exec":
             return f"exec=exec:{shlex.join([python, str(PLAYER), str(field.notes), habit, ground])}"
+        case "json":
+            words = [python, str(PLAYER), str(field.notes), habit, ground, "json"]
+            return f"json=exec{{frames=json}}:{shlex.join(words)}"
+        case "lines":
+            return f"lines=lines:{shlex.join([python, str(PROGRAMS / 'liner.py'), habit, ground])}"
         case "py":
             return f"py=py{{habit={habit},ground={ground}}}:{PROGRAMS / 'plugin.py'}:Misbehaving"
         case "dll":
@@ -98,7 +103,7 @@ async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
         reasons = [reason for reason in found if not reason.startswith(OUTLIVED)]
         assert bool(reasons) == bool(verdict.reason), (kind, reasons)
         assert all(verdict.reason in reason for reason in reasons), (kind, reasons)
-        kept = [note[kind] for note in notes if kind in note]
+        kept = [note[kind] for note in notes if kind in note] + [game.fault for game in games]
         assert not verdict.told or any(verdict.told in note for note in kept), (kind, kept)
     check_the_others(field.games)
 

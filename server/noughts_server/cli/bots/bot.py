@@ -74,12 +74,11 @@ def run(
     name = name or unique_labels((parsed,))[0]
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     if started:
-        from noughts_referee.children.launcher import ChildCommand
         from noughts_referee.children.running_child import ChildSettings
+        from noughts_server.local.launcher import command_of
         from noughts_server.local.relay import RelayPlan, relay
 
-        command_to_start = ChildCommand(parsed.kind, parsed.target, parsed.options)
-        plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout), locking)
+        plan = RelayPlan(command_of(parsed), max_games, challenges, ChildSettings(start=start_timeout), locking)
         run_loop(until_terminated(relay(plan, login, _printing(output_format), _pass_on)))
         return
     bot = make_bot(parsed)
@@ -129,9 +128,9 @@ def ask(
     space and the side to move, which is the bot's mark; it is needed where counts do not tell. On a terminal the answer
     is a picture of the board, coloured by score.
 
-    A plugin or program (`py:`, `dll:`, `exec:`, `gomocup:`) answers from a process of its own. It is told moves that
-    lead to the position, and tells its move's score at most. It is locked in as in a tournament. A position in which
-    the game is over already is refused.
+    A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a process of its own. It is told
+    moves that lead to the position, and tells its move's score at most. It is locked in as in a tournament. A position
+    in which the game is over already is refused.
 
     JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
     There cells are numbered row by row from 0; people read a1 at the bottom left.
@@ -336,7 +335,8 @@ def _list_reference_bots(output_format: Format) -> None:
     console.print(output.table(("spec", "what it does", "plays"), [*found, *theirs], first_whole=whole))
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
     console.print(
-        "Not here: py:FILE.py:CLASS, dll:FILE.so, exec:COMMAND, gomocup:COMMAND; noughts bot check tries one."
+        "Not here: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND;"
+        " noughts bot check tries one."
     )
 
 

@@ -60,9 +60,9 @@ def require_frames_on_pipes(spec: "BotSpec", advice: str) -> None:
 
 def _check_command(spec: "BotSpec") -> None:
     from noughts_bots.errors import BotSpecError
-    from noughts_bots.specs import dials_in
+    from noughts_bots.specs import speech
 
-    dials_in(spec)  # its options are right
+    speech(spec)  # its options are right
     subject = f"bot {str(spec)!r}"
     try:
         program, *_ = shlex.split(spec.target)
