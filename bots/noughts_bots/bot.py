@@ -61,7 +61,11 @@ class Move(NamedTuple):
 
 
 class Resign(Exception):
-    """Raised by `choose`, or among the answers of `choose_batch`: the bot resigns the game."""
+    """Raised by `choose`, or among the answers of `choose_batch`: the bot resigns the game.
+
+    Who gives up a lost game needs no more. `Resign("why")` is for a bot that cannot go on: the line is stored with the
+    game, and told as a fault.
+    """
 
 
 Answer = int | Move | Resign

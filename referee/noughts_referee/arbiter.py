@@ -9,10 +9,21 @@ So it does not ask `Position` how a game stands, but looks at the variant's tabl
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
 
 from noughts_referee.clock import MARGIN_US, TimeControl
-from noughts_referee.rules import DRAWN, VOID, Outcome, Position, Result, Termination, game_seed, lost, won
+from noughts_referee.rules import (
+    DRAWN,
+    VOID,
+    Outcome,
+    Position,
+    Result,
+    Termination,
+    game_seed,
+    lost,
+    placed_wrongly,
+    won,
+)
 from noughts_referee.work_units import Conditions, Slot, Unit
 
 MOST_COMPLAINTS = 100
@@ -98,6 +109,7 @@ class Game:
 
     __slots__ = (
         "conditions",
+        "fault",
         "handle",
         "left_us",
         "mover",
@@ -135,6 +147,8 @@ class Game:
         """What each side's clock shows: what is left of its bank, or without one the limit of each move; 0 without a
         limit."""
         # `result` and `termination` are set at the end.
+        self.fault = ""
+        """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"."""
 
     @property
     def seed(self) -> int:
@@ -221,17 +235,20 @@ class Arbiter:
         cells: Iterable[int],
         times_us: Iterable[int],
         resigned: Sequence[int] = (),
+        reasons: Sequence[str] = (),
     ) -> list[Complaint]:
         """The player answers: columns of equal length; `times_us` is the thinking time of each answer.
 
-        `resigned` holds the indices of rows that resign. Returns what is wrong with answers that name no question
-        (at most MOST_COMPLAINTS); late answers are dropped and counted.
+        `resigned` holds the indices of rows that resign, `reasons` why, in the same order, as far as is said. Returns
+        what is wrong with answers that name no question (at most MOST_COMPLAINTS); late answers are dropped and
+        counted.
         """
         complaints: list[Complaint] = []
         if resigned:
             rows = list(zip(games, plies, cells, times_us, strict=True))
-            given_up = set(resigned)
-            self._resign(player, [row for index, row in enumerate(rows) if index in given_up], complaints)
+            given_up = dict(zip(resigned, chain(reasons, repeat("")), strict=False))
+            resigning = [(*row, given_up[index]) for index, row in enumerate(rows) if index in given_up]
+            self._resign(player, resigning, complaints)
             kept = [row for index, row in enumerate(rows) if index not in given_up]
             games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
         running = player.games.get
@@ -262,6 +279,7 @@ class Arbiter:
                 or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
             ):
                 game.times_us.append(took)
+                game.fault = placed_wrongly(variant, own, other, cell, ply & 1)
                 self._end(game, lost(ply & 1, Termination.ILLEGAL_MOVE))
                 continue
             game.moves.append(cell)
@@ -306,9 +324,10 @@ class Arbiter:
             if took > game.limit_us() + player.margin_us:
                 self._time_out(game, took)
 
-    def forfeit(self, player: Player, termination: Termination) -> None:
-        """The player is gone for good and loses its running games."""
+    def forfeit(self, player: Player, termination: Termination, fault: str = "") -> None:
+        """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
         for game in list(player.games.values()):
+            game.fault = fault
             self._end(game, lost(game.side_of(player), termination))
 
     def abandon(self, games: Iterable[Game]) -> None:
@@ -355,15 +374,20 @@ class Arbiter:
 
     def _time_out(self, game: Game, took: int) -> None:
         game.times_us.append(took)
+        limit = game.limit_us()
+        game.fault = f"took {took / 1e6:.3f} s for its move and had {limit / 1e6:.3f} s left"
         self._end(game, lost(game.ply & 1, Termination.TIMEOUT))
 
-    def _resign(self, player: Player, rows: Iterable[tuple[int, int, int, int]], complaints: list[Complaint]) -> None:
-        for handle, ply, _, took in rows:
+    def _resign(
+        self, player: Player, rows: Iterable[tuple[int, int, int, int, str]], complaints: list[Complaint]
+    ) -> None:
+        for handle, ply, _, took, why in rows:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
             game.times_us.append(took)
+            game.fault = f"resigned: {why}" if why else ""
             self._end(game, lost(ply & 1, Termination.RESIGNED))
 
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:

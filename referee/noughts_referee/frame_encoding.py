@@ -7,9 +7,10 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import side_seeds
+from noughts_referee.rules import FAULTS, side_seeds
 from noughts_referee.work_units import Conditions
 
+_LONGEST_REASON = 500
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
 
 IndexedScore = tuple[int, float]
@@ -31,6 +32,16 @@ def scores(moves: pb.Moves) -> list[IndexedScore]:
     if last >= answers:
         raise UnevenColumns(f"moves: got a score for row {last} of {answers}, expected rows that there are, from 0")
     return [(row, value) for row, value in zip(rows, values, strict=True) if isfinite(value)]
+
+
+def reasons(moves: pb.Moves) -> list[str]:
+    """Why rows resign, in their order, as far as is said: of each text the first line, shortened."""
+    return [_one_line(text[:_LONGEST_REASON]) for text in moves.reason]
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.strip().partition("\n")[0].split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
@@ -93,8 +104,8 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
         turns.opponent_clock_us.append(opponent)
 
 
-def ends_columns(ends: pb.Ends, games: list[Game]) -> None:
-    """Fills in the games that are over."""
+def ends_columns(ends: pb.Ends, player: Player, games: list[Game]) -> None:
+    """Fills in the games that are over, and what the player did in those that it lost by a fault."""
     # Our enums and those of the protocol have equal values.
     results: list[Any] = [game.result for game in games]
     terminations: list[Any] = [game.termination for game in games]
@@ -103,3 +114,9 @@ def ends_columns(ends: pb.Ends, games: list[Game]) -> None:
     ends.termination.extend(terminations)
     ends.plies.extend([game.ply for game in games])
     ends.cell.extend([game.moves[-1] if game.moves else 0 for game in games])
+    if FAULTS.isdisjoint(terminations):
+        return
+    for row, game in enumerate(games):
+        if game.fault and game.termination in FAULTS and game.players[game.result.loser or 0] is player:
+            ends.faulted.append(row)
+            ends.fault.append(game.fault)

@@ -21,6 +21,7 @@ from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
     ends_columns,
+    reasons,
     scores,
     starts_columns,
     turns_columns,
@@ -180,13 +181,13 @@ class FrameWire:
                 timer.cancel()
         self._grace = self._lingering = None
 
-    def dismiss(self, termination: Termination = Termination.DISCONNECTED) -> None:
-        """The bot will not come back: it loses its running games at once."""
+    def dismiss(self, termination: Termination = Termination.DISCONNECTED, fault: str = "") -> None:
+        """The bot will not come back: it loses its running games at once; `fault` says why (see `Game.fault`)."""
         self.capacity_timed = self.capacity_untimed = 0
         if self._grace is not None:
             self._grace.cancel()
             self._grace = None
-        self._referee.forfeit(self.player, termination)
+        self._referee.forfeit(self.player, termination, fault)
 
     async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int, *, prepares: bool = False) -> None:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
@@ -280,7 +281,9 @@ class FrameWire:
             except UnevenColumns as error:
                 raise _uneven(str(error)) from error
         times_us = self._questions.answered(games, plies, now)
-        complaints = self._referee.answered(self.player, games, plies, cells, times_us, list(moves.resigned), given)
+        resigned = moves.resigned[:]
+        why = reasons(moves) if resigned else ()
+        complaints = self._referee.answered(self.player, games, plies, cells, times_us, resigned, given, why)
         if complaints:
             self._complain(stream, complaints)
 
@@ -365,7 +368,7 @@ class FrameWire:
             turns_columns(frame.turns, player, outbox)
             self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
         if outbox.ends:
-            ends_columns(frame.ends, outbox.ends)
+            ends_columns(frame.ends, self.player, outbox.ends)
             self._questions.forget(outbox.ends)
         if player.outbox:
             self.wake()

@@ -21,7 +21,7 @@ from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pac
 
 _VOID = Result.VOID
 
-_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us")
+_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault")
 
 _Waiting = tuple[int, Slot, Unit]
 
@@ -263,9 +263,9 @@ class Referee:
         self._reconsider(player.room)
         self._settle()
 
-    def forfeit(self, player: Seated, termination: Termination) -> None:
-        """The player is gone for good and loses its running games."""
-        self.arbiter.forfeit(player, termination)
+    def forfeit(self, player: Seated, termination: Termination, fault: str = "") -> None:
+        """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
+        self.arbiter.forfeit(player, termination, fault)
         self._settle()
 
     def answered(
@@ -277,10 +277,11 @@ class Referee:
         times_us: Sequence[int],
         resigned: Sequence[int] = (),
         scores: Sequence[tuple[int, float]] = (),
+        reasons: Sequence[str] = (),
     ) -> list[Complaint]:
         """The player's answers, as columns; see `Arbiter.answered`, and for the scores `Observer.answered`."""
         self.plies += len(games)
-        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned)
+        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons)
         if self._observer is not None:
             self._observer.answered(games, plies, scores)
         self._settle()
@@ -404,9 +405,10 @@ def _finished(games: list[Game]) -> list[FinishedGame]:
                 termination,
                 pack_moves(moves, conditions.variant.cells),
                 pack_times(times_us),
+                fault,
             )
         )
-        for (conditions, attempt, _), (ordinal, first, second), result, termination, moves, times_us in map(
+        for (conditions, attempt, _), (ordinal, first, second), result, termination, moves, times_us, fault in map(
             _RESULT, games
         )
         if result is not _VOID

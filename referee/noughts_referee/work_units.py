@@ -75,6 +75,8 @@ class FinishedGame(NamedTuple):
     """See `pack_moves`."""
     times: bytes
     """See `pack_times`."""
+    fault: str = ""
+    """Why the loser lost, if by its own doing: a phrase that follows "it"."""
 
     @property
     def outcome(self) -> Outcome:

@@ -498,3 +498,35 @@ def test_a_position_can_be_had_of_a_running_game(table: Table) -> None:
     game = table.start()
     table.play(game, [4, 0])
     assert str(game.position()) == "O...X.... X"
+
+
+# Why a game was lost.
+
+
+def test_a_game_that_was_lost_by_a_fault_says_what_that_was(table: Table) -> None:
+    game = table.start(conditions("gomoku"))
+    table.play(game, [112, 112])
+    assert game.fault == "placed a stone on h8 (cell 112), which is occupied"
+    game = table.start(conditions(time="1/move"))
+    table.answer(game, 4, took=2 * SECOND)
+    assert game.fault == "took 2.000 s for its move and had 1.000 s left"
+    game = table.start()
+    table.arbiter.forfeit(table.player(1), Termination.CRASHED, "could not be started")
+    assert game.fault == "could not be started"
+
+
+def test_a_game_that_was_not_lost_by_a_fault_says_nothing(table: Table) -> None:
+    game = table.start()
+    table.play(game, [0, 3, 1, 4, 2])
+    assert game.fault == ""
+    game = table.start()
+    table.answer(game, 0, resigns=True)
+    assert game.fault == ""
+
+
+def test_reasons_belong_to_resignations_in_their_order(table: Table) -> None:
+    games = [table.start() for _ in range(4)]
+    handles = [game.handle for game in games]
+    resigned, reasons = [3, 0, 2], ["the last", "the first"]
+    table.arbiter.answered(table.player(1), handles, [0] * 4, [4] * 4, [0] * 4, resigned, reasons)
+    assert [game.fault for game in games] == ["resigned: the first", "", "", "resigned: the last"]

@@ -204,7 +204,7 @@ class LibraryBot(Bot):
             prepared = self._prepare(position.variant)
         rules, bot, plays = prepared
         if not plays:
-            raise Resign
+            raise Resign(f"the library does not play {position.variant.name}")
         turn = _Turn(
             size=sizeof(_Turn),
             side=position.side,

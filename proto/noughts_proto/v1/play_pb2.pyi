@@ -407,6 +407,7 @@ class Moves(_message.Message):
     RESIGNED_FIELD_NUMBER: _builtins.int
     SCORED_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -430,6 +431,12 @@ class Moves(_message.Message):
 
     @_builtins.property
     def score(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def reason(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Why, for people: a text for each row of `resigned`, in that order; empty where a bot does not say. The first line
+        of it counts, up to 500 characters. It is stored with the game, for everybody who may read that.
+        """
+
     def __init__(
         self,
         *,
@@ -439,10 +446,11 @@ class Moves(_message.Message):
         resigned: _abc.Iterable[_builtins.int] | None = ...,
         scored: _abc.Iterable[_builtins.int] | None = ...,
         score: _abc.Iterable[_builtins.float] | None = ...,
+        reason: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "ply", b"ply", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -459,6 +467,8 @@ class Ends(_message.Message):
     TERMINATION_FIELD_NUMBER: _builtins.int
     PLIES_FIELD_NUMBER: _builtins.int
     CELL_FIELD_NUMBER: _builtins.int
+    FAULTED_FIELD_NUMBER: _builtins.int
+    FAULT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -473,6 +483,15 @@ class Ends(_message.Message):
     def cell(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The last of them, to be appended by whoever knows one fewer (see Turns.cell)."""
 
+    @_builtins.property
+    def faulted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Rows (by their index in these columns) that the bot lost by what it must not do, and what that was, for its author:
+        columns of equal length. A phrase that follows "it": `placed a stone on h8 (cell 112), which is occupied`. What a
+        bot said itself when it resigned is not repeated.
+        """
+
+    @_builtins.property
+    def fault(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
         self,
         *,
@@ -481,10 +500,12 @@ class Ends(_message.Message):
         termination: _abc.Iterable[_types_pb2.Termination.ValueType] | None = ...,
         plies: _abc.Iterable[_builtins.int] | None = ...,
         cell: _abc.Iterable[_builtins.int] | None = ...,
+        faulted: _abc.Iterable[_builtins.int] | None = ...,
+        fault: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "plies", b"plies", "result", b"result", "termination", b"termination"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "fault", b"fault", "faulted", b"faulted", "game", b"game", "plies", b"plies", "result", b"result", "termination", b"termination"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

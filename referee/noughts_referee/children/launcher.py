@@ -15,6 +15,8 @@ class ChildCommand:
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     """What it finds in its environment beside the usual."""
+    json_lines: bool = False
+    """Its frames are JSON, one a line (see `children.framing`)."""
     port: int | None = None
     """The TCP port that it has to reach; where there is a lock, it reaches no other."""
     folder: str | None = None

@@ -5,6 +5,7 @@ The referee, the bots and the server use this package and no other rules.
 
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.catalogue import OWN_NAMES, canonical_name, covers, parse_variant
+from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
 from noughts_referee.rules.chance import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
 from noughts_referee.rules.outcome import (
     DRAWN,
@@ -41,6 +42,9 @@ __all__ = [
     "Variant",
     "VariantError",
     "canonical_name",
+    "cell_name",
+    "cell_names",
+    "column_name",
     "covers",
     "first_choice",
     "first_choices",
@@ -49,6 +53,7 @@ __all__ = [
     "lost",
     "members",
     "parse_variant",
+    "placed_wrongly",
     "plugin_names",
     "plugin_package",
     "side_seed",

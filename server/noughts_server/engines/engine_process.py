@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -29,14 +30,17 @@ class Listener(Protocol):
 class EngineProcess:
     """The pipes of one engine. What it says besides its moves is kept with its stderr."""
 
-    def __init__(self, started: Started, listener: Listener, now: Now) -> None:
+    def __init__(
+        self, started: Started, listener: Listener, now: Now, heard: Callable[[bytes], None] | None = None
+    ) -> None:
+        """`heard` is given what it writes to stderr, and its notes, as they come."""
         self.scratch = started.scratch
         self._started = started
         self._listener = listener
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._stdin, self._stdout = started.stdin, started.stdout
-        self._tail = Tail(started.stderr)
+        self._tail = Tail(started.stderr, heard=heard)
         self._lines = Lines()
         self._ended = False
         self._loop.add_reader(self._stdout, self._readable)

@@ -5,19 +5,20 @@ It says hello, takes frames and answers with frames as any child does; behind th
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from noughts_bots.dialogue import software
 from noughts_bots.gomocup.conversation import Terms
+from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.gomocup.protocol import VARIANTS
 from noughts_bots.specs import BotSpec
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.frames import ChildFrames
-from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
@@ -44,9 +45,16 @@ class _Game:
 class _Seat:
     """One process of the engine, and the game that it plays."""
 
-    def __init__(self, frames: "EngineFrames", spec: BotSpec, launcher: Launcher, settings: ChildSettings) -> None:
-        command, options = engine_command(spec)
-        self.engine = EngineSeat(command, options, launcher, settings, self)
+    def __init__(
+        self,
+        frames: "EngineFrames",
+        command: ChildCommand,
+        options: EngineOptions,
+        launcher: Launcher,
+        settings: ChildSettings,
+        heard: Callable[[bytes], None] | None,
+    ) -> None:
+        self.engine = EngineSeat(command, options, launcher, settings, self, heard=heard)
         self.game: _Game | None = None
         self._frames = frames
 
@@ -71,10 +79,18 @@ class _Seat:
 class EngineFrames(ChildFrames):
     """The frames of an engine."""
 
-    def __init__(self, spec: BotSpec, launcher: Launcher, settings: ChildSettings, processes: int) -> None:
-        """Raises BotSpecError. Starts nothing: a process is started on the terms of its first game."""
+    def __init__(
+        self,
+        command: ChildCommand,
+        options: EngineOptions,
+        launcher: Launcher,
+        settings: ChildSettings,
+        processes: int,
+        heard: Callable[[bytes], None] | None,
+    ) -> None:
+        """Starts nothing: a process is started on the terms of its first game."""
         super().__init__(settings.now)
-        self._seats = [_Seat(self, spec, launcher, settings) for _ in range(processes)]
+        self._seats = [_Seat(self, command, options, launcher, settings, heard) for _ in range(processes)]
         self._games: dict[int, _Game] = {}
         self._waiting: deque[_Game] = deque()
         """Games that have no seat yet."""
@@ -278,9 +294,18 @@ class EngineChild:
         return Death(reason or self.frames.reason, None, said)
 
 
-def engine_child(spec: BotSpec, launcher: Launcher, settings: ChildSettings, processes: int = 1) -> EngineChild:
-    """An engine that says hello at once. Raises BotSpecError."""
-    frames = EngineFrames(spec, launcher, settings, processes)
+def engine_child(
+    spec: BotSpec,
+    launcher: Launcher,
+    settings: ChildSettings,
+    processes: int = 1,
+    memory_bytes: int = 0,
+    heard: Callable[[bytes], None] | None = None,
+) -> EngineChild:
+    """An engine that says hello at once, and is so many processes. Raises BotSpecError."""
+    command, options = engine_command(spec)
+    command = replace(command, memory_bytes=memory_bytes or command.memory_bytes)
+    frames = EngineFrames(command, options, launcher, settings, processes, heard)
     return EngineChild(frames, asyncio.get_running_loop().create_task(_play(frames, frames.seats)))
 
 

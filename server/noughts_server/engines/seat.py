@@ -58,11 +58,14 @@ class EngineSeat:
         settings: ChildSettings,
         owner: Owner,
         transcript: Transcript | None = None,
+        heard: Callable[[bytes], None] | None = None,
     ) -> None:
+        """`heard` is given what its processes write to stderr, and say besides moves, as it comes."""
         self.options = options
         self.settings = settings
         self.owner = owner
         self.transcript = transcript
+        self.heard = heard
         self.line_end = _LINE_ENDS[0]
         self.in_game = False
         self.question: tuple[Sequence[int], int] | None = None
@@ -195,7 +198,7 @@ class _Life:
     """One process of an engine, from its START on, and the conversation with it."""
 
     def __init__(self, seat: EngineSeat, started: Started, terms: Terms) -> None:
-        self.process = EngineProcess(started, self, seat.settings.now)
+        self.process = EngineProcess(started, self, seat.settings.now, seat.heard)
         self.talk = Conversation(terms, seat.options)
         self.over: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         """Why it is given up: what it did, a phrase that follows "it"; None: another process is wanted."""

@@ -18,25 +18,52 @@ if TYPE_CHECKING:
     from noughts_server.store.entries import Standing
 
 
+TOO_SLOW = "was too slow"
+"""The reason of games that were lost on time."""
+
+
 class LocalError(Exception):
     """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
 
 
+class SpecRefused(LocalError):
+    """A bot that cannot be had as its spec says; the text is what its host said about it."""
+
+    def __init__(self, refusal: str, said: str) -> None:
+        super().__init__(f"{refusal}\n{said}".rstrip())
+
+
+class FaultyGame(NamedTuple):
+    """The first game that a bot lost by some fault."""
+
+    ordinal: int
+    """Its number in the tournament."""
+    ply: int
+    """Moves that had been made."""
+    variant: str
+    side: str
+    """The bot's: `first` or `second`."""
+    what: str = ""
+    """What it did there, where that differs from game to game; a phrase that follows "it"."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalFault:
-    """What a child player did that ended its process, once or several times."""
+    """What a bot did wrong, once or several times."""
 
     bot: str
     """Its label."""
     reason: str
     """A phrase that follows "it"."""
-    times: int
-    games: int
-    """Lost as crashed by that."""
-    benched: bool
+    times: int = 0
+    games: int = 0
+    """Lost by that."""
+    benched: bool = False
     """It could not be started again: its remaining games were lost as crashed."""
-    stderr: str
-    """The last that it wrote there, the last time."""
+    stderr: str = ""
+    """Of a child player: the last that it wrote there; of one that has ended, the last time."""
+    first: FaultyGame | None = None
+    """The first of the games; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +153,15 @@ class LocalOutcome:
     pairs: "tuple[PairScore, ...]"
     terminations: dict[str, int]
     faults: tuple[LocalFault, ...] = ()
-    """Why child players died, and what they wrote."""
+    """What bots did wrong, and what those wrote that were started."""
+
     fatal: PlayedGame | None = None
     """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
+
+    @property
+    def benched(self) -> bool:
+        """Whether a bot could not be started, and lost games for that alone."""
+        return any(fault.benched for fault in self.faults)
 
 
 class LocalStop:

@@ -22,6 +22,7 @@ from noughts_bots.stream import (
     open_call,
     raise_if_failed,
 )
+from noughts_proto.child_kinds import child_kind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
@@ -29,11 +30,14 @@ from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.players import Player, start_player
 
 _MOST_DEATHS = 3
-_SHOWN_LINES = 15
 
 
 class PlayerFailed(Exception):
-    """A player that ended several times in a row without an answer; the text has the last lines it wrote."""
+    """A player that ended several times in a row without an answer."""
+
+
+class PlayerRefused(Exception):
+    """A player that cannot be had as its spec says; the text is what its host said about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +46,9 @@ class PlayerEnded:
 
     reason: str
     """A phrase that follows "it"."""
-    lines: tuple[str, ...]
-    """The last that it wrote to stderr."""
 
     def __str__(self) -> str:
-        return "\n".join([f"the player: it {self.reason}", *self.lines])
+        return f"the player: it {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,21 @@ class LockNotice:
         return self.text
 
 
-RelayEvent = SessionEvent | PlayerEnded | LockNotice
+@dataclass(frozen=True, slots=True)
+class PlayerLost:
+    """The player has lost a game by what it must not do; a Python bot says so itself."""
+
+    game: str
+    """`tournaments/ID/games/NUMBER`."""
+    ply: int
+    fault: str
+    """A phrase that follows "it"."""
+
+    def __str__(self) -> str:
+        return f"the player lost {self.game} at ply {self.ply}: it {self.fault}"
+
+
+RelayEvent = SessionEvent | PlayerEnded | PlayerLost | LockNotice
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +94,28 @@ class RelayPlan:
     """What each process may use; 0: as its kind is used to."""
 
 
-async def relay(plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None]) -> None:
-    """Plays until the server ends the session. Raises PlayerFailed, LockIncomplete, and what `keep_dialling` raises."""
+async def relay(
+    plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None], heard: Callable[[bytes], None]
+) -> None:
+    """Plays until the server ends the session. `heard` is given what the player writes to stderr, as it comes.
+
+    Raises PlayerFailed, PlayerRefused, LockIncomplete, and what `keep_dialling` raises.
+    """
     deaths = 0
     async with launching(plan.locking, lambda text: on_event(LockNotice(text))) as launcher:
         while True:
             try:
-                return await keep_dialling(login, on_event, lambda: _RelaySession(plan, launcher, login, on_event))
+                return await keep_dialling(
+                    login, on_event, lambda: _RelaySession(plan, launcher, login, on_event, heard)
+                )
             except _PlayerEndedError as ended:
+                if refusal := ended.death.refusal(child_kind(plan.spec.kind)):
+                    raise PlayerRefused(refusal) from None
                 deaths = 1 if ended.answered else deaths + 1
-                lines = tuple(ended.death.stderr.splitlines()[-_SHOWN_LINES:])
-                on_event(PlayerEnded(ended.death.reason, lines))
+                on_event(PlayerEnded(ended.death.reason))
                 if deaths == _MOST_DEATHS:
                     what = f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
-                    raise PlayerFailed("\n".join([what, *lines])) from None
+                    raise PlayerFailed(what) from None
 
 
 class _PlayerEndedError(Exception):
@@ -107,9 +131,17 @@ class _RelaySession:
     """One stream and its child."""
 
     def __init__(
-        self, plan: RelayPlan, launcher: Launcher, login: Login, on_event: Callable[[RelayEvent], None]
+        self,
+        plan: RelayPlan,
+        launcher: Launcher,
+        login: Login,
+        on_event: Callable[[RelayEvent], None],
+        heard: Callable[[bytes], None],
     ) -> None:
         self.welcomed = False
+        self._heard = heard
+        self._names: dict[int, str] = {}
+        """Of running games, by handle."""
         self._plan = plan
         self._launcher = launcher
         self._login = login
@@ -120,7 +152,12 @@ class _RelaySession:
         """Plays until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
         plan = self._plan
         child = await start_player(
-            plan.spec, self._launcher, plan.times, processes=plan.processes, memory_bytes=plan.memory_bytes
+            plan.spec,
+            self._launcher,
+            plan.times,
+            processes=plan.processes,
+            memory_bytes=plan.memory_bytes,
+            heard=self._heard,
         )
         reason, died = "", False
         try:
@@ -159,8 +196,22 @@ class _RelaySession:
             async with asyncio.TaskGroup() as tasks:
                 upwards = tasks.create_task(up())
                 while (frame := await next_frame(call)) is not None:
+                    self._tell_faults(frame)
                     await child.frames.write(frame)
                 upwards.cancel()
         if not died:
             await raise_if_failed(call)
         return died
+
+    def _tell_faults(self, frame: pb.PlayResponse) -> None:
+        """Says which games were lost by a fault of a player that does not say so itself."""
+        if child_kind(self._plan.spec.kind).hosted:
+            return
+        for starts in frame.starts:
+            numbers = (f"{starts.tournament}/games/{number}" for number in starts.number)
+            self._names.update(zip(starts.game, numbers, strict=True))
+        ends = frame.ends
+        for row, fault in zip(ends.faulted, ends.fault, strict=True):
+            self._on_event(PlayerLost(self._names.get(ends.game[row], "a game"), ends.plies[row], fault))
+        for handle in ends.game:
+            self._names.pop(handle, None)

@@ -83,7 +83,7 @@ class RunAtServer:
         """What is stored; `write` gets the games."""
         store = self._server.store
         await self._server.recorder.flush()
-        await self._children.keep_notes()
+        await self._children.faults.keep()
 
         def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
@@ -101,7 +101,7 @@ class RunAtServer:
             standings=table,
             pairs=pairs,
             terminations=ends,
-            faults=self._children.faults,
+            faults=self._children.faults.found,
             fatal=self._fatal,
         )
 

@@ -74,6 +74,7 @@ def game_message(game: StoredGame) -> pb.Game:
         termination=game.termination,  # type: ignore[arg-type]  # equal values
         end_time=timestamp(game.ended_at),
         rating_seq=game.rating_seq,
+        fault=game.fault,
         first_bot=game.first_bot,
         second_bot=game.second_bot,
         winning_cells=parse_variant(game.variant).won_with(game.moves),

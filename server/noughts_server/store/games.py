@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, case, func, select
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Result, Termination, game_seed, parse_variant
+from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
@@ -49,6 +49,8 @@ class StoredGame:
     second_time: TimeControl
     ended_at: int
     """When it was stored, in milliseconds since 1970 in UTC."""
+    fault: str
+    """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"; else empty."""
     rating_seq: int | None
     """Its place in the order in which games were rated; None: not rated, or not yet."""
 
@@ -105,6 +107,13 @@ class ExportedGame(NamedTuple):
     first_time: str = ""
     """Thinking time of the two sides, as on the command line; empty where bots have no times of their own."""
     second_time: str = ""
+    fault: str = ""
+    """Why the loser lost, as in `StoredGame`; in any case not empty where it did what no player may."""
+
+    @property
+    def loser(self) -> int | None:
+        """The side that lost: 0 moved first, 1 second; None when nobody did."""
+        return {"1-0": 1, "0-1": 0}.get(self.result)
 
 
 def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]:
@@ -132,6 +141,7 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
             terminations[row.termination],
             times[first],
             times[second],
+            row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
         )
 
 
@@ -180,6 +190,7 @@ def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row
         first_time=tournament.settings.time_of(first.label),
         second_time=tournament.settings.time_of(second.label),
         ended_at=row.ended_at,
+        fault=row.fault or "",
         rating_seq=row.rating_seq if rated else None,
     )
 

@@ -170,6 +170,8 @@ games = Table(
     Column("moves", LargeBinary, nullable=False),
     Column("times", LargeBinary, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
+    # Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it".
+    Column("fault", Text),
     sqlite_with_rowid=False,
 )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from noughts_referee.children.running_child import ChildSettings
 
-KINDS = ("exec", "py", "dll", "gomocup", "remote")
+KINDS = ("exec", "json", "lines", "py", "dll", "gomocup", "remote")
 CHILDREN = KINDS[:-1]
 """Those that the referee starts."""
 
@@ -48,14 +48,18 @@ class Fault(NamedTuple):
     """A phrase that follows "a bot that"."""
     habit: str
     cells: tuple[Cell, Cell, Cell, Cell, Cell]
-    """In the order of KINDS."""
+    """Of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots; JSON and LINES have those of the other two."""
     time: str = "none"
     times: ChildSettings = PATIENT
     unlocked: bool = False
     """It is played without the lock, too: the verdicts are the same code, and some rows show it."""
 
     def cell(self, kind: str) -> Cell:
-        return self.cells[KINDS.index(kind)]
+        if kind == "json":
+            return JSON.get(self.habit, self.cells[0])
+        if kind == "lines":
+            return LINES.get(self.what) or LINES[self.habit]
+        return self.cells[("exec", "py", "dll", "gomocup", "remote").index(kind)]
 
 
 PLAYS_ON = Verdict("plays on")
@@ -318,6 +322,58 @@ FAULTS = (
     ),
 )
 
+NO_JSON = "wrote a line that is no PlayRequest in JSON"
+TOO_LONG = "wrote a line of more than 2,097,152 bytes"
+JSON: dict[str, Cell] = {
+    "50 MB": crash(TOO_LONG, "what it sent began with"),
+    "large frame": crash(TOO_LONG, "what it sent began with"),
+    "no answer": crash(NO_JSON, "what it sent began with b'hello'"),
+    "print": crash(NO_JSON, "what it sent began with b'MESSAGE My move is the centre"),
+}
+"""By habit: programs that speak JSON, `exec{frames=json}:`; the others fare as those that speak frames."""
+
+PROGRAM_ENDED = "ended with exit code 70"
+LIKE_HANGING = NotApplicable("it looks like one that hangs")
+LINES: dict[str, Cell] = {
+    "crash": crash(PROGRAM_ENDED, "what a pity\nthe program has ended with exit code 3"),
+    "segfault": crash(PROGRAM_ENDED, "the program was ended by signal 11"),
+    "exit": crash(PROGRAM_ENDED, "good bye\nthe program has ended with exit code 7"),
+    "leave after a move": crash(PROGRAM_ENDED, "the program has ended with exit code 0"),
+    "raise": NOT_PYTHON,
+    "hang": SILENT,
+    "hang ignoring SIGTERM": SILENT,
+    "stop": SILENT,
+    "is silent, with a clock": HUNG,
+    "loop": HUNG,
+    "late": LATE,
+    "off the board": ILLEGAL,
+    "occupied": ILLEGAL,
+    "endless output": RESIGNS._replace(told="the program answered 'MESSAGE once more'"),
+    "50 MB": RESIGNS._replace(told="the program answered with a line of 4,096 bytes or more"),
+    "large frame": HOST_WRITES,
+    "no answer": RESIGNS._replace(told="the program answered 'my move is h8'"),
+    "uneven columns": HOST_WRITES,
+    "unknown games": HOST_WRITES,
+    "print": RESIGNS._replace(told="the program answered 'MESSAGE My move is the centre'"),
+    "closes its input": LIKE_HANGING,
+    "stops reading": LIKE_HANGING,
+    "half-open": NO_TCP,
+    "memory": PLAYS_ON,
+    "fork bomb": PLAYS_ON,
+    "leaves a process": crash(PROGRAM_ENDED, "the program has ended with exit code 4"),
+    "files": PLAYS_ON,
+    "network": PLAYS_ON,
+    "ignores the end": PLAYS_ON,
+    "slow start": PLAYS_ON,
+    "never starts": LIKE_HANGING,
+    "dies at once": crash(PROGRAM_ENDED, "no licence found\nthe program has ended with exit code 9"),
+    "no hello": HOST_WRITES,
+    "old protocol": HOST_WRITES,
+    "wrong ticket": NO_TICKET,
+}
+"""By habit, or what it does: programs that read lines, `lines:`."""
+
+_HEADINGS = {"json": "exec{frames=json}"}
 _WORDS = {
     "illegal_move": "illegal move",
     "timeout": "time",
@@ -339,7 +395,8 @@ def table() -> str:
         word = _WORDS.get(cell.termination, cell.termination)
         return f"{word}: *{cell.reason.strip(' :')}*" if cell.reason else word
 
-    lines = ["| a bot that | " + " | ".join(f"`{kind}:`" for kind in CHILDREN) + " | remote |", "|---" * 6 + "|"]
-    lines += [f"| {fault.what} | " + " | ".join(map(shown, fault.cells)) + " |" for fault in FAULTS]
+    lines = ["| a bot that | " + " | ".join(f"`{_HEADINGS.get(kind, kind)}:`" for kind in CHILDREN) + " | remote |"]
+    lines.append("|---" * (len(KINDS) + 1) + "|")
+    lines += [f"| {fault.what} | " + " | ".join(shown(fault.cell(kind)) for kind in KINDS) + " |" for fault in FAULTS]
     lines += ["", "Not applicable:", "", *(f"{number}. {why}" for number, why in enumerate(whys, 1))]
     return "\n".join(lines) + "\n"

@@ -45,11 +45,11 @@ async def test_a_game_is_a_conversation_and_what_is_asked_again_is_told_as_a_boa
     async with asked(f"log={log}") as session:
         variant = parse_variant("gomoku")
         game = session.begin(variant, 0, 1, [0, 16])
-        assert await session.ask(game, [0, 16]) == 1
-        assert await session.ask(game, [0, 16, 1, 17]) == 2
-        assert await session.ask(game, [0, 16]) == 1
+        assert (await session.ask(game, [0, 16])).cell == 1
+        assert (await session.ask(game, [0, 16, 1, 17])).cell == 2
+        assert (await session.ask(game, [0, 16])).cell == 1
         await session.end(game, VOID, [0, 16, 1])
-        assert await session.answer(Position.after(variant, [7])) == 0
+        assert (await session.answer(Position.after(variant, [7]))).cell == 0
     told = log.read_text().splitlines()
     board = ["BOARD", "0,0,1", "1,1,2", "DONE"]
     assert told[told.index("ABOUT") + 1 :] == [*board, "TURN 2,1", *board, "RESTART", "TURN 7,0", "END"]
@@ -87,7 +87,7 @@ async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Pat
         plan = RelayPlan(odd(f"pid={pids} think=0.02"), locking=Locking.OFF, times=TIMES, processes=2)
         login = Login(ground.address, ground.token, name="mine", version="1")
         async with asyncio.TaskGroup() as tasks, ground.opponent("first-free"):
-            playing = tasks.create_task(relay(plan, login, events.append))
+            playing = tasks.create_task(relay(plan, login, events.append, lambda data: None))
             await ground.until_online("mine")
             await ground.start(
                 "cup", "mine", "first-free", games_per_pair=6, concurrency=2, seed=5, variant="mnk:7,7,5"

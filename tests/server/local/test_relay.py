@@ -34,7 +34,7 @@ async def relayed(ground: Ground, notes: Path, habit: str) -> AsyncIterator[list
     plan = RelayPlan(spec, locking=Locking.OFF)
     login = Login(ground.address, ground.token, name="mine", version="1")
     async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(relay(plan, login, events.append))
+        playing = tasks.create_task(relay(plan, login, events.append, lambda said: None))
         await ground.until_online("mine")
         yield events
         playing.cancel()

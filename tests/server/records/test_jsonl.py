@@ -26,6 +26,8 @@ class Game:
     termination: str = "line"
     first_time: str = ""
     second_time: str = ""
+    fault: str = ""
+    loser: int | None = 1
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:

@@ -8,7 +8,8 @@ from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.standings import standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.local.children import check_startable, faults_document, show_faults
+from noughts_server.cli.local.children import check_startable
+from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 
@@ -103,8 +104,9 @@ def match(
 
     JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
     "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
-    With --time-of also "own_times": {LABEL: T}, with a program or plugin "faults": [{"bot", "reason", "times", "games",
-    "benched", "stderr"}].
+    With --time-of also "own_times": {LABEL: T}. Also "faults": [{"bot", "reason", "times", "games", "benched",
+    "stderr", "first": {"game", "ply", "variant", "side", "reason"}}]. Exit code 1 if a bot could not be started, 2 if
+    its spec is wrong.
     """
     plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
     from noughts_bots.specs import unique_labels
@@ -113,11 +115,12 @@ def match(
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
     result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
-    result.show(output_format, {**_own_times_document(plan), **faults_document(plan, outcome)})
+    result.show(output_format, {**_own_times_document(plan), **faults_document(outcome)})
     if output_format is Format.TEXT:
         _print_own_times(plan)
-        show_faults(outcome)
+        show_faults(plan, outcome)
     leave_if_ended_early(outcome)
+    leave_if_benched(outcome)
 
 
 def run(
@@ -133,8 +136,7 @@ def run(
     JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating"}], "crosstable": {"labels",
     "cells"}, "variant", "seed", "terminations"}. cells.A.B is A's score against B: {"wins", "draws", "losses",
     "first": {...}, "second": {...}}, the last two for the games that A and that B began. With --time-of also
-    "own_times": {LABEL: T}, with a program or plugin "faults": [{"bot", "reason", "times", "games", "benched",
-    "stderr"}].
+    "own_times": {LABEL: T}. "faults" and the exit code are as of `match`.
     """
     read_schedule = options.read_schedule(schedule)
     if len(specs) < 2:
@@ -219,11 +221,12 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     if output_format is Format.JSON:
-        output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
+        output.print_json({**_tournament_document(plan, outcome), **faults_document(outcome)})
     else:
         _print_tournament(plan, outcome, hint)
-        show_faults(outcome)
+        show_faults(plan, outcome)
     leave_if_ended_early(outcome)
+    leave_if_benched(outcome)
 
 
 def _crosstable(outcome: "LocalOutcome") -> Crosstable:

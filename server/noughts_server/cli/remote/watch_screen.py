@@ -16,7 +16,7 @@ from rich.text import Text
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width
+from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
 from noughts_server.cli.remote.watch_lines import (
     clocks_of,
     ended_line,
@@ -195,7 +195,7 @@ def _scores(game: pb.WatchedGame) -> Text:
 
 def _last_moves(game: pb.WatchedGame) -> str:
     begin = max(0, len(game.moves) - _MOST_MOVES)
-    return ("... " if begin else "") + " ".join(map(str, game.moves[begin:]))
+    return ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
 
 
 def _clock(seconds: float) -> str:

@@ -89,7 +89,7 @@ async def assert_same_moves(session: ChildSession, bot: CandidateBot, position: 
     game = session.begin(variant, side, 1, position.moves)
     while position.free and position.ply < most:
         if position.side == side:
-            cell = await session.ask(game, position.moves)
+            cell = (await session.ask(game, position.moves)).cell
             assert cell in bot.consider(position).candidates
         else:
             drawn = chance.choose(position.copy())

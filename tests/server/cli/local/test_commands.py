@@ -53,6 +53,7 @@ def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
         "a_second",
         "terminations",
         "elo",
+        "faults",
     ]
     assert (document["games"], document["variant"], document["seed"]) == (21, "tictactoe", 7)
     assert document["a"] == flat(document["a_first"], document["a_second"])
