@@ -15,7 +15,7 @@ from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign, TimeLimits
 from noughts_bots.errors import BotSpecError
 from noughts_bots.gomocup.conversation import RESTART_SECONDS, Conversation, Terms
 from noughts_bots.gomocup.process import EngineEnded, EngineProcess
-from noughts_bots.gomocup.protocol import FREESTYLE, read_point, rule_of, word_and_rest, written_point
+from noughts_bots.gomocup.protocol import FREESTYLE, VARIANTS, read_point, rule_of, word_and_rest, written_point
 from noughts_bots.hosts import folder
 from noughts_referee.rules import Position, Variant, members, parse_variant
 
@@ -79,7 +79,7 @@ class GomocupBot(Bot):
 
     # One process plays one game at a time, and several of them would fight for the time that each measures.
     max_games = 1
-    variants = ("mnk", "gomoku:exact")
+    variants = VARIANTS
 
     def __init__(self, command: Sequence[str], restart: str) -> None:
         self._command = command

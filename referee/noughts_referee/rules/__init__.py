@@ -6,6 +6,7 @@ The referee, the bots and the server use this package and no other rules.
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.catalogue import OWN_NAMES, canonical_name, covers, parse_variant
 from noughts_referee.rules.chance import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
+from noughts_referee.rules.last_move import LastMove, MovesError, last_move
 from noughts_referee.rules.outcome import (
     DRAWN,
     FAULTS,
@@ -33,6 +34,8 @@ __all__ = [
     "VOID",
     "Board",
     "Draws",
+    "LastMove",
+    "MovesError",
     "Outcome",
     "Position",
     "PositionError",
@@ -46,6 +49,7 @@ __all__ = [
     "first_choices",
     "free_of_each",
     "game_seed",
+    "last_move",
     "lost",
     "members",
     "parse_variant",

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from noughts_bots import GameInfo, Position, Resign, parse_variant
+from noughts_bots.gomocup.protocol import VARIANTS
 from noughts_bots.hosts.gomocup import load
 
 from .children import RESIGNS, Child, Game, child
@@ -76,7 +77,7 @@ def test_it_takes_one_game_at_a_time_of_the_variants_that_engines_know() -> None
     with Child("gomocup", engine()) as player:
         hello = player.hello()
     assert hello.max_games == 1
-    assert list(hello.variants) == ["mnk", "gomoku:exact"]
+    assert list(hello.variants) == list(VARIANTS)
 
 
 def test_what_the_engine_is_told(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`threats`: alpha-beta with threats, on any board where only lines count; obeys its clock."""
+"""`threats`: alpha-beta with threats, on boards where only lines count or five in a row wins; obeys its clock."""
 
 import time
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.threats.board import Board
 from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
+from noughts_bots.reference.threats.ruled_board import RuledBoard
 from noughts_bots.reference.threats.search import Table
 from noughts_referee.rules import Position, Variant
 
@@ -21,6 +22,7 @@ _RESERVE_SHARE, _RESERVE_SECONDS = 0.15, 0.010
 _MOVES_TO_GO = 25
 
 _LINES_ALONE = ("mnk", "tictactoe3d", "qubic")
+_FIVE_IN_A_ROW = tuple(name + size for name in ("gomoku:exact", "renju", "caro", "caro:exact") for size in ("", ":20"))
 
 
 class ThreatsBot(CachingBot):
@@ -40,8 +42,9 @@ class ThreatsBot(CachingBot):
     """
 
     name = "threats"
-    boards = "every m,n,k game, tictactoe3d and qubic"
-    variants = _LINES_ALONE
+    boards = "every m,n,k game, all of five in a row, tictactoe3d and qubic"
+    variants = _LINES_ALONE + _FIVE_IN_A_ROW
+    heeds_forbidden_moves = True
 
     def __init__(self, *, nodes: int | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
         super().__init__()
@@ -80,14 +83,15 @@ class ThreatsBot(CachingBot):
         return self._think(position, {}, Effort(self._nodes or NODES))
 
     def _think(self, position: Position, table: Table, effort: Effort) -> Considered:
-        thought = Thought(self._board(position.variant), position.own, position.opponent, table)
+        thought = Thought(self._board(position.variant), position.own, position.opponent, position.side, table)
         thought.think(effort)
         return thought.considered
 
     def _board(self, variant: Variant) -> Board:
         board = self._boards.get(variant)
         if board is None:
-            board = self._boards[variant] = Board(variant)
+            ruled = variant.name in _FIVE_IN_A_ROW
+            board = self._boards[variant] = RuledBoard(variant) if ruled else Board(variant)
         return board
 
     def _seconds(self, left: float) -> float:
