@@ -2,7 +2,7 @@
 
 import re
 
-from noughts_referee.rules import Variant, VariantError, covers, parse_variant
+from noughts_referee.rules import Variant, VariantError, base_name, covers, parse_variant
 
 UNLIMITED_MS = 2_147_483_647
 """The value of `time_left` in a match without a limit."""
@@ -73,7 +73,7 @@ VARIANTS = ("mnk", *(name + suffix for name in _RULES for suffix in _SIZES.value
 def rule_of(variant: Variant) -> int | None:
     """The value of `INFO rule` for the variant; None if the protocol cannot say it."""
     for name, rule in _RULES.items():
-        if variant.name in (name + suffix for suffix in _SIZES.values()):
+        if base_name(variant.name) in (name + suffix for suffix in _SIZES.values()):
             return rule
     if covers(("mnk",), variant.name) and all(len(cells) == IN_A_ROW for cells in variant.line_cells):
         return FREESTYLE

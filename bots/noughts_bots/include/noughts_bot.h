@@ -45,7 +45,8 @@ typedef struct noughts_variant {
                         * be shut. In "caro" those at its two ends. */
     uint32_t forbids;  /* 1 where a side may not play every free cell. What is forbidden is not told: the name says which
                         * rules these are. "renju": side 0 may not make an overline, a double four or a double three,
-                        * unless it makes exactly five; side 1 wins with five or more. */
+                        * unless it makes exactly five; side 1 wins with five or more. "gomoku+pro", "+long-pro" behind
+                        * any name: side 0 begins in the middle, and goes on at least 3 or 4 cells away from it. */
 } noughts_variant;
 
 /* A question: which cell? Everything in it is gone when `play` returns, but for `variant`. */

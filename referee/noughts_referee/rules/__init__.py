@@ -4,9 +4,10 @@ The referee, the bots and the server use this package and no other rules.
 """
 
 from noughts_referee.rules.boards import Board
-from noughts_referee.rules.catalogue import OWN_NAMES, canonical_name, covers, parse_variant
+from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, parse_variant
 from noughts_referee.rules.chance import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
 from noughts_referee.rules.last_move import LastMove, MovesError, last_move
+from noughts_referee.rules.openings import OPENING_RULES
 from noughts_referee.rules.outcome import (
     DRAWN,
     FAULTS,
@@ -30,6 +31,7 @@ __all__ = [
     "FORFEITS",
     "GONE",
     "ON_THE_BOARD",
+    "OPENING_RULES",
     "OWN_NAMES",
     "VOID",
     "Board",
@@ -43,6 +45,7 @@ __all__ = [
     "Termination",
     "Variant",
     "VariantError",
+    "base_name",
     "canonical_name",
     "covers",
     "first_choice",

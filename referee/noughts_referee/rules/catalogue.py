@@ -6,6 +6,7 @@ from functools import lru_cache
 from weakref import WeakValueDictionary
 
 from noughts_referee.rules.boards import Board
+from noughts_referee.rules.openings import OPENING_RULES, with_opening
 from noughts_referee.rules.renju import forbidding
 from noughts_referee.rules.variant_plugins import plugin_names, plugin_variant
 from noughts_referee.rules.variants import Variant, VariantError
@@ -75,7 +76,7 @@ def parse_variant(text: str) -> Variant:
     """The variant called `text`: one of our own, `mnk:M,N,K` (M columns, N rows, K or more in a row), or a plugin's.
 
     Different spellings of the same rules are one object: `mnk:3,3,3` is `tictactoe`, `mnk:15,15,5` is `gomoku`,
-    `gomoku:20` is `gomoku20`.
+    `gomoku:20` is `gomoku20`. A rule for the opening may follow one of five in a row: `gomoku+pro`, `renju+long-pro`.
     Raises VariantError for a name that is none, and for a plugin that does not work.
     """
     return _made(canonical_name(text))
@@ -86,7 +87,12 @@ def canonical_name(text: str) -> str:
 
     Raises VariantError.
     """
-    name = text.strip()
+    name, plus, rule = text.strip().partition("+")
+    if plus:
+        if rule not in OPENING_RULES:
+            rules = " or ".join(f"`{name}+{rule}`" for rule in OPENING_RULES)
+            raise VariantError(text, f"a rule for the opening behind the plus sign: {rules}")
+        return f"{canonical_name(name)}+{rule}"
     name = _ALSO.get(name, name)
     if name in OWN_NAMES:
         return name
@@ -98,13 +104,18 @@ def canonical_name(text: str) -> str:
     return name
 
 
+def base_name(name: str) -> str:
+    """A canonical name without a rule for the opening."""
+    return name.partition("+")[0]
+
+
 def covers(names: Iterable[str], variant: str) -> bool:
     """Whether a bot that says it plays `names` plays the variant of that canonical name; no names mean every one.
 
     One of them covers it that is its name, in whatever spelling, or `mnk`, if it is an m,n,k game: `tictactoe` and
-    `gomoku` are, `gomoku:exact` and `connect4` are not.
+    `gomoku` are, `gomoku:exact` and `connect4` are not. Whoever plays a variant plays it with a rule for the opening.
     """
-    names = tuple(names)
+    names, variant = tuple(names), base_name(variant)
     if not names or variant in names:
         return True
     if _MNK in names and (variant in _NAMED_MNK or variant.startswith(f"{_MNK}:")):
@@ -150,6 +161,12 @@ def _made(name: str) -> Variant:
 
 
 def _make(name: str) -> Variant:
+    base, _, rule = name.partition("+")
+    if rule:
+        try:
+            return with_opening(_made(base), rule)
+        except ValueError as error:
+            raise VariantError(name, f"for the opening `{rule}` {error}") from None
     if name in _OTHERS:
         return _OTHERS[name](name)
     if name in _NAMED_MNK or name.startswith(f"{_MNK}:"):

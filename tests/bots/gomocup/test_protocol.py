@@ -66,6 +66,11 @@ def test_what_is_not_played_here_is_refused(columns: int, rows: int, rule: int) 
         variant_of(columns, rows, rule)
 
 
+def test_a_rule_for_the_opening_leaves_the_rule_as_it_is() -> None:
+    assert rule_of(parse_variant("renju+pro")) == 4
+    assert rule_of(parse_variant("gomoku+long-pro")) == 0
+
+
 def test_every_variant_that_is_named_has_a_rule_and_its_way_back() -> None:
     for name in VARIANTS[1:]:
         variant = parse_variant(name)

@@ -81,6 +81,16 @@ def test_the_simple_bots_and_threats_play_every_kind_of_five_in_a_row(name: str,
         assert play(variant, (random, bot), seed).outcome() == won(1)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["gomoku+pro", "caro+long-pro", "renju:20+pro", "gomoku:exact+long-pro"])
+def test_bots_that_heed_what_is_forbidden_heed_rules_for_the_opening(name: str) -> None:
+    variant = parse_variant(name)
+    bots = [make_bot(parse_spec(spec), variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")]
+    for seed, bot in enumerate(bots):
+        play(variant, (bot, bots[seed - 1]), seed)
+        play(variant, (bots[seed - 1], bot), seed)
+
+
 @pytest.mark.parametrize("bot", ["threats:nodes=40", "fives"])
 def test_a_row_that_would_be_shut_in_is_not_completed_in_caro(bot: str) -> None:
     # O x x x x . O in the first row, and an open four of X in the third.

@@ -11,7 +11,7 @@ from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
 from noughts_bots.reference.threats.ruled_board import RuledBoard
 from noughts_bots.reference.threats.search import Table
-from noughts_referee.rules import Position, Variant
+from noughts_referee.rules import Position, Variant, base_name, parse_variant
 
 NODES = 4000
 """Positions looked at for a move in games without a clock, unless told otherwise."""
@@ -21,6 +21,7 @@ _RESERVE_SHARE, _RESERVE_SECONDS = 0.15, 0.010
 # A bank must last for the rest of the game: so many moves more, whatever has been played.
 _MOVES_TO_GO = 25
 
+_OPENING_PLIES = 3
 _LINES_ALONE = ("mnk", "tictactoe3d", "qubic")
 _FIVE_IN_A_ROW = tuple(name + size for name in ("gomoku:exact", "renju", "caro", "caro:exact") for size in ("", ":20"))
 
@@ -83,14 +84,16 @@ class ThreatsBot(CachingBot):
         return self._think(position, {}, Effort(self._nodes or NODES))
 
     def _think(self, position: Position, table: Table, effort: Effort) -> Considered:
-        thought = Thought(self._board(position.variant), position.own, position.opponent, position.side, table)
+        # A rule for the opening says nothing of later stones, and asking it costs time.
+        variant = position.variant if position.ply < _OPENING_PLIES else parse_variant(base_name(position.variant.name))
+        thought = Thought(self._board(variant), position.own, position.opponent, position.side, table)
         thought.think(effort)
         return thought.considered
 
     def _board(self, variant: Variant) -> Board:
         board = self._boards.get(variant)
         if board is None:
-            ruled = variant.name in _FIVE_IN_A_ROW
+            ruled = base_name(variant.name) in _FIVE_IN_A_ROW
             board = self._boards[variant] = RuledBoard(variant) if ruled else Board(variant)
         return board
 

@@ -75,9 +75,9 @@ class Thought:
 
     def _begin(self) -> None:
         """The first stone: by lot among the cells with the most lines."""
-        counts = [lines.bit_count() for lines in self._board.through]
-        most = max(counts)
-        self.considered = Considered(tuple(cell for cell, count in enumerate(counts) if count == most))
+        counts = {cell: self._board.through[cell].bit_count() for cell in members(self._free)}
+        most = max(counts.values())
+        self.considered = Considered(tuple(cell for cell, count in counts.items() if count == most))
 
     def _decide(self, cells: list[int], value: int) -> None:
         self.considered = Considered(tuple(cells), scores=dict.fromkeys(cells, value))

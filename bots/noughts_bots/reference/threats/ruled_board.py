@@ -10,7 +10,7 @@ stone of White's may forbid Black a cell. So there attacks are likely to win rat
 
 from noughts_bots.reference.threats.board import Board, Stones
 from noughts_referee.rules import Board as Geometry
-from noughts_referee.rules import Variant, members
+from noughts_referee.rules import Variant, base_name, members
 
 _new = tuple.__new__
 
@@ -21,7 +21,8 @@ class RuledBoard(Board):
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
         second = variant.beside
-        first = second or (Geometry(variant.columns, variant.rows).ends(5) if variant.forbids is not None else {})
+        renju = base_name(variant.name).startswith("renju")
+        first = Geometry(variant.columns, variant.rows).ends(5) if renju else second
         numbers = {line: 1 << number for number, line in enumerate(variant.lines)}
         self._spoils: tuple[list[int], list[int]] = ([0] * variant.cells, [0] * variant.cells)
         """For each side and cell the lines that a stone there spoils."""
