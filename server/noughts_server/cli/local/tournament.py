@@ -51,6 +51,7 @@ class LocalOptions:
     """How games are played on this machine: the options that `match` and `tournament run` share."""
 
     variant: options.VariantOption = "tictactoe"
+    opening_rule: options.OpeningOption = None
     games: PerPairOption = 2
     concurrency: options.ConcurrencyOption = 1
     seed: options.SeedOption = None
@@ -155,7 +156,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
 
     locking = options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
-    read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant)
+    read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     memory_bytes = options.read_memory(playing.memory)
     from noughts_server.cli.local.children import engine_options
