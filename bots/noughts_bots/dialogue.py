@@ -27,6 +27,7 @@ from noughts_bots.events import Complaint
 from noughts_bots.failures import Failures, in_words
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
 
 logger = logging.getLogger("noughts.bot")
@@ -81,6 +82,8 @@ class Dialogue:
         is not among them until its next turn, when `take` adds it together with the opponent's move."""
         self._variants: set[Variant] = set()
         """Of all games so far. Frames are sorted by variant only where there are several."""
+        self._move_limits: dict[int, int] = {}
+        """In microseconds, of each running game that has a bank, too."""
         self._infos: dict[int, GameInfo] = {}
         """Of each running game, if the bot has hooks to be told."""
         self._numbers: dict[int, tuple[str, int]] = {}
@@ -114,6 +117,7 @@ class Dialogue:
             agent=f"noughts-python/{software()} {type(bot).__name__}",
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
+            prepares=self._hears_start,
         )
         return pb.PlayRequest(hello=hello)
 
@@ -128,12 +132,16 @@ class Dialogue:
         # Slices are lists: taking the elements of a repeated field one by one costs more than all of them at once.
         questions = self._asked(turns.game[:], turns.ply[:], turns.cell[:])
         if turns.own_clock_us:
-            positions = self._positions
-            clocks = zip(turns.game, turns.own_clock_us, turns.opponent_clock_us, strict=True)
-            for handle, own, opponent in clocks:
-                if handle in positions:
-                    positions[handle].own_clock_us, positions[handle].opponent_clock_us = own, opponent
+            self._set_clocks(turns)
         return questions
+
+    def _set_clocks(self, turns: pb.Turns) -> None:
+        known, move_limits = self._positions, self._move_limits
+        for handle, own, opponent in zip(turns.game, turns.own_clock_us, turns.opponent_clock_us, strict=True):
+            position = known.get(handle)
+            if position is not None:
+                position.own_clock_us, position.opponent_clock_us = own, opponent
+                position.limit_us = min(own, move_limits.get(handle, own))
 
     def _asked(self, games: list[int], plies: list[int], cells: list[int]) -> Questions:
         """The questions of these columns; each position gets what has been played since it was last asked about."""
@@ -172,7 +180,10 @@ class Dialogue:
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
         limits = starts.time
-        time = TimeLimits(limits.move_us / 1e6, limits.bank_us / 1e6, limits.increment_us / 1e6)
+        time = _time_limits(limits)
+        opponent_times = [_time_limits(each) for each in starts.opponent_times] or [time] * len(starts.opponents)
+        if limits.bank_us and limits.move_us:
+            self._move_limits.update(dict.fromkeys(starts.game, limits.move_us))
         self._variants.add(variant)
         self._numbers.update(zip(starts.game[:], zip(repeat(starts.tournament), starts.number[:]), strict=False))
         positions = self._positions
@@ -194,7 +205,9 @@ class Dialogue:
                 positions[handle] = Position(variant, side=side - 1, seed=seed)
             if self._wants_info:
                 name = f"{starts.tournament}/games/{number}"
-                self._infos[handle] = info = GameInfo(name, variant, side - 1, starts.opponents[opponent], time)
+                self._infos[handle] = info = GameInfo(
+                    name, variant, side - 1, starts.opponents[opponent], time, opponent_times[opponent]
+                )
                 if self._hears_start:
                     with _logged("start"):
                         self._bot.start(info)
@@ -208,7 +221,7 @@ class Dialogue:
         if ends.fault:
             self._tell_faults(ends)
         if not self._hears_end:
-            for known in (self._positions, self._infos, self._numbers):
+            for known in (self._positions, self._infos, self._numbers, self._move_limits):
                 if known:
                     for handle in ends.game[:]:
                         known.pop(handle, None)
@@ -217,6 +230,7 @@ class Dialogue:
             ends.game, ends.result, ends.termination, ends.plies, ends.cell, strict=True
         ):
             position, info = self._positions.pop(handle, None), self._infos.pop(handle, None)
+            self._move_limits.pop(handle, None)
             self._numbers.pop(handle, None)
             if position is not None and info is not None:
                 moves = position.moves
@@ -362,6 +376,10 @@ def _without_scores(answers: Sequence[_Chosen], moves: pb.Moves, before: int) ->
     moves.scored.extend(given.keys())
     moves.score.extend(given.values())
     return [answer.cell if isinstance(answer, Move) else answer for answer in answers]
+
+
+def _time_limits(message: types_pb2.TimeControl) -> TimeLimits:
+    return TimeLimits(message.move_us / 1e6, message.bank_us / 1e6, message.increment_us / 1e6)
 
 
 def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:

@@ -17,6 +17,10 @@ class ChildKind(NamedTuple):
     arguments as in a shell, which may start other programs. Files that it names may be read by the child."""
     hosted: bool
     """Whether a Python process of ours loads it, by `noughts_bots.hosts`; else the target itself speaks frames."""
+    in_scratch: bool = False
+    """Whether its working folder is an empty one of its own, with or without a lock; else it is so behind the lock."""
+    speaks_frames: bool = True
+    """Whether frames come out of its process; else it speaks lines of its own."""
     options: tuple[str, ...] | None = None
     """The options that it knows; None: whatever is loaded knows them."""
 
@@ -36,7 +40,7 @@ CHILD_KINDS = {
     for kind in (
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
-        ChildKind("gomocup", "command", hosted=True),
+        ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
         ChildKind("lines", "command", hosted=True, options=()),
         ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )

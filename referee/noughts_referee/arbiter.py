@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, repeat
 
-from noughts_referee.clock import TimeControl
+from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.rules import (
     DRAWN,
     VOID,
@@ -47,11 +47,19 @@ class Outbox:
         self.turn_ply: list[int] = []
         self.turn_cell: list[int] = []
         self.turns_timed: list[Game] = []
-        """The timed games among the turns: the wire must watch their limits."""
+        """The games with clocks among the turns: the wire must watch the limits of those in which the mover has one."""
         self.ends: list[Game] = []
 
     def __bool__(self) -> bool:
         return bool(self.turn_game or self.ends or self.starts)
+
+    def without_turns(self) -> "Outbox":
+        """Keeps all but the turns; returns those."""
+        rest = Outbox()
+        for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed"):
+            setattr(rest, column, getattr(self, column))
+            setattr(self, column, [])
+        return rest
 
     def split(self, most_moves: int) -> "Outbox":
         """Keeps starts that carry at most so many moves together (one start at least); returns the rest.
@@ -79,10 +87,12 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
 class Player:
     """One who plays, as the arbiter knows it: its running games and what it is to be told."""
 
-    __slots__ = ("games", "key", "outbox")
+    __slots__ = ("games", "key", "margin_us", "outbox")
 
-    def __init__(self, key: int) -> None:
+    def __init__(self, key: int, margin_us: int = MARGIN_US) -> None:
         self.key = key
+        self.margin_us = margin_us
+        """What its moves may overstep their limits for transport. May be changed at any time."""
         self.games: dict[int, Game] = {}
         """Running games by handle."""
         self.outbox = Outbox()
@@ -133,9 +143,9 @@ class Game:
         self.ply = 0
         self.moves: list[int] = []
         self.times_us: list[int] = []
-        time = conditions.limits
-        self.left_us = _NO_CLOCKS if time is None else [time.start_us] * 2
-        """What each side's clock shows: what is left of its bank, or the limit of each move; 0 in untimed games."""
+        self.left_us = _clocks(conditions, slot) if conditions.timed else _NO_CLOCKS
+        """What each side's clock shows: what is left of its bank, or without one the limit of each move; 0 without a
+        limit."""
         # `result` and `termination` are set at the end.
         self.fault = ""
         """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"."""
@@ -147,24 +157,36 @@ class Game:
 
     @property
     def time(self) -> TimeControl | None:
-        """The clocks' settings; None in untimed games."""
-        return self.conditions.limits
+        """The mover's time control; None where it has no limit."""
+        return self.time_of(self.ply & 1)
+
+    def time_of(self, side: int) -> TimeControl | None:
+        """A side's time control; None where it has no limit."""
+        # A slot is (ordinal, first, second).
+        return self.conditions.limits[self.slot[1 + side]]
 
     def side_of(self, player: Player) -> int:
         """0 if the player moved first, else 1."""
         return 0 if player is self.players[0] else 1
 
     def clock_us(self, side: int) -> int:
-        """What a side's clock shows; only in timed games."""
+        """What a side's clock shows; 0 without a limit."""
         return self.left_us[side]
 
     def limit_us(self) -> int:
-        """The mover's limit for this move; only in timed games."""
-        return self.left_us[self.ply & 1]
+        """What this move may take; only where the mover has a limit."""
+        assert self.time is not None
+        return self.time.limit_us(self.left_us[self.ply & 1])
 
     def position(self) -> Position:
         """The position now."""
         return Position.after(self.conditions.variant, self.moves)
+
+
+def _clocks(conditions: Conditions, slot: Slot) -> list[int]:
+    """What the two sides' clocks show at the start."""
+    limits = conditions.limits[slot[1]], conditions.limits[slot[2]]
+    return [0 if limit is None else limit.start_us for limit in limits]
 
 
 class Complaint(Exception):
@@ -180,9 +202,7 @@ class Complaint(Exception):
 class Arbiter:
     """Judges any number of games between any number of players."""
 
-    def __init__(self, *, margin_us: int = 50_000) -> None:
-        self.margin_us = margin_us
-        """What a move may overstep its limit for transport."""
+    def __init__(self) -> None:
         self.ended: list[Game] = []
         """Games that are over and not yet taken."""
         self.touched: set[Player] = set()
@@ -200,7 +220,7 @@ class Arbiter:
         outbox.turn_game.append(handle)
         outbox.turn_ply.append(0)
         outbox.turn_cell.append(0)
-        if game.conditions.limits is not None:
+        if game.conditions.timed:
             outbox.turns_timed.append(game)
         second.outbox.starts.append(game)
         self.touched.add(first)
@@ -248,7 +268,7 @@ class Arbiter:
                 forbids = variant.forbids
                 # Before the board is full, only a side that may not play what is free can be without a move.
                 fewest_plies = board if forbids is None else 0
-                timed = conditions.limits is not None
+                timed = conditions.timed
             if timed and self._late(game, took):
                 continue
             own = game.own
@@ -301,7 +321,7 @@ class Arbiter:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player or game.time is None:
                 continue
-            if took > game.limit_us() + self.margin_us:
+            if took > game.limit_us() + player.margin_us:
                 self._time_out(game, took)
 
     def forfeit(self, player: Player, termination: Termination, fault: str = "") -> None:
@@ -336,18 +356,20 @@ class Arbiter:
         outbox.turn_game.append(game.handle)
         outbox.turn_ply.append(game.ply)
         outbox.turn_cell.append(game.moves[-1] if game.moves else 0)
-        if game.time is not None:
+        if game.conditions.timed:
             outbox.turns_timed.append(game)
         self.touched.add(mover)
 
     def _late(self, game: Game, took: int) -> bool:
-        """Charges the mover's clock; ends the game if the limit and the margin are overstepped."""
-        left_us, side = game.left_us, game.ply & 1
-        if took > left_us[side] + self.margin_us:
+        """Charges the mover's clock, if it has one; ends the game if the limit and the margin are overstepped."""
+        clocks, side = game.left_us, game.ply & 1
+        time, left_us = game.time_of(side), clocks[side]
+        if time is None:
+            return False
+        if took > time.limit_us(left_us) + game.mover.margin_us:
             self._time_out(game, took)
             return True
-        assert game.time is not None
-        left_us[side] = game.time.after_move(left_us[side], took)
+        clocks[side] = time.after_move(left_us, took)
         return False
 
     def _time_out(self, game: Game, took: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
+from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, side_seeds
 from noughts_referee.work_units import Conditions
 
@@ -58,14 +59,12 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
     entries = [game.slot[2 - side] for game, side in zip(games, sides, strict=True)]
     move_count = [game.ply for game in games]
     known = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
+    # A player has one entry in a tournament, hence one time in all of its games.
+    own = games[0].slot[1 + sides[0]]
     starts = pb.Starts(
         tournament=conditions.name,
         variant=conditions.variant.name,
-        time=types_pb2.TimeControl(
-            move_us=conditions.time.move_us,
-            bank_us=conditions.time.bank_us,
-            increment_us=conditions.time.increment_us,
-        ),
+        time=_time_control(conditions.limits[own]),
         game=[game.handle for game in games],
         number=numbers,
         side=[_SIDES[side] for side in sides],
@@ -75,10 +74,18 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
         move_count=move_count,
         moves=[cell for game in games for cell in game.moves] if any(move_count) else (),
     )
-    if conditions.limits is not None:
+    if conditions.own_times:
+        starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in known])
+    if conditions.timed:
         starts.own_clock_us.extend([game.clock_us(side) for game, side in zip(games, sides, strict=True)])
         starts.opponent_clock_us.extend([game.clock_us(1 - side) for game, side in zip(games, sides, strict=True)])
     return starts
+
+
+def _time_control(limit: TimeControl | None) -> types_pb2.TimeControl:
+    if limit is None:
+        return types_pb2.TimeControl()
+    return types_pb2.TimeControl(move_us=limit.move_us, bank_us=limit.bank_us, increment_us=limit.increment_us)
 
 
 def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
@@ -91,7 +98,7 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
     for handle, ply in zip(outbox.turn_game, outbox.turn_ply, strict=True):
         game = player.games.get(handle)
         own = opponent = 0
-        if game is not None and game.time is not None:
+        if game is not None and game.conditions.timed:
             own, opponent = game.clock_us(ply & 1), game.clock_us(~ply & 1)
         turns.own_clock_us.append(own)
         turns.opponent_clock_us.append(opponent)

@@ -107,6 +107,8 @@ class _Stream:
     frames: Frames
     last_read: float
     """In seconds."""
+    prepares: bool = False
+    """Whether starts of timed games travel without turns."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -139,7 +141,7 @@ class FrameWire:
         self._counts = counts
         self._stream: _Stream | None = None
         self._now = settings.now
-        self._questions = Questions(player, referee.arbiter.margin_us, self._overdue, settings.now)
+        self._questions = Questions(player, self._overdue, settings.now)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -187,15 +189,18 @@ class FrameWire:
             self._grace = None
         self._referee.forfeit(self.player, termination, fault)
 
-    async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int) -> None:
+    async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int, *, prepares: bool = False) -> None:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
+
+        `prepares` is what the bot's hello says; `welcome` is told the player's margin.
 
         The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
         """
+        welcome.margin_us = self.player.margin_us
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
         # breath, and never gets what is meant for the newer, however many log in at once.
         self.close(_session_replaced(welcome.bot))
-        stream = _Stream(frames, last_read=self._now() / 1e6)
+        stream = _Stream(frames, last_read=self._now() / 1e6, prepares=prepares)
         self._attach(stream, max_games)
         try:
             await frames.write(pb.PlayResponse(welcome=welcome))
@@ -326,7 +331,7 @@ class FrameWire:
         if numbered:
             stream.frame += 1
             frame.frame = stream.frame
-            self._fill(frame)
+            self._fill(frame, stream)
         return frame
 
     def _may_send(self, stream: _Stream, outbox: Outbox) -> bool:
@@ -347,10 +352,12 @@ class FrameWire:
         enough = max(_SECOND_FRAME_QUESTIONS, games // _SECOND_FRAME_SHARE)
         return outstanding == 1 and questions >= enough and not outbox.turns_timed
 
-    def _fill(self, frame: pb.PlayResponse) -> None:
+    def _fill(self, frame: pb.PlayResponse, stream: _Stream) -> None:
         """Moves the outbox into the frame, which is written next: the questions' clocks begin."""
         player = self.player
         outbox = player.take_outbox()
+        if stream.prepares and outbox.starts and outbox.turns_timed:
+            player.outbox = outbox.without_turns()
         if len(outbox.starts) > _FEW_STARTS:
             # A bot that comes back to thousands of long games: they fill several frames.
             player.outbox = outbox.split(_MOST_MOVES)

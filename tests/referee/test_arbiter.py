@@ -268,6 +268,31 @@ def test_an_empty_bank_still_has_the_margin(table: Table) -> None:
     assert verdict(game) == ("0-1", "timeout")
 
 
+def test_a_move_beyond_its_own_limit_loses_though_the_bank_is_full(table: Table) -> None:
+    game = table.start(conditions(time="180/30+0"))
+    table.play(game, [4], took=30 * SECOND + MARGIN)
+    assert (game.moves, game.left_us) == ([4], [150 * SECOND - MARGIN, 180 * SECOND])
+    table.play(game, [0], took=30 * SECOND + MARGIN + 1)
+    assert verdict(game) == ("1-0", "timeout")
+
+
+def test_the_bank_ends_a_move_sooner_than_its_own_limit(table: Table) -> None:
+    game = table.start(conditions(time="40/30+0"))
+    table.play(game, [4], took=25 * SECOND)
+    table.play(game, [0])
+    assert game.limit_us() == 15 * SECOND
+    table.play(game, [1], took=15 * SECOND + MARGIN + 1)
+    assert verdict(game) == ("0-1", "timeout")
+
+
+def test_silence_is_judged_by_the_limit_of_the_move_too(table: Table) -> None:
+    game = table.start(conditions(time="180/30+0"))
+    table.arbiter.silent(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN)])
+    assert table.arbiter.ended == []
+    table.arbiter.silent(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN + 1)])
+    assert verdict(game) == ("0-1", "timeout")
+
+
 def test_untimed_games_have_all_the_time_in_the_world(table: Table) -> None:
     game = table.start()
     table.play(game, [4], took=10**15)

@@ -189,7 +189,8 @@ class LibraryBot(Bot):
         turn.moves = moves.buffer_info()[0] + _CELL_BYTES
         turn.ply = len(played)
         if position.own_clock_us:
-            turn.own_clock_ms = position.own_clock_us // 1000
+            turn.own_clock_ms = position.limit_us // 1000
+        if position.opponent_clock_us:
             turn.opponent_clock_ms = position.opponent_clock_us // 1000
         cell: int = self._play(bot, address)
         if cell < 0:

@@ -138,6 +138,7 @@ class Hello(_message.Message):
     AGENT_FIELD_NUMBER: _builtins.int
     DECLINES_CHALLENGES_FIELD_NUMBER: _builtins.int
     VARIANTS_FIELD_NUMBER: _builtins.int
+    PREPARES_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The protocol the bot speaks; this file describes 1. Others are refused with reason PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
@@ -152,6 +153,10 @@ class Hello(_message.Message):
     """Name and version of the bot's software, for people; at most 200 characters. The server does not keep it."""
     declines_challenges: _builtins.bool
     """Whether others may not challenge it to unrated games while it is online (see ChallengeService)."""
+    prepares: _builtins.bool
+    """Whether it prepares for a game: starts of timed games then come in a frame without turns, and its first move is
+    asked for, and its clock begins, once it has acknowledged that frame.
+    """
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The variants it plays: names such as `tictactoe`, or `mnk` for every m,n,k game. Empty means every
@@ -168,10 +173,11 @@ class Hello(_message.Message):
         agent: _builtins.str = ...,
         declines_challenges: _builtins.bool = ...,
         variants: _abc.Iterable[_builtins.str] | None = ...,
+        prepares: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "prepares", b"prepares", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -208,7 +214,7 @@ class Welcome(_message.Message):
     grace_ms: _builtins.int
     """How long a bot that lost its connection may stay away before its running games are lost. Milliseconds."""
     margin_us: _builtins.int
-    """What a move may overstep its limit for transport, in microseconds."""
+    """What a move of this bot may overstep its limit for transport, in microseconds."""
     max_games: _builtins.int
     """How many games at once the referee will send."""
     @_builtins.property
@@ -260,12 +266,15 @@ class Starts(_message.Message):
     MOVES_FIELD_NUMBER: _builtins.int
     OWN_CLOCK_US_FIELD_NUMBER: _builtins.int
     OPPONENT_CLOCK_US_FIELD_NUMBER: _builtins.int
+    OPPONENT_TIMES_FIELD_NUMBER: _builtins.int
     tournament: _builtins.str
     """`tournaments/ID`."""
     variant: _builtins.str
     """The variant in its canonical spelling, e.g. `tictactoe` or `mnk:4,4,3`."""
     @_builtins.property
-    def time(self) -> _types_pb2.TimeControl: ...
+    def time(self) -> _types_pb2.TimeControl:
+        """The bot's own thinking time in these games."""
+
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The handle of the game in this session: new for each attempt, never reused."""
@@ -300,10 +309,18 @@ class Starts(_message.Message):
 
     @_builtins.property
     def own_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What is left on the clocks, in microseconds (in games with a limit per move: that limit); empty in untimed games."""
+        """What is left on the clocks, in microseconds: of the bank, or without one the limit of each move; 0 of a side without
+        a limit; empty where neither side has one.
+        """
 
     @_builtins.property
     def opponent_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def opponent_times(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.TimeControl]:
+        """The thinking time of each of `opponents`, in tournaments in which bots have times of their own; else empty: it is
+        that of the bot.
+        """
+
     def __init__(
         self,
         *,
@@ -320,10 +337,11 @@ class Starts(_message.Message):
         moves: _abc.Iterable[_builtins.int] | None = ...,
         own_clock_us: _abc.Iterable[_builtins.int] | None = ...,
         opponent_clock_us: _abc.Iterable[_builtins.int] | None = ...,
+        opponent_times: _abc.Iterable[_types_pb2.TimeControl] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponent_clock_us", b"opponent_clock_us", "opponents", b"opponents", "own_clock_us", b"own_clock_us", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponent_clock_us", b"opponent_clock_us", "opponent_times", b"opponent_times", "opponents", b"opponents", "own_clock_us", b"own_clock_us", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -354,7 +372,9 @@ class Turns(_message.Message):
 
     @_builtins.property
     def own_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What is left on the clocks before this move, in microseconds; empty when no game of the frame has a clock."""
+        """What is left on the clocks before this move, in microseconds (see Starts); empty when no game of the frame has a
+        clock. Where there is a bank and a limit of each move (`time` of the start), the less of the two is the limit.
+        """
 
     @_builtins.property
     def opponent_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...

@@ -173,6 +173,13 @@ class Tail:
         """The last 64 KB; bytes that are no UTF-8 are replaced."""
         return bytes(self._kept[-KEPT_BYTES:]).decode(errors="replace")
 
+    def add(self, data: bytes) -> None:
+        """Keeps something else that it said, too."""
+        self._kept += data
+        self._cut()
+        if self._heard is not None:
+            self._heard(data)
+
     def close(self) -> None:
         """Takes what is left and closes the pipes."""
         for pipe in self._pipes:
@@ -187,6 +194,9 @@ class Tail:
     def _readable(self, pipe: int) -> None:
         if self._read(pipe) == 0:
             self._loop.remove_reader(pipe)
+        self._cut()
+
+    def _cut(self) -> None:
         if len(self._kept) > 2 * KEPT_BYTES:
             del self._kept[:-KEPT_BYTES]
 

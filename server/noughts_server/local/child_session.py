@@ -15,7 +15,7 @@ from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import (
     VOID,
@@ -27,13 +27,13 @@ from noughts_referee.rules import (
     members,
     placed_wrongly,
 )
-from noughts_server.local.launcher import command_of
+from noughts_server.local.players import Player, start_player
 
 
 class ChildSession:
     """The conversation with a child. What it does wrong is a BotFault. Made by `child_session`."""
 
-    def __init__(self, spec: BotSpec, child: RunningChild, move_seconds: float) -> None:
+    def __init__(self, spec: BotSpec, child: Player, move_seconds: float) -> None:
         self.name = ""
         """What it calls itself; may be empty."""
         self.variants: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ async def child_session(
 
     `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
     """
-    child = await start_child(launcher, command_of(spec), times)
+    child = await start_player(spec, launcher, times)
     session = ChildSession(spec, child, move_seconds)
     try:
         yield session

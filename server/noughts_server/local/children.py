@@ -1,6 +1,12 @@
 """The child players of a local tournament: their seats at the server."""
 
+import asyncio
+import itertools
+import os
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from noughts_bots.specs import BotSpec, dials_in
 from noughts_proto.v1 import play_pb2 as pb
@@ -8,12 +14,17 @@ from noughts_referee.children.bench import Bench
 from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Fault
 from noughts_referee.children.dialled_frames import Carry, DialInvitation
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild
-from noughts_referee.rules import covers
+from noughts_referee.children.lost_games import LostGame
+from noughts_referee.children.running_child import Death, NotStarted
+from noughts_referee.referee import Seated
+from noughts_referee.rules import covers, parse_variant
+from noughts_server.engines.command import engine_command
+from noughts_server.engines.seat import EngineRefused
+from noughts_server.engines.wire import EngineWire, terms_of
 from noughts_server.errors import NoughtsError
 from noughts_server.local.faults import LocalFaults
 from noughts_server.local.launcher import command_of
-from noughts_server.local.plan import LocalError, SpecRefused
+from noughts_server.local.plan import LocalError, LocalPlan, SpecRefused
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.sessions import OnlineBot, check_hello
 from noughts_server.server import Server
@@ -22,54 +33,100 @@ from noughts_server.server import Server
 class LocalChildren:
     """Plays the child players of one local tournament."""
 
-    def __init__(
-        self, server: Server, tournament: LocalTournament, variant: str, launcher: Launcher, times: ChildSettings
-    ) -> None:
+    def __init__(self, server: Server, tournament: LocalTournament, plan: LocalPlan, launcher: Launcher) -> None:
         self._server = server
         self._tournament = tournament
-        self._variant = variant
+        self._plan = plan
+        self._variant = plan.settings.variant
         self._launcher = launcher
-        self._times = times
+        self._times = plan.children
+        self._cores = _Cores(plan.affinity)
         self._bench = Bench(server.referee)
         self.faults = LocalFaults(server, self._stderr_of)
         """Of all bots of the tournament."""
         self._welcome: set[str] = set()
         """The labels of those that have said a good hello."""
-        self._lives: dict[str, RunningChild] = {}
-        """The life that began last, by label."""
+        self._stderr: dict[str, Callable[[], str]] = {}
+        """What the running processes of a bot have written, by label."""
+        self._benched: set[str] = set()
 
     async def play(self, label: str, spec: BotSpec) -> None:
         """Plays the bot of this label until cancelled.
 
         Raises LocalError when it does not play the variant, SpecRefused when it cannot be had as its spec says.
         """
-        bot = self._tournament.bot(label)
-        wire = self._server.sessions.wire(bot.bot_version_id, self._times.wire)
+        assert spec.child_kind is not None
+        if spec.child_kind.speaks_frames:
+            await self._play_frames(label, spec)
+        else:
+            await self._play_engine(label, spec)
+
+    async def _play_frames(self, label: str, spec: BotSpec) -> None:
+        version = self._tournament.bot(label).bot_version_id
+        wires = self._server.sessions.team_wires(version, self._plan.processes_of(spec), self._times.wire)
+        players = [wire.player for wire in wires]
 
         def ended(fault: Fault) -> None:
             if label not in self._welcome and spec.child_kind and (refusal := fault.death.refusal(spec.child_kind)):
                 raise SpecRefused(refusal, fault.death.stderr.rstrip().removesuffix(refusal))
-            self.faults.died(label, fault)
-            if fault.benched:
-                what = f"could not be started {MOST_STARTS} times: at last it {fault.death.reason}"
-                self._bench.add(wire.player, what, lambda games: self.faults.lost_benched(label, games))
-                self._tournament.excuse(label)
+            self._died(label, fault, players)
 
-        dials = dials_in(spec)
-        await ChildPlayer(
-            command_of(spec),
-            self._launcher,
-            wire,
-            self._times,
-            accept=lambda hello: self._accept(label, hello),
-            on_life=lambda child: self._lives.update({label: child}),
-            on_fault=ended,
-            invite=partial(self._invite, label) if dials else None,
-        ).play()
+        await _side_by_side(
+            ChildPlayer(
+                replace(command_of(spec), memory_bytes=self._plan.memory_bytes, cores=self._cores.take()),
+                self._launcher,
+                wire,
+                self._times,
+                accept=lambda hello: self._accept(label, hello),
+                on_life=lambda child: self._stderr.update({label: lambda: child.stderr}),
+                on_fault=ended,
+                invite=partial(self._invite, label) if dials_in(spec) else None,
+            ).play()
+            for wire in wires
+        )
+
+    async def _play_engine(self, label: str, spec: BotSpec) -> None:
+        bot, sessions, referee = self._tournament.bot(label), self._server.sessions, self._server.referee
+        version = bot.bot_version_id
+        terms = terms_of(parse_variant(self._variant), self._plan.settings.time_of(label))
+        if terms is None:
+            expected = "five in a row on a flat board, which is all that Gomocup engines play"
+            raise LocalError(f"{label}: got a game of {self._variant}, expected {expected}")
+        player, processes = referee.player(version), self._plan.processes_of(spec)
+        members = player.enlist(processes) if processes > 1 else (player,)
+
+        def died(death: Death, lost: tuple[LostGame, ...], benched: bool) -> None:
+            self._died(label, Fault(death, lost, benched), members)
+
+        wires = []
+        for member in members:
+            command, options = engine_command(spec, self._cores.take())
+            command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
+            ready = partial(sessions.present_changed, version)
+            wire = EngineWire(
+                member, referee, command, options, self._launcher, self._times, on_ready=ready, on_died=died
+            )
+            wires.append(wire)
+        self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
+        sessions.seat(version, wires)
+        sessions.logged_in(version, OnlineBot(bot.bot_id, bot.version, None, False))
+        try:
+            await _side_by_side(wire.play(terms) for wire in wires)
+        except EngineRefused as refusal:
+            raise LocalError(f"{label}: got an engine that {refusal}, expected OK") from None
+
+    def _died(self, label: str, fault: Fault, players: Sequence[Seated]) -> None:
+        """A process has gone. One that cannot be started again benches the bot with all its processes."""
+        self.faults.died(label, fault)
+        if fault.benched and label not in self._benched:
+            self._benched.add(label)
+            what = f"could not be started {MOST_STARTS} times: at last it {fault.death.reason}"
+            for player in players:
+                self._bench.add(player, what, lambda games: self.faults.lost_benched(label, games))
+            self._tournament.excuse(label)
 
     def _stderr_of(self, label: str) -> str | None:
-        child = self._lives.get(label)
-        return None if child is None else child.stderr
+        return self._stderr[label]() if label in self._stderr else None
 
     def _invite(self, label: str, carry: Carry) -> DialInvitation:
         return DialInvitation(self._server.address, self._tournament.ticket(label, carry))
@@ -92,3 +149,25 @@ class LocalChildren:
         welcome = self._server.sessions.welcome(hello, bot.bot, bot.version)
         welcome.heartbeat_ms, welcome.grace_ms = round(self._times.heartbeat * 1000), 0
         return welcome
+
+
+class _Cores:
+    """Deals out cores to processes, in turn; no core at all unless that is wanted."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._cores = itertools.cycle(sorted(os.sched_getaffinity(0))) if wanted else None
+
+    def take(self) -> tuple[int, ...]:
+        """The core of the next process."""
+        return () if self._cores is None else (next(self._cores),)
+
+
+async def _side_by_side(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """All of it at once; the first failure ends the rest, and is raised."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for one in work:
+                tasks.create_task(one)
+    except BaseExceptionGroup as group:
+        # The failures of the processes of one bot are the same.
+        raise group.exceptions[0] from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import grpc.aio
 
 from noughts_bots.events import SessionEvent
+from noughts_bots.specs import BotSpec
 from noughts_bots.stream import (
     Login,
     PlayCall,
@@ -23,9 +24,10 @@ from noughts_bots.stream import (
 )
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_server.local.launcher import Locking, launching
+from noughts_server.local.players import Player, start_player
 
 _MOST_DEATHS = 3
 
@@ -80,12 +82,16 @@ RelayEvent = SessionEvent | PlayerEnded | PlayerLost | LockNotice
 class RelayPlan:
     """What plays, and what its hello is to say instead of what it says itself."""
 
-    command: ChildCommand
+    spec: BotSpec
     max_games: int = 0
     """0: as many as it says."""
     challenges: bool = True
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     locking: Locking = Locking.USUAL
+    processes: int = 1
+    """Of an engine."""
+    memory_bytes: int = 0
+    """What each process may use; 0: as its kind is used to."""
 
 
 async def relay(
@@ -103,7 +109,7 @@ async def relay(
                     login, on_event, lambda: _RelaySession(plan, launcher, login, on_event, heard)
                 )
             except _PlayerEndedError as ended:
-                if refusal := ended.death.refusal(child_kind(plan.command.kind)):
+                if refusal := ended.death.refusal(child_kind(plan.spec.kind)):
                     raise PlayerRefused(refusal) from None
                 deaths = 1 if ended.answered else deaths + 1
                 on_event(PlayerEnded(ended.death.reason))
@@ -144,7 +150,15 @@ class _RelaySession:
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
         """Plays until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
-        child = await start_child(self._launcher, self._plan.command, self._plan.times, heard=self._heard)
+        plan = self._plan
+        child = await start_player(
+            plan.spec,
+            self._launcher,
+            plan.times,
+            processes=plan.processes,
+            memory_bytes=plan.memory_bytes,
+            heard=self._heard,
+        )
         reason, died = "", False
         try:
             hello = self._renamed(await child.hello())
@@ -162,7 +176,7 @@ class _RelaySession:
         hello.declines_challenges = hello.declines_challenges or not self._plan.challenges
         return pb.PlayRequest(hello=hello)
 
-    async def _carry(self, child: RunningChild, hello: pb.PlayRequest, call: PlayCall) -> bool:
+    async def _carry(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:
         """Carries frames both ways until one end has gone; returns whether it was the child's."""
         died = False
 
@@ -191,7 +205,7 @@ class _RelaySession:
 
     def _tell_faults(self, frame: pb.PlayResponse) -> None:
         """Says which games were lost by a fault of a player that does not say so itself."""
-        if child_kind(self._plan.command.kind).hosted:
+        if child_kind(self._plan.spec.kind).hosted:
             return
         for starts in frame.starts:
             numbers = (f"{starts.tournament}/games/{number}" for number in starts.number)

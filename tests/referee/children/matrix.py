@@ -33,7 +33,7 @@ Cell = Verdict | NotApplicable
 
 PATIENT = ChildSettings(start=60.0, silence=60.0, stop=3.0, heartbeat=2.0)
 """For those who end, or play on, by themselves."""
-QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, heartbeat=0.2)
+QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, restart=0.5, heartbeat=0.2)
 """For those who hang."""
 QUICK_TO_END = ChildSettings(start=60.0, silence=60.0, stop=0.2, heartbeat=1.0)
 """For those who do not end when they should."""
@@ -70,6 +70,7 @@ WAITS = Verdict("waits")
 LOST = Verdict("disconnected")
 SILENT = Verdict("crashed", "silent for 0.5 s while it owed an answer")
 HUNG = Verdict("timeout", "hung: while it owed no answer")
+THINKS_ON = Verdict("timeout", "thought for 0.5 s about a game that was over")
 NOT_STARTED = Verdict("crashed", "did not say Hello within 0.4 s")
 
 ELSEWHERE = NotApplicable("its machine is its author's")
@@ -97,8 +98,6 @@ def refused(reason: str) -> Verdict:
     return Verdict("waits", reason)
 
 
-ENGINE_ENDED = "ended with exit code 70"
-
 FAULTS = (
     Fault(
         "crashes",
@@ -107,7 +106,7 @@ FAULTS = (
             crash("ended with exit code 3", "what a pity"),
             crash("ended with exit code 3", "what a pity"),
             crash("was ended by signal 6 (SIGABRT)"),
-            crash(ENGINE_ENDED, "what a pity\nthe engine has ended with exit code 3"),
+            crash("ended with exit code 3", "what a pity"),
             LOST,
         ),
         unlocked=True,
@@ -119,7 +118,7 @@ FAULTS = (
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
-            crash(ENGINE_ENDED, "the engine was ended by signal 11"),
+            crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             NotApplicable("from here it looks like any crash"),
         ),
     ),
@@ -130,7 +129,7 @@ FAULTS = (
             crash("ended with exit code 7", "good bye"),
             crash("ended with exit code 7", "good bye"),
             crash("ended with exit code 7", "good bye"),
-            crash(ENGINE_ENDED, "good bye\nthe engine has ended with exit code 7"),
+            crash("ended with exit code 7", "good bye"),
             LOST,
         ),
     ),
@@ -141,7 +140,7 @@ FAULTS = (
             crash("ended with exit code 0"),
             crash("ended with exit code 0"),
             crash("ended with exit code 0"),
-            crash(ENGINE_ENDED, "the engine has ended with exit code 0"),
+            crash("ended with exit code 0"),
             LOST,
         ),
     ),
@@ -165,19 +164,19 @@ FAULTS = (
         unlocked=True,
     ),
     Fault("is stopped (SIGSTOP)", "stop", (SILENT, SILENT, SILENT, SILENT, LIKE_SILENCE), times=QUICK),
-    Fault("loops", "loop", (HUNG, HUNG, HUNG, HUNG, LIKE_SILENCE), time="0.2/move", times=QUICK),
-    Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, HUNG, LATE), time="0.2/move", times=QUICK),
+    Fault("loops", "loop", (HUNG, HUNG, HUNG, THINKS_ON, LIKE_SILENCE), time="0.2/move", times=QUICK),
+    Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, THINKS_ON, LATE), time="0.2/move", times=QUICK),
     Fault("is late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.2/move"),
     Fault(
         "places a stone off the board",
         "off the board",
-        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="the engine says '30,30'"), ILLEGAL),
+        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="30,30 is no point of the board"), ILLEGAL),
     ),
     Fault("places a stone on another", "occupied", (ILLEGAL,) * 5, unlocked=True),
     Fault(
         "writes without end",
         "endless output",
-        (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, HUNG, LATE),
+        (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, THINKS_ON, LATE),
         time="0.2/move",
         times=QUICK,
     ),
@@ -210,9 +209,10 @@ FAULTS = (
             crash("sent 5 bytes that are no PlayRequest", "what it sent began with b'hello'"),
             RESIGNS._replace(told="the centre"),
             NotApplicable("all that it can return is a number; a negative one resigns"),
-            ILLEGAL._replace(told="the engine says 'my move is h8'"),
+            SILENT._replace(told="my move is h8"),
             cut_off("INTERNAL"),
         ),
+        times=QUICK,
     ),
     Fault(
         "sends columns that do not match",
@@ -260,7 +260,7 @@ FAULTS = (
         time="0.3/move",
     ),
     Fault("is behind half-open TCP", "half-open", (NO_TCP, NO_TCP, NO_TCP, NO_TCP, LATE), time="0.3/move"),
-    Fault("takes 600 MB of memory", "memory", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault("takes 2 GB of memory", "memory", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
     Fault("forks without end", "fork bomb", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
     Fault(
         "leaves a process behind",
@@ -269,7 +269,7 @@ FAULTS = (
             crash("ended with exit code 4"),
             PLAYS_ON,
             PLAYS_ON,
-            crash(ENGINE_ENDED, "the engine has ended with exit code 4"),
+            crash("ended with exit code 4"),
             ELSEWHERE,
         ),
     ),
@@ -282,7 +282,12 @@ FAULTS = (
         times=QUICK_TO_END,
     ),
     Fault("is slow to start", "slow start", (PLAYS_ON,) * 5),
-    Fault("never starts", "never starts", (NOT_STARTED, NOT_STARTED, NOT_STARTED, NOT_STARTED, WAITS), times=NEVER),
+    Fault(
+        "never starts",
+        "never starts",
+        (NOT_STARTED, NOT_STARTED, NOT_STARTED, crash("did not answer START 5 within 0.4 s"), WAITS),
+        times=NEVER,
+    ),
     Fault(
         "dies at once, three times",
         "dies at once",
@@ -290,7 +295,7 @@ FAULTS = (
             crash("ended with exit code 9", "no licence found"),
             crash("ended with exit code 9", "no licence found"),
             crash("ended with exit code 9", "no licence found"),
-            crash("ended with exit code 1", "the engine has ended with exit code 9"),
+            crash("ended with exit code 9", "no licence found"),
             NOT_STARTED_HERE,
         ),
     ),

@@ -124,6 +124,8 @@ async def test_export_has_all_games_in_slot_order_in_the_words_of_files(arena: A
             words[game.result],
             "void" if game.result == Result.VOID else "line",
             "",
+            "",
+            "",
         )
         for game in played
     ]

@@ -47,6 +47,8 @@ def run(
     no_lock: options.NoLockOption = False,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
+    processes: options.ProcessesOption = 0,
+    memory: options.MemoryOption = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
@@ -75,10 +77,10 @@ def run(
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     if started:
         from noughts_referee.children.running_child import ChildSettings
-        from noughts_server.local.launcher import command_of
         from noughts_server.local.relay import RelayPlan, relay
 
-        plan = RelayPlan(command_of(parsed), max_games, challenges, ChildSettings(start=start_timeout), locking)
+        times = ChildSettings(start=start_timeout)
+        plan = RelayPlan(parsed, max_games, challenges, times, locking, processes or 1, options.read_memory(memory))
         run_loop(until_terminated(relay(plan, login, _printing(output_format), _pass_on)))
         return
     bot = make_bot(parsed)

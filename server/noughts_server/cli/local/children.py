@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from noughts_bots.gomocup.options import EngineOptions
     from noughts_bots.specs import BotSpec
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
@@ -37,6 +38,15 @@ def check_startable(spec: "BotSpec") -> bool:
     return True
 
 
+def engine_options(spec: "BotSpec") -> "EngineOptions | None":
+    """What the spec of an engine asks for; None for other kinds. Raises BotSpecError."""
+    if spec.child_kind is None or spec.child_kind.speaks_frames:
+        return None
+    from noughts_server.engines.command import engine_command
+
+    return engine_command(spec)[1]
+
+
 def require_startable(spec: "BotSpec") -> "BotSpec":
     """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
     from noughts_bots.errors import BotSpecError
@@ -63,6 +73,7 @@ def _check_command(spec: "BotSpec") -> None:
     from noughts_bots.specs import speech
 
     speech(spec)  # its options are right
+    engine_options(spec)
     subject = f"bot {str(spec)!r}"
     try:
         program, *_ = shlex.split(spec.target)

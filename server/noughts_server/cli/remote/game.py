@@ -24,8 +24,8 @@ def list_games(
     """The games of a tournament, in slot order.
 
     JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
-    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot"}, and "fault": {"bot", "side",
-    "ply", "reason"} of one that was lost by a fault. Cells are numbers there.
+    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot", "first_time", "second_time"}, and
+    "fault": {"bot", "side", "ply", "reason"} of one that was lost by a fault. Cells are numbers there.
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
@@ -78,7 +78,8 @@ def _print(shown: "pb.Game") -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(
-        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}"
+        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, {_times(shown)},"
+        f" seed {shown.seed}"
     )
     if fault := fault_document(shown):
         what = f"{fault['bot']} at ply {fault['ply']}: it {fault['reason']}"
@@ -96,6 +97,8 @@ def document(row: "pb.Game") -> dict[str, Any]:
     """A game as JSON."""
     from datetime import UTC
 
+    from noughts_server.cli.remote.time_controls import time_text
+
     return {
         "game": row.name,
         "variant": row.variant,
@@ -111,6 +114,8 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
         "first_bot": row.first_bot,
         "second_bot": row.second_bot,
+        "first_time": time_text(row.first_time),
+        "second_time": time_text(row.second_time),
         **({"fault": fault} if (fault := fault_document(row)) else {}),
     }
 
@@ -130,6 +135,14 @@ def _last(row: "pb.Game") -> str:
     from noughts_server.cli.drawing.boards import cells_text
 
     return cells_text(row.variant, row.moves[-_LAST_MOVES:])
+
+
+def _times(shown: "pb.Game") -> str:
+    """`time 1/move`; `time 1/move (X) and 5/move (O)` where the sides' differ."""
+    from noughts_server.cli.remote.time_controls import time_text
+
+    first, second = time_text(shown.first_time), time_text(shown.second_time)
+    return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
 
 
 def _number(row: "pb.Game") -> str:
