@@ -177,7 +177,7 @@ FAULTS = (
         "writes without end",
         "endless output",
         (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, THINKS_ON, LATE),
-        time="0.2/move",
+        time="0.5/move",
         times=QUICK,
     ),
     Fault(
