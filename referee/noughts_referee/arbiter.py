@@ -265,7 +265,7 @@ class Arbiter:
                 variant = conditions.variant
                 board, decisive, below = variant.cells, variant.decisive, variant.below
                 lines_through, beside, shortest_win = variant.lines_through, variant.beside, variant.shortest_win
-                forbids = variant.forbids
+                shut, forbids = variant.shut, variant.forbids
                 # Before the board is full, only a side that may not play what is free can be without a move.
                 fewest_plies = board if forbids is None else 0
                 timed = conditions.timed
@@ -287,7 +287,7 @@ class Arbiter:
             own |= 1 << cell
             game.ply = ply = ply + 1
             for line in lines_through[cell] if ply >= shortest_win else ():
-                if own & line == line and not own & beside.get(line, 0):
+                if own & line == line and not own & beside.get(line, 0) and ~other & shut.get(line, -1):
                     self._end(game, _WON[~ply & 1])
                     break
             else:

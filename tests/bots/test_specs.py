@@ -198,12 +198,14 @@ def test_every_reference_bot_is_listed() -> None:
         "three-stage": "tictactoe",
         "coursework[:level=1..2]": "tictactoe",
         "pascal[:level=0..1]": "tictactoe",
-        "nextstep[:depth=1..9]": "every variant",
-        "minimax[:faster=true|false,depth=1..9]": "a board of at most 16 cells (10 if faster); any with depth=N",
+        "nextstep[:depth=1..9]": "every variant but renju and caro",
+        "minimax[:faster=true|false,depth=1..9]": (
+            "at most 16 cells (10 if faster); all but renju and caro with depth=N"
+        ),
         "fives": "every variant whose lines have the same length",
         "table:file=FILE[,level=0..1]": "the variant of its file",
         "learner:file=FILE[,learn=true|false]": "the variant of its file, of at most 12 cells",
-        "threats[:nodes=1..10000000]": "every m,n,k game, tictactoe3d and qubic",
+        "threats[:nodes=1..10000000]": "every m,n,k game, all of five in a row, tictactoe3d and qubic",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())
 

@@ -2,17 +2,15 @@
 
 import re
 
-from noughts_referee.rules import Variant, VariantError, covers, parse_variant
+from noughts_referee.rules import Variant, VariantError, base_name, covers, parse_variant
 
 UNLIMITED_MS = 2_147_483_647
 """The value of `time_left` in a match without a limit."""
 LONGEST_LINE = 4096
 """Bytes of a line; what is longer is cut silently, as the protocol permits."""
 
-FREESTYLE, EXACTLY_FIVE = 0, 1
-"""Values of `INFO rule`: five or more in a row win, or exactly five."""
-VARIANTS = ("mnk", "gomoku:exact")
-"""What engines play, as far as `rule_of` has a rule for it."""
+FREESTYLE = 0
+"""The value of `INFO rule` where five or more in a row win."""
 IN_A_ROW = 5
 """The only k that the protocol knows."""
 
@@ -77,10 +75,19 @@ def read_point(text: str, columns: int, rows: int) -> int | None:
     return row * columns + column if 0 <= column < columns and 0 <= row < rows else -1
 
 
+_RULES = {"gomoku:exact": 1, "renju": 4, "caro": 8, "caro:exact": 9}
+"""The other values of `INFO rule`, by the variant on 15x15; on 20x20 `:20` follows its name."""
+_SIZES = {(15, 15): "", (20, 20): ":20"}
+
+VARIANTS = ("mnk", *(name + suffix for name in _RULES for suffix in _SIZES.values()))
+"""The variants that have a rule (of those of the family `mnk` only five in a row)."""
+
+
 def rule_of(variant: Variant) -> int | None:
     """The value of `INFO rule` for the variant; None if the protocol cannot say it."""
-    if covers(("gomoku:exact",), variant.name):
-        return EXACTLY_FIVE
+    for name, rule in _RULES.items():
+        if base_name(variant.name) in (name + suffix for suffix in _SIZES.values()):
+            return rule
     if covers(("mnk",), variant.name) and all(len(cells) == IN_A_ROW for cells in variant.line_cells):
         return FREESTYLE
     return None
@@ -91,9 +98,11 @@ def variant_of(columns: int, rows: int, rule: int) -> Variant:
     if rule == FREESTYLE:
         return parse_variant(f"mnk:{columns},{rows},{IN_A_ROW}")
     asked = f"{columns}x{rows} with rule {rule}"
-    if rule != EXACTLY_FIVE:
-        raise VariantError(asked, "rule 0 (five or more in a row) or 1 (exactly five)")
-    exact = parse_variant("gomoku:exact")
-    if (columns, rows) != (exact.columns, exact.rows):
-        raise VariantError(asked, f"{exact.columns}x{exact.rows} for rule 1 (exactly five)")
-    return exact
+    name = next((name for name, its_rule in _RULES.items() if its_rule == rule), None)
+    if name is None:
+        known = ", ".join(f"{each} ({name})" for name, each in _RULES.items())
+        raise VariantError(asked, f"rule {FREESTYLE} (five or more in a row), {known}")
+    if (columns, rows) not in _SIZES:
+        sizes = " or ".join(f"{columns}x{rows}" for columns, rows in _SIZES)
+        raise VariantError(asked, f"{sizes} for rule {rule} ({name})")
+    return parse_variant(name + _SIZES[columns, rows])

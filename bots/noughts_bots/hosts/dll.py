@@ -66,6 +66,8 @@ class _Variant(Structure):
         ("beside", _Sets),
         ("below", _Sets),
         ("name", c_char_p),
+        ("shut", _Sets),
+        ("forbids", c_uint32),
     )
 
 
@@ -254,6 +256,8 @@ class _Rules:
             beside=self._sets(tuple(members(variant.beside.get(line, 0))) for line in variant.lines),
             below=self._sets(tuple(members(below)) for below in variant.below),
             name=variant.name.encode(),
+            shut=self._sets(tuple(members(variant.shut.get(line, 0))) for line in variant.lines),
+            forbids=variant.forbids is not None,
         )
         self.pointer: Any = POINTER(_Variant)(self.struct)
 

@@ -39,7 +39,14 @@ typedef struct noughts_variant {
     noughts_sets lines;  /* who has every cell of one line wins */
     noughts_sets beside; /* for each line the cells of which none may hold a stone of its owner, or it does not win */
     noughts_sets below;  /* for each cell the cells that must hold stones before one may be placed there */
-    const char *name;    /* "tictactoe", "mnk:7,6,4", "gomoku:exact", ... */
+    const char *name;    /* "tictactoe", "mnk:7,6,4", "gomoku:exact", "renju:20", ... */
+    /* Appended: read them only if `size` is larger than offsetof(noughts_variant, shut). */
+    noughts_sets shut; /* for each line the cells which, all held by the other side, make it win nothing; none: it cannot
+                        * be shut. In "caro" those at its two ends. */
+    uint32_t forbids;  /* 1 where a side may not play every free cell. What is forbidden is not told: the name says which
+                        * rules these are. "renju": side 0 may not make an overline, a double four or a double three,
+                        * unless it makes exactly five; side 1 wins with five or more. "gomoku+pro", "+long-pro" behind
+                        * any name: side 0 begins in the middle, and goes on at least 3 or 4 cells away from it. */
 } noughts_variant;
 
 /* A question: which cell? Everything in it is gone when `play` returns, but for `variant`. */
@@ -93,7 +100,8 @@ static inline uint32_t noughts_below(uint64_t *draws, uint32_t count) {
     return (uint32_t)(((bits >> 32) * count + (low >> 32)) >> 32);
 }
 
-/* Writes the cells where a stone may be placed into `free_cells` (room for 900), ascending; returns how many. */
+/* Writes the cells where a stone may be placed into `free_cells` (room for 900), ascending; returns how many. Where
+ * `forbids` is 1 not all of them may be played. */
 static inline uint32_t noughts_free(const noughts_turn *turn, uint32_t *free_cells) {
     const noughts_variant *variant = turn->variant;
     const noughts_sets *below = &variant->below;

@@ -24,7 +24,8 @@ class CachingBot(CandidateBot):
     advice: ClassVar[str] = "choose such a variant, or a bot that plays every one, e.g. `nextstep`"
     """What to do about a variant that it does not play."""
     heeds_forbidden_moves: ClassVar[bool] = False
-    """Whether it knows that a variant may forbid a side cells that are free. The others play no such variant."""
+    """Whether it knows that a variant may forbid a side cells that are free, and that lines may be shut. The others
+    play no such variant."""
     changes: str = ""
     """What its choice depends on besides the position, in words; such a bot cannot be written down as a table."""
 
@@ -37,11 +38,12 @@ class CachingBot(CandidateBot):
 
     def require(self, variant: Variant) -> None:
         """Raises VariantRefused unless the bot plays this variant."""
-        if variant.forbids is not None and not self.heeds_forbidden_moves:
+        if (variant.forbids is not None or variant.shut) and not self.heeds_forbidden_moves:
+            what = "forbids moves" if variant.forbids is not None else "knows lines that are shut"
             raise VariantRefused(
                 f"bot '{self.name}'",
-                f"variant {variant.name}, which forbids moves",
-                "a variant in which every free cell may be played",
+                f"variant {variant.name}, which {what}",
+                "a variant in which every free cell may be played, and every line wins",
                 "choose such a variant, or a bot that heeds what is forbidden, e.g. `random`",
             )
         if not self.plays(variant):

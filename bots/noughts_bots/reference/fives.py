@@ -27,7 +27,8 @@ class Fives(CachingBot):
     single stone counts.) A cell with a neighbour in any of the eight directions has 1 more, however many neighbours.
 
     On boards that the article does not know: in a cube there are 26 directions; with gravity only cells where a stone
-    comes to rest count, whatever that opens above them; a window that its owner has spoiled gives nothing.
+    comes to rest count, whatever that opens above them; a window that its owner has spoiled or the other side has shut
+    gives nothing.
 
     The first stone of a game is drawn from the cells with at least five others between them and every edge. A board is
     small if that leaves none in one of its directions (10 cells or fewer): there, the middle cell or two are meant.
@@ -68,7 +69,8 @@ class _Board:
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
         ends = (variant.beside.get(line, 0) for line in variant.lines)
-        self._windows = tuple(zip(variant.lines, ends, variant.line_cells, strict=True))
+        shut = (variant.shut.get(line, 0) for line in variant.lines)
+        self._windows = tuple(zip(variant.lines, ends, shut, variant.line_cells, strict=True))
         length = len(variant.line_cells[0])
         fewest = min(2, length - 1)
         # By the number of stones in a window that holds no stone of the other side.
@@ -87,12 +89,12 @@ class _Board:
     def priorities(self, own: int, opponent: int, free: tuple[int, ...]) -> dict[int, int]:
         """The priority of each of the cells `free` for the side that has the stones `own` and is to move."""
         sums = [0] * self._variant.cells
-        for window, ends, cells in self._windows:
+        for window, ends, shut, cells in self._windows:
             if held := window & own:
                 weight = 0 if window & opponent or ends & own else self._own[held.bit_count()]
             else:
                 weight = 0 if ends & opponent else self._opponent[(window & opponent).bit_count()]
-            if weight:
+            if weight and not (shut and not shut & ~(opponent if held else own)):
                 # Occupied cells, too: nobody reads their sums, and to leave them out would take longer.
                 for cell in cells:
                     sums[cell] += weight

@@ -39,9 +39,9 @@ def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
         The positions whose rows have changed, from the last to the first.
     """
     keys = _positions_of(moves)
-    own, _ = keys[-1]
+    own, opponent = keys[-1]
     # In half points, for the side that moved last.
-    result = 2 if table.variant.completes(own | 1 << moves[-1], moves[-1]) else 1
+    result = 2 if table.variant.completes(own | 1 << moves[-1], moves[-1], opponent) else 1
     worth, points = result, result
     for ply in range(len(moves) - 1, -1, -1):
         row, cell = row_of(table, keys[ply]), moves[ply]

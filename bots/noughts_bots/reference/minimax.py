@@ -28,7 +28,7 @@ class Minimax(CachingBot):
     """
 
     name = "minimax"
-    boards = f"a board of at most {_LARGEST_BOARD} cells ({_LARGEST_FASTER} if faster); any with depth=N"
+    boards = f"at most {_LARGEST_BOARD} cells ({_LARGEST_FASTER} if faster); all but renju and caro with depth=N"
     advice = "choose such a variant, or a depth, as in `minimax:depth=4`"
 
     def __init__(self, *, faster: bool = False, depth: int | None = None) -> None:

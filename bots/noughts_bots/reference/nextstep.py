@@ -38,6 +38,7 @@ class NextStep(CachingBot):
     """
 
     name = "nextstep"
+    boards = "every variant but renju and caro"
 
     def __init__(self, depth: int | None = None) -> None:
         super().__init__()

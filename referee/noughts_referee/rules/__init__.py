@@ -4,9 +4,11 @@ The referee, the bots and the server use this package and no other rules.
 """
 
 from noughts_referee.rules.boards import Board
-from noughts_referee.rules.catalogue import OWN_NAMES, canonical_name, covers, parse_variant
+from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, parse_variant
 from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
 from noughts_referee.rules.chance import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
+from noughts_referee.rules.last_move import LastMove, MovesError, last_move
+from noughts_referee.rules.openings import OPENING_RULES
 from noughts_referee.rules.outcome import (
     DRAWN,
     FAULTS,
@@ -30,10 +32,13 @@ __all__ = [
     "FORFEITS",
     "GONE",
     "ON_THE_BOARD",
+    "OPENING_RULES",
     "OWN_NAMES",
     "VOID",
     "Board",
     "Draws",
+    "LastMove",
+    "MovesError",
     "Outcome",
     "Position",
     "PositionError",
@@ -41,6 +46,7 @@ __all__ = [
     "Termination",
     "Variant",
     "VariantError",
+    "base_name",
     "canonical_name",
     "cell_name",
     "cell_names",
@@ -50,6 +56,7 @@ __all__ = [
     "first_choices",
     "free_of_each",
     "game_seed",
+    "last_move",
     "lost",
     "members",
     "parse_variant",

@@ -6,6 +6,8 @@ from functools import lru_cache
 from weakref import WeakValueDictionary
 
 from noughts_referee.rules.boards import Board
+from noughts_referee.rules.openings import OPENING_RULES, with_opening
+from noughts_referee.rules.renju import forbidding
 from noughts_referee.rules.variant_plugins import plugin_names, plugin_variant
 from noughts_referee.rules.variants import Variant, VariantError
 
@@ -16,11 +18,31 @@ _LARGEST_EDGE = 30
 # Columns, rows, in a row: the m,n,k games that have a name of their own.
 _NAMED_MNK = {"tictactoe": (3, 3, 3), "gomoku": (15, 15, 5), "gomoku20": (20, 20, 5)}
 _NAME_OF_MNK = {shape: name for name, shape in _NAMED_MNK.items()}
+# As the other games on 20x20 are called.
+_ALSO = {"gomoku:20": "gomoku20"}
 
 
-def _gomoku_exact(name: str) -> Variant:
-    board = Board(15, 15)
-    return Variant(name, board.columns, board.rows, board.lines(5), beside=board.ends(5))
+_FIVE = 5
+
+
+def _five(edge: int, *, exact: bool = False, caro: bool = False, renju: bool = False) -> Callable[[str], Variant]:
+    """Five in a row on a square board: `exact`, in `caro` not shut at both ends, in `renju` with what that forbids."""
+
+    def make(name: str) -> Variant:
+        board = Board(edge, edge)
+        ends = board.ends(_FIVE)
+        return Variant(
+            name,
+            edge,
+            edge,
+            board.lines(_FIVE),
+            beside=ends if exact else {},
+            # The edge of the board shuts nothing.
+            shut={line: cells for line, cells in ends.items() if cells.bit_count() > 1} if caro else {},
+            forbids=forbidding(board) if renju else None,
+        )
+
+    return make
 
 
 def _connect4(name: str) -> Variant:
@@ -33,7 +55,14 @@ def _cube(edge: int) -> Callable[[str], Variant]:
 
 
 _OTHERS: dict[str, Callable[[str], Variant]] = {
-    "gomoku:exact": _gomoku_exact,
+    "gomoku:exact": _five(15, exact=True),
+    "gomoku:exact:20": _five(20, exact=True),
+    "renju": _five(15, renju=True),
+    "renju:20": _five(20, renju=True),
+    "caro": _five(15, caro=True),
+    "caro:20": _five(20, caro=True),
+    "caro:exact": _five(15, exact=True, caro=True),
+    "caro:exact:20": _five(20, exact=True, caro=True),
     "connect4": _connect4,
     "tictactoe3d": _cube(3),
     "qubic": _cube(4),
@@ -46,7 +75,8 @@ OWN_NAMES = (*_NAMED_MNK, *_OTHERS)
 def parse_variant(text: str) -> Variant:
     """The variant called `text`: one of our own, `mnk:M,N,K` (M columns, N rows, K or more in a row), or a plugin's.
 
-    Different spellings of the same rules are one object: `mnk:3,3,3` is `tictactoe`, `mnk:15,15,5` is `gomoku`.
+    Different spellings of the same rules are one object: `mnk:3,3,3` is `tictactoe`, `mnk:15,15,5` is `gomoku`,
+    `gomoku:20` is `gomoku20`. A rule for the opening may follow one of five in a row: `gomoku+pro`, `renju+long-pro`.
     Raises VariantError for a name that is none, and for a plugin that does not work.
     """
     return _made(canonical_name(text))
@@ -57,7 +87,13 @@ def canonical_name(text: str) -> str:
 
     Raises VariantError.
     """
-    name = text.strip()
+    name, plus, rule = text.strip().partition("+")
+    if plus:
+        if rule not in OPENING_RULES:
+            rules = " or ".join(f"`{name}+{rule}`" for rule in OPENING_RULES)
+            raise VariantError(text, f"a rule for the opening behind the plus sign: {rules}")
+        return f"{canonical_name(name)}+{rule}"
+    name = _ALSO.get(name, name)
     if name in OWN_NAMES:
         return name
     if name.partition(":")[0] == _MNK:
@@ -68,13 +104,18 @@ def canonical_name(text: str) -> str:
     return name
 
 
+def base_name(name: str) -> str:
+    """A canonical name without a rule for the opening."""
+    return name.partition("+")[0]
+
+
 def covers(names: Iterable[str], variant: str) -> bool:
     """Whether a bot that says it plays `names` plays the variant of that canonical name; no names mean every one.
 
     One of them covers it that is its name, in whatever spelling, or `mnk`, if it is an m,n,k game: `tictactoe` and
-    `gomoku` are, `gomoku:exact` and `connect4` are not.
+    `gomoku` are, `gomoku:exact` and `connect4` are not. Whoever plays a variant plays it with a rule for the opening.
     """
-    names = tuple(names)
+    names, variant = tuple(names), base_name(variant)
     if not names or variant in names:
         return True
     if _MNK in names and (variant in _NAMED_MNK or variant.startswith(f"{_MNK}:")):
@@ -120,6 +161,12 @@ def _made(name: str) -> Variant:
 
 
 def _make(name: str) -> Variant:
+    base, _, rule = name.partition("+")
+    if rule:
+        try:
+            return with_opening(_made(base), rule)
+        except ValueError as error:
+            raise VariantError(name, f"for the opening `{rule}` {error}") from None
     if name in _OTHERS:
         return _OTHERS[name](name)
     if name in _NAMED_MNK or name.startswith(f"{_MNK}:"):

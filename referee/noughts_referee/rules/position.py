@@ -132,9 +132,14 @@ class Position:
         return variant.legal_cells(self.own, self.opponent, self.side)
 
     def forbidden(self, cell: int) -> str | None:
-        """Why the side to move may not play a cell that is free, e.g. `overline`; None where the variant allows it."""
+        """Why the side to move may not play a cell that is free, e.g. `overline`; None where the variant allows it.
+
+        None also for a cell where no stone can be placed at all, on the board or not.
+        """
         forbids = self.variant.forbids
-        return None if forbids is None else forbids(self.own, self.opponent, cell, self.side)
+        if forbids is None or not self.variant.takes(cell, self.own | self.opponent):
+            return None
+        return forbids(self.own, self.opponent, cell, self.side)
 
     def outcome(self) -> Outcome | None:
         """How the game has ended on the board; None while it goes on.
@@ -144,9 +149,10 @@ class Position:
         """
         if self.moves:
             return self.variant.outcome(self.opponent, self.own, self.moves[-1], 1 - self.side)
-        for stones, side in ((self.opponent, 1 - self.side), (self.own, self.side)):
-            if self.variant.has_line(stones):
-                return won(side)
+        own, opponent, side = self.own, self.opponent, self.side
+        for stones, others, owner in ((opponent, own, 1 - side), (own, opponent, side)):
+            if self.variant.has_line(stones, others):
+                return won(owner)
         return None if self.free else DRAWN
 
     def draws(self) -> Draws:

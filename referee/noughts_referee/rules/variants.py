@@ -3,8 +3,8 @@ a side may not play.
 
 A variant is a list of cells and the lines among them. Stones of one side are an integer whose bit `c` is set when
 its stone lies on cell `c`; a line is such an integer too. Whoever has all cells of one line wins. There is one class
-for all variants: what sets them apart are tables that are empty on a plain board (`beside`, `below`), and one pure
-function that most have not (`forbids`).
+for all variants: what sets them apart are tables that are empty on a plain board (`beside`, `shut`, `below`), and one
+pure function that most have not (`forbids`).
 
 Both sides win with the same lines. Where rules say that only one side must not have more in a row than needed, as
 renju's of the first, those stones are a move that it may not make: `forbids` calls that an overline (unless it makes
@@ -51,6 +51,9 @@ class Variant:
     beside: Mapping[int, int] = field(default_factory=dict, repr=False)
     """For a line the cells of which none may hold a stone of its owner, or it counts for nothing: those before and
     behind it where exactly k in a row win. A line that is not here cannot be spoiled."""
+    shut: Mapping[int, int] = field(default_factory=dict, repr=False)
+    """For a line the cells which, when all of them hold stones of the other side, make it count for nothing: in caro
+    those at its two ends. A line that is not here cannot be shut."""
     below: tuple[int, ...] = field(default=(), repr=False)
     """For each cell the set of cells that must hold stones before one may be placed on it; 0 for none. With gravity
     that is the cell beneath. Empty where all is free, and then filled with zeros."""
@@ -131,7 +134,8 @@ class Variant:
         forbids, occupied = self.forbids, own | opponent
         if forbids is None:
             return occupied != self.full
-        return any(forbids(own, opponent, cell, side) is None for cell in self.free_cells(occupied))
+        free = members(self.playable(self.full & ~occupied, occupied))
+        return any(forbids(own, opponent, cell, side) is None for cell in free)
 
     def playable(self, cells: int, occupied: int) -> int:
         """Those of the set `cells`, none of them in `occupied`, where a stone may be placed, as a set."""
@@ -140,29 +144,37 @@ class Variant:
         below = self.below
         return sum(1 << cell for cell in members(cells) if occupied & below[cell] == below[cell])
 
-    def holds(self, stones: int, line: int) -> bool:
-        """Whether a side that has `stones` wins with this line."""
-        return stones & line == line and not stones & self.beside.get(line, 0)
+    def takes(self, cell: int, occupied: int) -> bool:
+        """Whether `cell` is on the board, and a stone may be placed there when the set `occupied` holds stones."""
+        return 0 <= cell < self.cells and occupied & self.decisive[cell] == self.below[cell]
 
-    def completes(self, stones: int, cell: int) -> bool:
+    # In the following the other side's stones matter only where lines can be shut: elsewhere they may be left out.
+
+    def holds(self, stones: int, line: int, opponent: int = 0) -> bool:
+        """Whether a side that has `stones` wins with this line."""
+        return bool(
+            stones & line == line and not stones & self.beside.get(line, 0) and ~opponent & self.shut.get(line, -1)
+        )
+
+    def completes(self, stones: int, cell: int, opponent: int = 0) -> bool:
         """Whether `stones`, of which `cell` was placed last, win with a line through `cell`."""
-        return any(stones & line == line and self.holds(stones, line) for line in self.lines_through[cell])
+        return any(stones & line == line and self.holds(stones, line, opponent) for line in self.lines_through[cell])
 
     def outcome(self, own: int, opponent: int, cell: int, side: int) -> Outcome | None:
         """How the game ended when `side` placed the last of its stones `own` on `cell`; None if it goes on."""
-        if self.completes(own, cell):
+        if self.completes(own, cell, opponent):
             return won(side)
         return None if self.can_move(opponent, own, 1 - side) else DRAWN
 
-    def has_line(self, stones: int) -> bool:
+    def has_line(self, stones: int, opponent: int = 0) -> bool:
         """Whether `stones` win with any line at all."""
-        return any(stones & line == line and self.holds(stones, line) for line in self.lines)
+        return any(stones & line == line and self.holds(stones, line, opponent) for line in self.lines)
 
-    def winning_cells(self, stones: int, cell: int) -> tuple[int, ...]:
+    def winning_cells(self, stones: int, cell: int, opponent: int = 0) -> tuple[int, ...]:
         """The cells of all lines that the last of `stones`, on `cell`, completed, ascending; none if it did not win."""
         won = 0
         for line in self.lines_through[cell]:
-            if self.holds(stones, line):
+            if self.holds(stones, line, opponent):
                 won |= line
         return tuple(members(won))
 
@@ -170,8 +182,8 @@ class Variant:
         """The winning cells of a game with these moves from the empty board; none if the last move did not win."""
         if not moves:
             return ()
-        stones = sum(1 << cell for cell in moves[(len(moves) - 1) & 1 :: 2])
-        return self.winning_cells(stones, moves[-1])
+        opponent, stones = (sum(1 << cell for cell in moves[first::2]) for first in (len(moves) & 1, ~len(moves) & 1))
+        return self.winning_cells(stones, moves[-1], opponent)
 
 
 def members(cells: int) -> Iterator[int]:

@@ -51,6 +51,15 @@ VariantOption = Annotated[
     str,
     Option("--variant", metavar="V", help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row."),
 ]
+OpeningOption = Annotated[
+    str | None,
+    Option(
+        "--opening-rule",
+        metavar="RULE",
+        help="`pro`: X begins in the middle and goes on at least 3 cells away; `long-pro`: 4.",
+        show_default=False,
+    ),
+]
 TimeOption = Annotated[
     str,
     Option(
@@ -212,12 +221,14 @@ FatalOption = Annotated[
 ]
 
 
-def read_variant(text: str) -> "Variant":
-    """The variant of that name."""
-    from noughts_referee.rules import VariantError, parse_variant
+def read_variant(text: str, opening: str | None = None) -> "Variant":
+    """The variant of that name, with that rule for the opening. Raises UsageProblem."""
+    from noughts_referee.rules import OPENING_RULES, VariantError, parse_variant
 
+    if opening is not None and opening not in OPENING_RULES:
+        raise UsageProblem(f"--opening-rule {opening!r}: expected {' or '.join(f'`{rule}`' for rule in OPENING_RULES)}")
     try:
-        return parse_variant(text)
+        return parse_variant(text if opening is None else f"{text}+{opening}")
     except VariantError as error:
         raise UsageProblem(f"--variant {error.got!r}: expected {error.expected}") from error
 

@@ -281,6 +281,23 @@ _RATINGS = Group(
     ),
 )
 
+_RULES = Group(
+    "rules",
+    "What the rules say: of positions in a file.",
+    panel=_HERE,
+    children=(
+        Command(
+            "check",
+            "local.rules:check",
+            "Judges the last move of each line of a file: won, full, open, or illegal, and why it is forbidden.",
+            (
+                "noughts rules check positions.jsonl",
+                'echo \'{"variant": "renju", "moves": [112, 113, 98]}\' | noughts rules check -',
+            ),
+        ),
+    ),
+)
+
 TREE = Group(
     "noughts",
     "Tournaments of bots that play k-in-a-row games: on this machine, or at a server that bots dial into.\n\n"
@@ -384,6 +401,7 @@ TREE = Group(
             ("noughts variants", "noughts variants --format json"),
             panel=_HERE,
         ),
+        _RULES,
         _TOURNAMENT,
         _GAME,
         _BOT,

@@ -11,6 +11,7 @@ from noughts_referee.rules import Variant, column_name
 _BETWEEN_LAYERS = 3
 MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}
 """How marks are shown."""
+_FORBIDDEN = "×"
 _LARGE = {"X": ("\\ /", " X ", "/ \\"), "O": ("╭─╮", "│ │", "╰─╯")}
 QUIET = "#8a8a8a"
 """What is not to be looked at first."""
@@ -46,6 +47,8 @@ class Scene:
     """The cell of the last move."""
     winning: frozenset[int] = frozenset()
     winning_colour: str = ""
+    forbidden: frozenset[int] = frozenset()
+    """Free cells that may not be played."""
 
 
 @dataclass
@@ -161,12 +164,16 @@ class Layout:
             filled = cell in scene.winning or cell == scene.cursor
             for part in range(size.height):
                 row = _LARGE[mark][part] if mark else "   "
+                if cell in scene.forbidden and part == size.height // 2:
+                    row = f" {_FORBIDDEN} "
                 text = row.center(size.width)
                 if before and part == size.height // 2:
                     text = f"{before}{text[1:-1]}{after}"
-                canvas.write(left, top + part, text, style if filled or mark or before else "")
+                seen = filled or mark or before or cell in scene.forbidden
+                canvas.write(left, top + part, text, style if seen else "")
             return
-        sign = mark or ("." if not size.ruled else " ")
+        free = _FORBIDDEN if cell in scene.forbidden else "." if not size.ruled else " "
+        sign = mark or free
         if size.ruled:
             canvas.write(left, top, f"{before or ' '}{sign}{after or ' '}", style)
             return

@@ -25,5 +25,7 @@ def help_text(variant: Variant) -> Text:
         text.append(" The stone falls as far as it can.", style="not bold")
     text.append("\nA letter that names a column waits for its number; Enter makes it the command.", style="not bold")
     text.append("\n\n[ ] the cursor   ( ) the last move   * * the line that won", style="not bold")
+    if variant.forbids is not None:
+        text.append("   \N{MULTIPLICATION SIGN} forbidden to you", style="not bold")
     text.append("\n\nAny key goes back to the game.", style="not bold")
     return text

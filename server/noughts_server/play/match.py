@@ -164,6 +164,15 @@ class Match:
         return {cell: self.marks[self.mover(ply)] for ply, cell in enumerate(self.moves)}
 
     @property
+    def forbidden(self) -> frozenset[int]:
+        """The free cells that the person whose turn it is may not play; none while a bot thinks."""
+        if self.variant.forbids is None or self.ended is not None or not self.players[self.turn].person:
+            return frozenset()
+        position = self.position
+        free = self.variant.free_cells(position.own | position.opponent)
+        return frozenset(cell for cell in free if position.forbidden(cell) is not None)
+
+    @property
     def winning(self) -> frozenset[int]:
         """The cells of the lines that the last move completed."""
         if self.ended is None or self.ended.outcome.termination is not Termination.LINE:

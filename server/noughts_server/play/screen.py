@@ -236,6 +236,7 @@ class PlayScreen(App[None]):
                 last=match.moves[-1] if match.moves else None,
                 winning=match.winning,
                 winning_colour=_WON if person_won else _LOST,
+                forbidden=match.forbidden,
             )
         )
         self._follow()

@@ -131,20 +131,31 @@ def test_bot_that_does_not_play_the_board_says_what_it_plays() -> None:
     said = engine("coursework").answer("START 15")
     assert said is not None
     assert said.startswith("ERROR bot 'coursework' does not play variant gomoku (225 cells); it plays ")
-    said = say(engine("threats"), "INFO rule 1", "START 15")[1]
+    said = say(engine("minimax:depth=1"), "INFO rule 4", "START 15")[1]
     assert said is not None
-    assert said.startswith("ERROR bot 'threats' does not play variant gomoku:exact (225 cells); it plays ")
+    assert said.startswith("ERROR bot 'minimax' does not play variant renju, which forbids moves; it plays ")
 
 
-@pytest.mark.parametrize("rule, said", [(1, None), (2, "ERROR"), (4, "ERROR"), (8, "ERROR")])
-def test_rules_are_exactly_five_or_five_and_more(rule: int, said: str | None) -> None:
+@pytest.mark.parametrize(
+    "size, rule, name",
+    [
+        (15, 1, "gomoku:exact"),
+        (15, 2, None),
+        (15, 4, "renju"),
+        (20, 4, "renju:20"),
+        (15, 5, None),
+        (15, 8, "caro"),
+        (20, 9, "caro:exact:20"),
+    ],
+)
+def test_the_rule_and_the_size_make_the_variant(size: int, rule: int, name: str | None) -> None:
     bot = Recorder()
     machine = engine(bot)
     # A problem with an info is told when a move is asked for.
-    assert say(machine, "START 15", f"INFO rule {rule}") == ["OK", None]
-    answer = machine.answer("BEGIN")
-    assert answer == "0,0" if said is None else str(answer).startswith(f"ERROR 15x15 with rule {rule}: expected rule 0")
-    assert [position.variant.name for position in bot.asked] == ([] if said else ["gomoku:exact"])
+    assert say(machine, f"START {size}", f"INFO rule {rule}") == ["OK", None]
+    answer = str(machine.answer("BEGIN"))
+    assert answer == "0,0" if name else answer.startswith(f"ERROR {size}x{size} with rule {rule}: expected rule 0")
+    assert [position.variant.name for position in bot.asked] == ([name] if name else [])
 
 
 def test_a_board_is_taken_in_any_order_and_the_counts_say_whose_turn_it_is() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_bots.gomocup.protocol import LONGEST_LINE, Lines, read_point, rule_of, variant_of, written_point
+from noughts_bots.gomocup.protocol import LONGEST_LINE, VARIANTS, Lines, read_point, rule_of, variant_of, written_point
 from noughts_referee.rules import VariantError, parse_variant
 
 TEXT = st.text(st.characters(codec="ascii", exclude_characters="\r\n"), max_size=20)
@@ -53,8 +53,9 @@ def test_points_are_column_and_row() -> None:
 
 @pytest.mark.parametrize(
     "name, rule",
-    [("gomoku", 0), ("gomoku20", 0), ("mnk:9,6,5", 0), ("gomoku:exact", 1), ("tictactoe", None), ("connect4", None),
-     ("mnk:7,6,4", None), ("qubic", None)],
+    [("gomoku", 0), ("gomoku20", 0), ("mnk:9,6,5", 0), ("gomoku:exact", 1), ("gomoku:exact:20", 1), ("renju", 4),
+     ("renju:20", 4), ("caro", 8), ("caro:20", 8), ("caro:exact", 9), ("caro:exact:20", 9), ("tictactoe", None),
+     ("connect4", None), ("mnk:7,6,4", None), ("qubic", None)],
 )  # fmt: skip
 def test_five_in_a_row_on_flat_boards_has_a_rule_and_nothing_else(name: str, rule: int | None) -> None:
     variant = parse_variant(name)
@@ -63,7 +64,22 @@ def test_five_in_a_row_on_flat_boards_has_a_rule_and_nothing_else(name: str, rul
         assert variant_of(variant.columns, variant.rows, rule) is variant
 
 
-@pytest.mark.parametrize("columns, rows, rule", [(20, 20, 1), (15, 15, 4), (15, 15, 2), (31, 31, 0), (4, 4, 0)])
+@pytest.mark.parametrize(
+    "columns, rows, rule", [(19, 19, 1), (15, 20, 4), (15, 15, 2), (15, 15, 5), (31, 31, 0), (4, 4, 0)]
+)
 def test_what_is_not_played_here_is_refused(columns: int, rows: int, rule: int) -> None:
     with pytest.raises(VariantError):
         variant_of(columns, rows, rule)
+
+
+def test_a_rule_for_the_opening_leaves_the_rule_as_it_is() -> None:
+    assert rule_of(parse_variant("renju+pro")) == 4
+    assert rule_of(parse_variant("gomoku+long-pro")) == 0
+
+
+def test_every_variant_that_is_named_has_a_rule_and_its_way_back() -> None:
+    for name in VARIANTS[1:]:
+        variant = parse_variant(name)
+        rule = rule_of(variant)
+        assert rule is not None
+        assert variant_of(variant.columns, variant.rows, rule) is variant

@@ -150,7 +150,7 @@ def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
     printf("%u %u %u %u %u %u %u %u %d %s", v->columns, v->rows, v->layers, v->cells, v->k, v->gravity, v->exact,
            v->lines_count, good, v->name);
     for (i = v->lines.starts[0]; i < v->lines.starts[1]; i++) printf(" %u", v->lines.cells[i]);
-    printf(" | %u", v->beside.starts[v->lines_count]);
+    printf(" | %u %u %u", v->beside.starts[v->lines_count], v->shut.starts[v->lines_count], v->forbids);
     printf(" | %u %u\\n", v->below.starts[v->cells], turn->ply);
     for (i = 0; i < turn->ply; i++) printf("%u ", turn->moves[i]);
     printf("| %u %s %lld\\n", turn->side, turn->seed == 77 ? "seed" : "?", (long long)turn->own_clock_ms);
@@ -158,16 +158,22 @@ def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
     """
     with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
         child.hello()
-        for variant, moves in (("connect4", (38, 31)), ("gomoku:exact", (0, 1)), ("tictactoe3d", (5, 6))):
+        for variant, moves in (
+            ("connect4", (38, 31)), ("gomoku:exact", (0, 1)), ("tictactoe3d", (5, 6)), ("caro", (2, 3)), ("renju", ()),
+        ):  # fmt: skip
             assert child.ask(variant, {1: moves}, seeds={1: 77}) == {1: None}
         child.close()
         assert child.said().splitlines() == [
-            "7 6 1 42 4 1 0 69 1 connect4 0 1 2 3 | 0 | 35 2",
+            "7 6 1 42 4 1 0 69 1 connect4 0 1 2 3 | 0 0 0 | 35 2",
             "38 31 | 0 seed -1",
-            f"15 15 1 225 5 0 1 572 1 gomoku:exact 0 1 2 3 4 | {beside_cells('gomoku:exact')} | 0 2",
+            f"15 15 1 225 5 0 1 572 1 gomoku:exact 0 1 2 3 4 | {beside_cells('gomoku:exact')} 0 0 | 0 2",
             "0 1 | 0 seed -1",
-            "3 3 3 27 3 0 0 49 1 tictactoe3d 0 1 2 | 0 | 0 2",
+            "3 3 3 27 3 0 0 49 1 tictactoe3d 0 1 2 | 0 0 0 | 0 2",
             "5 6 | 0 seed -1",
+            f"15 15 1 225 5 0 0 572 1 caro 0 1 2 3 4 | 0 {2 * len(parse_variant('caro').shut)} 0 | 0 2",
+            "2 3 | 0 seed -1",
+            "15 15 1 225 5 0 0 572 1 renju 0 1 2 3 4 | 0 0 1 | 0 0",
+            "| 0 seed -1",
         ]
 
 

@@ -11,7 +11,7 @@ from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.table import build
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_bots.training import Trainer
-from noughts_referee.rules import Position, Variant, side_seed
+from noughts_referee.rules import Position, Variant, parse_variant, side_seed, won
 from tests.support.forbidding import centre_later, corners_only, no_overline
 
 
@@ -52,6 +52,63 @@ def test_the_same_stones_are_another_position_for_the_other_side() -> None:
 def test_bots_that_do_not_heed_them_refuse_the_variant(spec: str) -> None:
     with pytest.raises(VariantRefused, match="variant"):
         make_bot(parse_spec(spec), no_overline())
+
+
+@pytest.mark.parametrize("spec", ["nextstep", "minimax:depth=2"])
+def test_bots_that_do_not_know_shut_lines_refuse_caro(spec: str) -> None:
+    with pytest.raises(VariantRefused, match="lines that are shut"):
+        make_bot(parse_spec(spec), parse_variant("caro"))
+    make_bot(parse_spec(spec), parse_variant("gomoku:exact:20"))
+
+
+FIVES = ("gomoku:exact", "renju", "caro", "caro:exact")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", ["", ":20"])
+@pytest.mark.parametrize("name", FIVES)
+def test_the_simple_bots_and_threats_play_every_kind_of_five_in_a_row(name: str, size: str) -> None:
+    variant = parse_variant(name + size)
+    threats, fives, random, first = (
+        make_bot(parse_spec(spec), variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")
+    )
+    for seed, seats in enumerate(
+        [(threats, fives), (fives, threats), (fives, fives), (random, random), (first, first)]
+    ):
+        play(variant, seats, seed)
+    for seed, bot in enumerate((threats, fives)):
+        assert play(variant, (bot, random), seed).outcome() == won(0)
+        assert play(variant, (random, bot), seed).outcome() == won(1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["gomoku+pro", "caro+long-pro", "renju:20+pro", "gomoku:exact+long-pro"])
+def test_bots_that_heed_what_is_forbidden_heed_rules_for_the_opening(name: str) -> None:
+    variant = parse_variant(name)
+    bots = [make_bot(parse_spec(spec), variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")]
+    for seed, bot in enumerate(bots):
+        play(variant, (bot, bots[seed - 1]), seed)
+        play(variant, (bots[seed - 1], bot), seed)
+
+
+@pytest.mark.parametrize("bot", ["threats:nodes=40", "fives"])
+def test_a_row_that_would_be_shut_in_is_not_completed_in_caro(bot: str) -> None:
+    # O x x x x . O in the first row, and an open four of X in the third.
+    shut = Position(parse_variant("caro"), own=0b11110 | 0b1111 << 33, opponent=1 | 1 << 6 | 1 << 100 | 1 << 120)
+    considered = make_bot(parse_spec(bot), shut.variant).consider(shut)
+    assert set(considered.candidates) <= {32, 37}
+
+
+@pytest.mark.parametrize("bot", ["threats:nodes=40", "fives", "first-free", "random"])
+def test_black_does_not_block_where_it_is_forbidden(bot: str) -> None:
+    # White's four can only be stopped at 112, where Black would make an overline in the column.
+    white = sum(1 << cell for cell in (108, 109, 110, 111))
+    black = sum(1 << cell for cell in (107, 67, 82, 97, 127, 142))
+    position = Position(parse_variant("renju"), own=black, opponent=white, side=0)
+    assert position.forbidden(112) == "overline"
+    considered = make_bot(parse_spec(bot), position.variant).consider(position)
+    assert 112 not in considered.candidates
+    assert set(considered.candidates) <= set(position.free)
 
 
 def test_a_table_holds_what_is_legal() -> None:

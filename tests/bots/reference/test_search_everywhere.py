@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from noughts_bots.errors import VariantRefused
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_bots.reference.fives import Fives
 from noughts_bots.reference.minimax import FullSearch, Minimax
@@ -185,10 +186,14 @@ def test_minimax_refuses_a_cube_of_27_cells_in_one_line_and_plays_it_with_a_dept
 @pytest.mark.parametrize("spec", ["random", "first-free", "nextstep:depth=2", "minimax:depth=2", "fives"])
 def test_bots_that_know_only_rules_play_every_variant_by_its_rules(spec: str, name: str) -> None:
     variant = parse_variant(name)
+    if (variant.forbids or variant.shut) and spec in ("nextstep:depth=2", "minimax:depth=2"):
+        with pytest.raises(VariantRefused):
+            make_bot(parse_spec(spec), variant)
+        return
     bot = make_bot(parse_spec(spec), variant)
     for side in (0, 1):
         position = Position(variant, seed=7)
-        while position.free and not variant.has_line(position.opponent) and position.ply < 60:
+        while position.outcome() is None and position.ply < 60:
             # The opponent plays at random.
             player = bot if position.ply & 1 == side else make_bot(parse_spec("random"))
             cell = player.choose(position)

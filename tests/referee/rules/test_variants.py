@@ -11,8 +11,10 @@ def test_other_spellings_of_tictactoe_are_the_same_variant(spelling: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "spelling, name", [("mnk:15,15,5", "gomoku"), (" mnk:20, 20,5", "gomoku20"), ("gomoku:exact ", "gomoku:exact")]
-)
+    "spelling, name",
+    [("mnk:15,15,5", "gomoku"), (" mnk:20, 20,5", "gomoku20"), ("gomoku:exact ", "gomoku:exact"),
+     ("gomoku:20", "gomoku20"), (" caro:exact:20", "caro:exact:20")],
+)  # fmt: skip
 def test_rules_with_a_name_of_their_own_have_one_object_and_that_name(spelling: str, name: str) -> None:
     assert parse_variant(spelling) is parse_variant(name)
     assert parse_variant(spelling).name == canonical_name(spelling) == name
@@ -23,7 +25,8 @@ def test_rules_with_a_name_of_their_own_have_one_object_and_that_name(spelling: 
     [
         ((), ["tictactoe", "gomoku:exact", "connect4"], []),
         (("mnk",), ["tictactoe", "gomoku", "gomoku20", "mnk:7,6,4"], ["gomoku:exact", "connect4", "qubic"]),
-        (("gomoku",), ["gomoku"], ["gomoku:exact", "gomoku20", "mnk:15,15,4"]),
+        (("gomoku",), ["gomoku"], ["gomoku:exact", "gomoku20", "mnk:15,15,4", "renju"]),
+        (("gomoku:20", "caro"), ["gomoku20", "caro"], ["gomoku", "caro:20", "caro:exact"]),
         (("mnk: 15,15,5",), ["gomoku"], ["gomoku:exact", "tictactoe"]),
         (("gomoku:exact",), ["gomoku:exact"], ["gomoku"]),
         (("tictactoe",), ["tictactoe"], ["tictactoe3d", "mnk:4,4,4"]),
@@ -43,6 +46,13 @@ def test_a_bots_names_cover_variants_by_name_in_any_spelling_or_all_mnk_games(
         ("gomoku", (15, 15, 1), 572, 9),
         ("gomoku:exact", (15, 15, 1), 572, 9),
         ("gomoku20", (20, 20, 1), 1152, 9),
+        ("gomoku:exact:20", (20, 20, 1), 1152, 9),
+        ("renju", (15, 15, 1), 572, 9),
+        ("renju:20", (20, 20, 1), 1152, 9),
+        ("caro", (15, 15, 1), 572, 9),
+        ("caro:20", (20, 20, 1), 1152, 9),
+        ("caro:exact", (15, 15, 1), 572, 9),
+        ("caro:exact:20", (20, 20, 1), 1152, 9),
         ("connect4", (7, 6, 1), 69, 7),
         ("tictactoe3d", (3, 3, 3), 49, 5),
         ("qubic", (4, 4, 4), 76, 7),
@@ -74,7 +84,11 @@ def test_the_canonical_name_is_read_back_as_the_same_variant() -> None:
     [
         (
             "",
-            "one of `tictactoe`, `gomoku`, `gomoku20`, `gomoku:exact`, `connect4`, `tictactoe3d`, `qubic`, `mnk:M,N,K`",
+            "`gomoku:exact:20`, `renju`, `renju:20`, `caro`, `caro:20`, `caro:exact`, `caro:exact:20`, `connect4`, ",
+        ),
+        (
+            " ",
+            "one of `tictactoe`, `gomoku`, `gomoku20`, `gomoku:exact`, ",
         ),
         ("chess", "`qubic`, `mnk:M,N,K`"),
         ("Tictactoe", "did you mean tictactoe?"),

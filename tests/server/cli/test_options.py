@@ -18,6 +18,15 @@ def test_margin_is_milliseconds_or_seconds(text: str, microseconds: int) -> None
     assert options.read_margin(text) == microseconds
 
 
+def test_a_rule_for_the_opening_joins_the_variant_or_is_refused() -> None:
+    assert options.read_variant("gomoku").name == "gomoku"
+    assert options.read_variant("mnk:15,15,5", "pro").name == "gomoku+pro"
+    with pytest.raises(UsageProblem, match="--opening-rule 'swop': expected `pro` or `long-pro`"):
+        options.read_variant("gomoku", "swop")
+    with pytest.raises(UsageProblem, match=r"--variant 'tictactoe\+pro': expected for the opening `pro` five or more"):
+        options.read_variant("tictactoe", "pro")
+
+
 @pytest.mark.parametrize("text", ["", "ms", "-1", "61", "nan", "inf", "1e999", "5 minutes"])
 def test_margin_that_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="--margin"):

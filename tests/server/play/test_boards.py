@@ -2,9 +2,10 @@
 
 import pytest
 
-from noughts_referee.rules import cell_name
+from noughts_referee.rules import cell_name, parse_variant
 from noughts_server.play.cells import landing, read_cell
 from noughts_server.play.drawing import Layout, Scene
+from noughts_server.play.help import help_text
 from noughts_server.play.key_input import Typing
 from noughts_server.play.match import Match, Participant, Refused
 from tests.support.boards import falling, layered
@@ -56,3 +57,19 @@ def test_layers_lie_side_by_side_with_headings(edge: int) -> None:
     drawn = layout.draw(Scene(stones={0: "X", cube.cells - 1: "O"})).plain.split("\n")
     assert [f"layer {layer + 1}" in drawn[0] for layer in range(edge)] == [True] * edge
     assert all(layout.cell_at(*layout.place(cell)) == cell for cell in range(cube.cells))
+
+
+@pytest.mark.parametrize("room", [(90, 40), (50, 40), (30, 20)])
+def test_forbidden_cells_have_a_cross_in_every_size_and_stones_have_none(room: tuple[int, int]) -> None:
+    layout = Layout(falling(7, 6), room)
+    lines = layout.draw(Scene(stones={0: "X"}, cursor=2, forbidden=frozenset({1, 2}))).plain.split("\n")
+    size = layout.size
+    for cell, sign in ((0, "X"), (1, "\N{MULTIPLICATION SIGN}"), (2, "\N{MULTIPLICATION SIGN}")):
+        column, line = layout.place(cell)
+        assert lines[line + size.height // 2][column + size.width // 2] == sign
+    assert "".join(lines).count("\N{MULTIPLICATION SIGN}") == 2
+
+
+def test_the_help_tells_of_crosses_where_moves_are_forbidden() -> None:
+    assert "forbidden" in help_text(parse_variant("renju")).plain
+    assert "forbidden" not in help_text(parse_variant("caro")).plain

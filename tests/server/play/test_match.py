@@ -178,3 +178,12 @@ def test_what_is_forbidden_is_refused_with_its_kind_and_changes_nothing() -> Non
         at.play(4)
     play(at, 0, 8, 4)
     assert at.moves == [0, 8, 4]
+
+
+def test_what_is_forbidden_is_shown_to_the_person_whose_turn_it_is() -> None:
+    at = Match(centre_later(), BOTH, always_first=0)
+    assert at.forbidden == {4}
+    play(at, 0)
+    assert at.forbidden == frozenset()
+    assert Match(centre_later(), (BOT, YOU), always_first=0).forbidden == frozenset()
+    assert table(always_first=0).forbidden == frozenset()

@@ -25,6 +25,8 @@ class Stones(NamedTuple):
     eights: int
     """... which is 30 at most."""
     sixteens: int
+    side: int = 0
+    """Whose they are: 0 moved first, 1 second."""
 
 
 _new = tuple.__new__
@@ -45,10 +47,11 @@ class Board:
         lengths = [line.bit_count() for line in variant.lines]
         digits = (sum(1 << n for n, length in enumerate(lengths) if length >> digit & 1) for digit in range(5))
         self.no_stones = Stones(0, 0, *digits)
+        self.forbids = variant.forbids
 
-    def stones(self, cells: int) -> Stones:
-        """The stones that lie on this set of cells."""
-        stones = self.no_stones
+    def stones(self, cells: int, side: int = 0) -> Stones:
+        """A side's stones that lie on this set of cells."""
+        stones = self.no_stones._replace(side=side)
         while cells:
             cell = cells.bit_length() - 1
             cells ^= 1 << cell
@@ -57,7 +60,7 @@ class Board:
 
     def placed(self, stones: Stones, cell: int) -> Stones:
         """The same with one more on `cell`, which must be free."""
-        cells, touched, ones, twos, fours, eights, sixteens = stones
+        cells, touched, ones, twos, fours, eights, sixteens, side = stones
         borrow = self.through[cell]
         touched |= borrow
         ones ^= borrow
@@ -71,7 +74,14 @@ class Board:
                 eights ^= borrow
                 sixteens ^= borrow & eights
         # Not `Stones(...)`: its own constructor takes as long as all of the above.
-        return _new(Stones, (cells | 1 << cell, touched, ones, twos, fours, eights, sixteens))
+        return _new(Stones, (cells | 1 << cell, touched, ones, twos, fours, eights, sixteens, side))
+
+    def legal(self, own: Stones, other: Stones, cells: int) -> int:
+        """Those of the free cells, a set, that `own` may play."""
+        forbids = self.forbids
+        if forbids is None:
+            return cells
+        return sum(1 << cell for cell in members(cells) if forbids(own.cells, other.cells, cell, own.side) is None)
 
     def gaps(self, lines: int, stones: Stones) -> Iterator[int]:
         """What each of these lines misses of a side's stones, as a set of cells."""
@@ -100,19 +110,19 @@ class Board:
 
 def missing_one(own: Stones, other: Stones) -> int:
     """The lines that one more stone completes, as a set."""
-    _, _, ones, twos, fours, eights, sixteens = own
+    _, _, ones, twos, fours, eights, sixteens, _ = own
     return ones & ~(twos | fours | eights | sixteens | other.touched)
 
 
 def missing_two(own: Stones, other: Stones) -> int:
     """The lines that miss two stones and hold none of the other side."""
-    _, _, ones, twos, fours, eights, sixteens = own
+    _, _, ones, twos, fours, eights, sixteens, _ = own
     return twos & ~(ones | fours | eights | sixteens | other.touched)
 
 
 def missing_three(own: Stones, other: Stones) -> int:
     """The lines that miss three stones and hold none of the other side."""
-    _, _, ones, twos, fours, eights, sixteens = own
+    _, _, ones, twos, fours, eights, sixteens, _ = own
     return ones & twos & ~(fours | eights | sixteens | other.touched)
 
 

@@ -1,4 +1,4 @@
-"""`threats`: alpha-beta with threats, on any board where only lines count; obeys its clock."""
+"""`threats`: alpha-beta with threats, on boards where only lines count or five in a row wins; obeys its clock."""
 
 import time
 from collections.abc import Callable
@@ -9,8 +9,9 @@ from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.threats.board import Board
 from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
+from noughts_bots.reference.threats.ruled_board import RuledBoard
 from noughts_bots.reference.threats.search import Table
-from noughts_referee.rules import Position, Variant
+from noughts_referee.rules import Position, Variant, base_name, parse_variant
 
 NODES = 4000
 """Positions looked at for a move in games without a clock, unless told otherwise."""
@@ -20,7 +21,9 @@ _RESERVE_SHARE, _RESERVE_SECONDS = 0.15, 0.010
 # A bank must last for the rest of the game: so many moves more, whatever has been played.
 _MOVES_TO_GO = 25
 
+_OPENING_PLIES = 3
 _LINES_ALONE = ("mnk", "tictactoe3d", "qubic")
+_FIVE_IN_A_ROW = tuple(name + size for name in ("gomoku:exact", "renju", "caro", "caro:exact") for size in ("", ":20"))
 
 
 class ThreatsBot(CachingBot):
@@ -40,8 +43,9 @@ class ThreatsBot(CachingBot):
     """
 
     name = "threats"
-    boards = "every m,n,k game, tictactoe3d and qubic"
-    variants = _LINES_ALONE
+    boards = "every m,n,k game, all of five in a row, tictactoe3d and qubic"
+    variants = _LINES_ALONE + _FIVE_IN_A_ROW
+    heeds_forbidden_moves = True
 
     def __init__(self, *, nodes: int | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
         super().__init__()
@@ -80,14 +84,17 @@ class ThreatsBot(CachingBot):
         return self._think(position, {}, Effort(self._nodes or NODES))
 
     def _think(self, position: Position, table: Table, effort: Effort) -> Considered:
-        thought = Thought(self._board(position.variant), position.own, position.opponent, table)
+        # A rule for the opening says nothing of later stones, and asking it costs time.
+        variant = position.variant if position.ply < _OPENING_PLIES else parse_variant(base_name(position.variant.name))
+        thought = Thought(self._board(variant), position.own, position.opponent, position.side, table)
         thought.think(effort)
         return thought.considered
 
     def _board(self, variant: Variant) -> Board:
         board = self._boards.get(variant)
         if board is None:
-            board = self._boards[variant] = Board(variant)
+            ruled = base_name(variant.name) in _FIVE_IN_A_ROW
+            board = self._boards[variant] = RuledBoard(variant) if ruled else Board(variant)
         return board
 
     def _seconds(self, left: float) -> float:

@@ -32,8 +32,11 @@ class Fours:
                     pairs[pair] = None
                     twice |= makers & pair
                     makers |= pair
+            if board.forbids is not None:
+                makers = board.legal(own, other, makers)
+                twice &= makers
         self.makers = makers
-        """The cells where a stone makes a four, as a set."""
+        """The cells where a stone makes a four, and is allowed, as a set."""
         self.twice = twice
         """The cells where a stone makes two at once, or an open one: two cells then complete a line."""
 
@@ -134,14 +137,15 @@ class Attack:
         cells = 0
         for gap in board.gaps(missing_three(own, other), own):
             cells |= gap
-        for attack in members(cells & ~fours.makers):
+        for attack in members(board.legal(own, other, cells & ~fours.makers)):
             self._effort.spend()
             own_then = board.placed(own, attack)
             threat = Fours(board, own_then, other)
             if not threat.twice:
                 continue
             longest = 3
-            for reply in members(threat.answers() | Fours(board, other, own_then).makers):
+            answers = board.legal(other, own_then, threat.answers())
+            for reply in members(answers | Fours(board, other, own_then).makers):
                 _, plies = self.by_threats(own_then, board.placed(other, reply), depth - 1)
                 if not plies:
                     break
@@ -154,10 +158,11 @@ class Attack:
 def _exchanges(fours: Fours, danger: int) -> list[tuple[int, int]]:
     """Each stone that makes a four, and the one that must answer it; if there is danger, only those that stop it."""
     exchanges = []
+    makers = fours.makers & danger if danger else fours.makers
     for pair in fours.pairs:
         low, high = (pair & -pair).bit_length() - 1, pair.bit_length() - 1
-        if not danger or danger >> low & 1:
+        if makers >> low & 1:
             exchanges.append((low, high))
-        if not danger or danger >> high & 1:
+        if makers >> high & 1:
             exchanges.append((high, low))
     return exchanges

@@ -17,11 +17,11 @@ _DEEPEST = 60
 class Thought:
     """Thinks about one position as long as its effort lasts. `considered` is the best answer found so far."""
 
-    def __init__(self, board: Board, own: int, other: int, table: Table) -> None:
+    def __init__(self, board: Board, own: int, other: int, side: int, table: Table) -> None:
         self._board = board
-        self._own = board.stones(own)
-        self._other = board.stones(other)
-        self._free = board.full & ~(own | other)
+        self._own = board.stones(own, side)
+        self._other = board.stones(other, 1 - side)
+        self._free = board.legal(self._own, self._other, board.full & ~(own | other))
         self._table = table
         self._rest: list[int] = []
         """Moves that are searched only if all others lose."""
@@ -46,7 +46,7 @@ class Thought:
         if winning := board.winning_cells(own, other):
             self._decide(members(winning), WON - 1)
             return []
-        if danger := board.winning_cells(other, own):
+        if danger := board.winning_cells(other, own) & self._free:
             # Two cannot both be stopped; the opponent may not see it.
             block = members(danger)[0]
             value = 2 - WON if danger & (danger - 1) else -evaluation(other, board.placed(own, block))
@@ -59,11 +59,11 @@ class Thought:
         if fours.twice:
             self._decide(members(fours.twice), WON - 3)
             return []
-        near, rest = search.candidates(own, other)
+        near, rest = (cells & self._free for cells in search.candidates(own, other))
         moves, self._rest = search.ordered(near, own, other), search.ordered(rest, own, other)
         threats = Fours(board, other, own)
         if threats.twice:
-            answers = threats.answers() | fours.makers
+            answers = threats.answers() & self._free | fours.makers
             # If none is enough all are as bad, and the likeliest is played.
             if answers:
                 moves, self._rest = search.ordered(answers, own, other), []
@@ -75,9 +75,9 @@ class Thought:
 
     def _begin(self) -> None:
         """The first stone: by lot among the cells with the most lines."""
-        counts = [lines.bit_count() for lines in self._board.through]
-        most = max(counts)
-        self.considered = Considered(tuple(cell for cell, count in enumerate(counts) if count == most))
+        counts = {cell: self._board.through[cell].bit_count() for cell in members(self._free)}
+        most = max(counts.values())
+        self.considered = Considered(tuple(cell for cell, count in counts.items() if count == most))
 
     def _decide(self, cells: list[int], value: int) -> None:
         self.considered = Considered(tuple(cells), scores=dict.fromkeys(cells, value))

@@ -51,7 +51,7 @@ class Search:
             return WON - ply - 1
         danger = board.winning_cells(other, own)
         if danger:
-            if danger & (danger - 1):
+            if danger & (danger - 1) or not board.legal(own, other, danger):
                 return ply + 2 - WON
             forced = board.placed(own, danger.bit_length() - 1)
             return -self.value(other, forced, depth, -beta, -alpha, ply + 1)
@@ -73,7 +73,7 @@ class Search:
             return static
         # The other side threatens to make two fours: whatever stops that may be worth less than standing still.
         best = -INFINITY
-        for cell in self.ordered(threats.answers(), own, other):
+        for cell in self.ordered(self._board.legal(own, other, threats.answers()), own, other):
             value = -self.value(other, self._board.placed(own, cell), 0, -beta, -max(alpha, best), ply + 1)
             best = max(best, value)
             if best >= beta:
@@ -140,8 +140,11 @@ class Search:
     ) -> int:
         """What a stone on `cell` is worth to its owner, if that lies between alpha and beta; else a bound.
 
-        Unless it is the first move, whether it is better than alpha at all is asked before how much.
+        Unless it is the first move, whether it is better than alpha at all is asked before how much. A stone that is
+        forbidden loses.
         """
+        if not self._board.legal(own, other, 1 << cell):
+            return ply + 1 - WON
         placed = self._board.placed(own, cell)
         if not first:
             value = -self.value(other, placed, depth, -alpha - 1, -alpha, ply + 1)

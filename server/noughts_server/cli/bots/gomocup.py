@@ -23,8 +23,8 @@ def gomocup(
 ) -> None:
     """Plays as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout, until END.
 
-    Boards up to 30x30, five in a row; with `INFO rule 1` (exactly five) 15x15, for bots that play it. The bot
-    keeps to the times that the manager tells it, if it keeps to any. It does not learn.
+    Boards up to 30x30, five in a row; with `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) 15x15 and 20x20,
+    for bots that play it. The bot keeps to the times that the manager tells it, if it keeps to any. It does not learn.
 
     JSON: stdout is the protocol's; at the end a line on stderr: {"games", "moves", "seed"}.
     """

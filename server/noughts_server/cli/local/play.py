@@ -48,6 +48,7 @@ def play(
         ),
     ] = "",
     variant: options.VariantOption = "tictactoe",
+    opening_rule: options.OpeningOption = None,
     first: Annotated[
         First | None,
         Option("--first", help="Who begins every game; `lot` (default): drawn once, then in turn.", show_default=False),
@@ -91,7 +92,7 @@ def play(
     JSON, after the screen has closed: {"games", "you": {"wins", "draws", "losses"}, "opponent", "variant", "seed"}.
     Of two people at one keyboard, `you` is Person A.
     """
-    read_variant, read_seed = options.read_variant(variant), options.read_seed(seed)
+    read_variant, read_seed = options.read_variant(variant, opening_rule), options.read_seed(seed)
     own_mark = None if mark is Mark.LOT else mark.value
     if opponent is not None or wait:
         _check_online(spec, opponent, wait=wait, first=first, games_file=games_file)

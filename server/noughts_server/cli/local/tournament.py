@@ -51,6 +51,7 @@ class LocalOptions:
     """How games are played on this machine: the options that `match` and `tournament run` share."""
 
     variant: options.VariantOption = "tictactoe"
+    opening_rule: options.OpeningOption = None
     games: PerPairOption = 2
     concurrency: options.ConcurrencyOption = 1
     seed: options.SeedOption = None
@@ -104,9 +105,9 @@ def match(
 
     JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
     "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
-    With --time-of also "own_times": {LABEL: T}. Also "faults": [{"bot", "reason", "times", "games", "benched", "first":
-    {"game", "ply", "variant", "side", "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if
-    its spec is wrong.
+    With --time-of also "own_times": {LABEL: T}.
+    Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",
+    "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
     plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
     from noughts_bots.specs import unique_labels
@@ -155,7 +156,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
 
     locking = options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
-    read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant)
+    read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     memory_bytes = options.read_memory(playing.memory)
     from noughts_server.cli.local.children import engine_options

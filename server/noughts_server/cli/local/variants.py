@@ -15,8 +15,8 @@ def variants(output_format: options.FormatOption = Format.TEXT) -> None:
     """The variants that can be played: our own, and those of plugins that are installed.
 
     JSON: {"variants": [{"name", "board", "in_a_row", "columns", "rows", "layers", "cells", "lines", "gravity",
-    "plugin"}], "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `plugin` is the package,
-    or null.
+    "forbids", "plugin"}], "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `forbids` says
+    whether some moves are forbidden, `plugin` is the package, or null.
     """
     from noughts_referee.rules import OWN_NAMES, VariantError, parse_variant, plugin_names, plugin_package
 
@@ -64,6 +64,7 @@ def _document(variant: "Variant", package: str | None) -> dict[str, Any]:
         "cells": variant.cells,
         "lines": len(variant.lines),
         "gravity": variant.gravity,
+        "forbids": variant.forbids is not None,
         "plugin": package,
     }
 
@@ -72,6 +73,10 @@ def _in_a_row(variant: "Variant", length: str, package: str | None) -> str:
     """What the lines' length means: a plugin's need not be rows, and where the board ends, more cannot be had."""
     if package is not None:
         return f"{length} cells"
+    if variant.forbids is not None:
+        return f"{length}, with limits; O {length} or more"
+    if variant.shut:
+        return f"exactly {length}, not shut in" if variant.beside else f"{length} not shut in, or more"
     if variant.beside:
         return f"exactly {length}"
     longest = max(variant.columns, variant.rows, variant.layers)

@@ -42,6 +42,7 @@ def challenge(
         Option("--games", min=1, max=_MOST_GAMES, metavar="N", help="Games; sides alternate, you begin the first."),
     ] = 2,
     variant: options.VariantOption = "tictactoe",
+    opening_rule: options.OpeningOption = None,
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
     server: options.ServerOption = None,
@@ -59,7 +60,11 @@ def challenge(
     """
     if own is not None and (spec is not None or name):
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
-    read_variant, read_time, read_seed = options.read_variant(variant), options.read_time(time), options.read_seed(seed)
+    read_variant, read_time, read_seed = (
+        options.read_variant(variant, opening_rule),
+        options.read_time(time),
+        options.read_seed(seed),
+    )
     from noughts_bots.event_loop import run_loop
     from noughts_bots.specs import make_bot, parse_spec, unique_labels
     from noughts_proto.v1 import challenges_pb2 as pb

@@ -25,6 +25,7 @@ NameArgument = Annotated[str, Argument(metavar="NAME", help="The tournament, e.g
 def create(
     name: NameArgument,
     variant: options.VariantOption = "tictactoe",
+    opening_rule: options.OpeningOption = None,
     games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
     time: options.TimeOption = "none",
     time_of: options.TimeOfOption = None,
@@ -67,7 +68,7 @@ def create(
     "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
     "start_at", "reason", "challenge", "standings", "crosstable", "offline"}.
     """
-    read_variant, read_time = options.read_variant(variant), options.read_time(time)
+    read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import connected

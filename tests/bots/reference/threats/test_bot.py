@@ -163,7 +163,7 @@ def test_it_plays_in_space_where_only_lines_count() -> None:
     assert play(qubic, (chance, bot), seed=1) == 1
 
 
-@pytest.mark.parametrize("name", ["connect4", "gomoku:exact"])
+@pytest.mark.parametrize("name", ["connect4", "tictactoe3d:5"])
 def test_it_refuses_variants_in_which_more_than_lines_counts(name: str) -> None:
     variant = replace(parse_variant("mnk:7,6,4"), name=name)
     with pytest.raises(VariantRefused, match="threats"):

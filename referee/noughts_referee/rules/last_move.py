@@ -1,0 +1,81 @@
+"""What the last of some moves did, for whoever has moves and no game: databases of positions, and tests of engines."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from noughts_referee.rules.outcome import Termination
+from noughts_referee.rules.variants import Variant
+
+_STONES = tuple(1 << cell for cell in range(900))
+"""The set of each cell alone; no board is larger."""
+_stone = _STONES.__getitem__
+
+
+class MovesError(ValueError):
+    """Moves that cannot have been played: `got` says what is wrong with them, `expected` what would have been right."""
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"moves: got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+
+
+class LastMove(NamedTuple):
+    """How a game stands after its last move."""
+
+    termination: Termination | None
+    """None while it goes on; `LINE`, `BOARD_FULL` or `ILLEGAL_MOVE`."""
+    kind: str | None = None
+    """Why the variant forbids the move, e.g. `overline`; None where it does not, also if it is illegal otherwise."""
+
+
+_OPEN = LastMove(None)
+_ILLEGAL = LastMove(Termination.ILLEGAL_MOVE)
+_LINE = LastMove(Termination.LINE)
+_BOARD_FULL = LastMove(Termination.BOARD_FULL)
+
+
+def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
+    """Judges the last of `moves`, whole numbers, from the empty board on; without any the game is open.
+
+    Those before it must have been possible, but what else they were is not asked: one of them may have won or have been
+    forbidden. Raises MovesError if a stone could not lie where they say.
+    """
+    if not moves:
+        return _OPEN
+    before, cell = moves[:-1], moves[-1]
+    side = len(before) & 1
+    if variant.gravity or (before and not 0 <= min(before) <= max(before) < variant.cells):
+        _check(variant, before)
+    own, opponent = sum(map(_stone, before[side::2])), sum(map(_stone, before[1 - side :: 2]))
+    occupied = own | opponent
+    if occupied.bit_count() != len(before):
+        # A cell twice: sums carry, or both sides have it.
+        _check(variant, before)
+    if not variant.takes(cell, occupied):
+        return _ILLEGAL
+    if variant.forbids is not None and (kind := variant.forbids(own, opponent, cell, side)) is not None:
+        return LastMove(Termination.ILLEGAL_MOVE, kind)
+    own |= 1 << cell
+    if variant.completes(own, cell, opponent):
+        return _LINE
+    return _OPEN if variant.can_move(opponent, own, 1 - side) else _BOARD_FULL
+
+
+def _check(variant: Variant, moves: Sequence[int]) -> None:
+    """Raises MovesError for the first of the moves that was not possible."""
+    occupied = 0
+    for number, cell in enumerate(moves, start=1):
+        if not variant.takes(cell, occupied):
+            raise MovesError(f"cell {cell} as move {number}, {_wrong(variant, cell, occupied)}", _expected(variant))
+        occupied |= 1 << cell
+
+
+def _wrong(variant: Variant, cell: int, occupied: int) -> str:
+    if not 0 <= cell < variant.cells:
+        return f"which is not on the board of {variant.name}"
+    return "which is taken" if occupied >> cell & 1 else "where no stone comes to rest"
+
+
+def _expected(variant: Variant) -> str:
+    return f"different cells from 0 to {variant.cells - 1}" + (", where stones come to rest" if variant.gravity else "")

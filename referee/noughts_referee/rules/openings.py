@@ -1,0 +1,64 @@
+"""Rules for the first stones of five in a row, which take from Black what moving first is worth: `pro` and `long-pro`.
+
+Black's first stone lies in the middle, his second one at a distance from it: outside the square of 5x5 around it, in
+`long-pro` of 7x7. A variant is played by such a rule under its name, a plus sign and the rule's: `gomoku+pro`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from noughts_referee.rules.variants import Forbids, Variant
+
+NOT_IN_THE_MIDDLE = "not-in-the-middle"
+TOO_NEAR = "too-near"
+
+_DISTANCES = {"pro": 3, "long-pro": 4}
+OPENING_RULES = tuple(_DISTANCES)
+"""Their names."""
+_FIVE = 5
+_LEAST_EDGE = 9
+SUITABLE = f"five or more in a row on a flat board of at least {_LEAST_EDGE}x{_LEAST_EDGE}"
+"""What they can be played with, in words."""
+
+
+def with_opening(variant: Variant, rule: str) -> Variant:
+    """The variant with one of `OPENING_RULES`. Raises ValueError for one that is not `SUITABLE`."""
+    flat = variant.layers == 1 and not variant.gravity
+    if not flat or min(variant.columns, variant.rows) < _LEAST_EDGE or min(map(len, variant.line_cells)) < _FIVE:
+        raise ValueError(SUITABLE)
+    return replace(variant, name=f"{variant.name}+{rule}", forbids=_forbidding(variant, _DISTANCES[rule]))
+
+
+def _forbidding(variant: Variant, distance: int) -> Forbids:
+    """What the rule forbids the first side, and what the variant does."""
+    middle = sum(
+        1 << row * variant.columns + column for row in _middle(variant.rows) for column in _middle(variant.columns)
+    )
+    near = {
+        1 << cell: sum(1 << other for other in _around(variant, cell, distance - 1)) for cell in range(variant.cells)
+    }
+    otherwise = variant.forbids
+
+    def forbids(own: int, opponent: int, cell: int, side: int) -> str | None:
+        if side == 0:
+            if not own and not middle >> cell & 1:
+                return NOT_IN_THE_MIDDLE
+            # Black's only stone.
+            if near.get(own, 0) >> cell & 1:
+                return TOO_NEAR
+        return None if otherwise is None else otherwise(own, opponent, cell, side)
+
+    return forbids
+
+
+def _middle(size: int) -> range:
+    """The column or row in the middle of so many, or the two."""
+    return range((size - 1) // 2, size // 2 + 1)
+
+
+def _around(variant: Variant, cell: int, reach: int) -> Iterator[int]:
+    """The cells at most so far away, in columns and in rows."""
+    row, column = divmod(cell, variant.columns)
+    for other_row in range(max(0, row - reach), min(variant.rows, row + reach + 1)):
+        for other_column in range(max(0, column - reach), min(variant.columns, column + reach + 1)):
+            yield other_row * variant.columns + other_column

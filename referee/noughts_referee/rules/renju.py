@@ -1,0 +1,181 @@
+"""What renju forbids the first side, Black: overlines, double fours and double threes.
+
+What a stone makes in a line is seen in the eleven cells around it, five to either side, of which each is Black's, free
+or neither: at most 59,049 patterns, each worked out once and kept. A three counts only if the stone that would turn it
+into a straight four is allowed itself, with the asked stone in place; that is judged in the same way, as deep as it
+goes. Each step adds a stone, so that it ends.
+
+Source: the Renju International Federation's rules of the game, section 9, from which these definitions are taken. That
+a stone which makes a five in one line is no completing stone of a three in another is left open there.
+"""
+
+from typing import NamedTuple
+
+from noughts_referee.rules.boards import Board
+from noughts_referee.rules.variants import Forbids
+
+OVERLINE = "overline"
+DOUBLE_FOUR = "double-four"
+DOUBLE_THREE = "double-three"
+
+_REACH = 5
+_WIDTH = 2 * _REACH + 1
+
+# What a stone makes in a line, as digits of one number: those of its four lines are added.
+_THREE, _FOUR, _OVERLINE, _FIVE = 1, 1 << 3, 1 << 7, 1 << 10
+_THREES = _FOUR - 1
+
+
+def forbidding(board: Board) -> Forbids:
+    """What renju forbids on a flat board 15 cells wide or more."""
+    return _Renju(board).forbidden
+
+
+class _Ray(NamedTuple):
+    """One of the four lines through a cell: how the stones on its eleven cells become a number of as many bits."""
+
+    shift: int
+    mask: int
+    """After the shift, the cells that are on the board; they lie a step apart."""
+    modulus: int
+    """2**step - 2: divided by that, 2**(n * step) leaves 2**n, and so the stones come to lie side by side."""
+    edge: int
+    """Those of the eleven cells that are off the board."""
+    step: int
+
+
+class _Renju:
+    """The rules on one board."""
+
+    def __init__(self, board: Board) -> None:
+        # The stones are shifted by so much beforehand that also the first cell has all eleven numbers around it.
+        self._lead = _REACH * (board.columns + 1)
+        self._rays = tuple(
+            tuple(self._ray(board, row, column, across, down) for across, down in ((1, 0), (0, 1), (1, 1), (-1, 1)))
+            for row in range(board.rows)
+            for column in range(board.columns)
+        )
+
+    def _ray(self, board: Board, row: int, column: int, across: int, down: int) -> _Ray:
+        step = down * board.columns + across
+        mask = edge = 0
+        for place in range(_WIDTH):
+            distance = place - _REACH
+            if 0 <= column + distance * across < board.columns and 0 <= row + distance * down < board.rows:
+                mask |= 1 << place * step
+            else:
+                edge |= 1 << place
+        shift = self._lead + row * board.columns + column - _REACH * step
+        return _Ray(shift, mask, (1 << step) - 2 if step > 1 else 1 << _WIDTH, edge, step)
+
+    def forbidden(self, own: int, opponent: int, cell: int, side: int) -> str | None:
+        """See `Forbids`."""
+        if side:
+            return None
+        black, white = own << self._lead, opponent << self._lead
+        made = self._made(black, white, cell)
+        return None if made >= _FIVE else self._kind(black, white, cell, made)
+
+    def _made(self, black: int, white: int, cell: int) -> int:
+        """What Black's stone on the free cell makes, with all threes that look like some."""
+        made = 0
+        for shift, mask, modulus, edge, _ in self._rays[cell]:
+            near = black >> shift & mask
+            if near:
+                made += _MADE[near % modulus << _WIDTH | (white >> shift & mask) % modulus | edge]
+        return made
+
+    def _kind(self, black: int, white: int, cell: int, made: int) -> str | None:
+        """Why Black may not place a stone that makes this, and no five; None if it may."""
+        if made >= _OVERLINE:
+            return OVERLINE
+        if made >= 2 * _FOUR:
+            return DOUBLE_FOUR
+        if made & _THREES >= 2 and self._has_two_threes(black, white, cell):
+            return DOUBLE_THREE
+        return None
+
+    def _has_two_threes(self, black: int, white: int, cell: int) -> bool:
+        found = 0
+        placed = black | 1 << cell + self._lead
+        for shift, mask, modulus, edge, step in self._rays[cell]:
+            near = black >> shift & mask
+            for distance in _COMPLETING[near % modulus << _WIDTH | (white >> shift & mask) % modulus | edge]:
+                if self._may_complete(placed, white, cell + distance * step):
+                    # A line holds one three at most.
+                    found += 1
+                    break
+        return found > 1
+
+    def _may_complete(self, black: int, white: int, cell: int) -> bool:
+        """Whether a stone that turns a three into a straight four is allowed, and makes no five."""
+        made = self._made(black, white, cell)
+        return made < _FIVE and self._kind(black, white, cell, made) is None
+
+
+class _Line:
+    """Eleven cells in a line, Black's stone in the middle: its other stones, and the cells that are not free."""
+
+    def __init__(self, pattern: int) -> None:
+        taken = pattern & (1 << _WIDTH) - 1
+        self.black = pattern >> _WIDTH | 1 << _REACH
+        self.free = ~(self.black | taken) & (1 << _WIDTH) - 1
+
+    def run(self) -> int:
+        """How many stones lie around the middle without a gap."""
+        length = 1
+        for direction in (1, -1):
+            place = _REACH + direction
+            while 0 <= place < _WIDTH and self.black >> place & 1:
+                length += 1
+                place += direction
+        return length
+
+    def fours(self) -> int:
+        """How many different sets of four stones, the middle one among them, one more turns into a five."""
+        sets = set()
+        for first in range(1, _REACH + 1):
+            five = 0b11111 << first
+            ends = 0b1000001 << first - 1
+            gap = five & ~self.black
+            if gap & self.free and gap & gap - 1 == 0 and not ends & self.black:
+                sets.add(five & ~gap)
+        return len(sets)
+
+    def completing(self) -> tuple[int, ...]:
+        """Where a stone turns three, the middle one among them, into a straight four: distances from the middle."""
+        distances = []
+        for first in range(2, _REACH + 1):
+            four = 0b1111 << first
+            ends = 0b100001 << first - 1
+            beyond = 0b10000001 << first - 2
+            gap = four & ~self.black
+            if gap & self.free and gap & gap - 1 == 0 and ends & self.free == ends and not beyond & self.black:
+                distances.append(gap.bit_length() - 1 - _REACH)
+        return tuple(distances)
+
+
+class _Made(dict[int, int]):
+    """What Black's stone makes in a line, by the pattern around it."""
+
+    def __missing__(self, pattern: int) -> int:
+        line = _Line(pattern)
+        run = line.run()
+        if run >= 5:
+            made = _FIVE if run == 5 else _OVERLINE
+        else:
+            made = _FOUR * line.fours() + (_THREE if _COMPLETING[pattern] else 0)
+        self[pattern] = made
+        return made
+
+
+class _Completing(dict[int, tuple[int, ...]]):
+    """At what distances a stone would turn a three in the line into a straight four, by the pattern around it."""
+
+    def __missing__(self, pattern: int) -> tuple[int, ...]:
+        self[pattern] = distances = _Line(pattern).completing()
+        return distances
+
+
+_MADE = _Made()
+_COMPLETING = _Completing()

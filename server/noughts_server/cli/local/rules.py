@@ -1,0 +1,91 @@
+"""`noughts rules check`: what the rules say of positions in a file, quickly."""
+
+import json
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+from noughts_server.cli import options
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument
+
+if TYPE_CHECKING:
+    from noughts_referee.rules import Variant
+
+_EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'
+_SHOWN = 80
+_MEND = "Mend the line, or leave it out; those before it were judged."
+
+
+def check(
+    file: Annotated[str, Argument(metavar="FILE", help="JSON lines; - is standard input.")],
+    output_format: options.FormatOption = Format.JSON,
+) -> None:
+    """Judges the last move of each line of a file: won, full, open, or illegal, and why it is forbidden.
+
+    A line holds JSON, {"variant", "moves"}, as those that -o writes do; what else is in it is ignored. The moves before
+    the last one are only placed: whether one of them had won or was forbidden is not asked.
+
+    JSON: a line for each, {"outcome", "kind", "ply"}. The outcome is `open`, `line`, `board_full` or `illegal_move`;
+    the kind says why a free cell is forbidden: `double-three`, `double-four`, `overline`, or null.
+    """
+    with _opened(file) as lines:
+        for number, line in enumerate(lines, start=1):
+            sys.stdout.write(_judged(line, file, number, output_format))
+            if lines is sys.stdin:
+                # Whoever writes a line may wait for its answer.
+                sys.stdout.flush()
+    sys.stdout.flush()
+
+
+def _opened(file: str) -> AbstractContextManager[TextIO]:
+    """The file's lines. Raises UsageProblem."""
+    if file == "-":
+        return nullcontext(sys.stdin)
+    try:
+        return Path(file).open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        message = f"{file}: got {error.strerror}, expected a file of JSON lines"
+        raise UsageProblem(message, "Name one, or - for standard input.") from None
+
+
+def _judged(line: str, file: str, number: int, output_format: Format) -> str:
+    """The answer to the line of that number. Raises UsageProblem for one that cannot be read."""
+    from noughts_referee.rules import MovesError, VariantError, last_move
+
+    try:
+        document = json.loads(line)
+        name, moves = document["variant"], document["moves"]
+        if type(moves) is not list or not set(map(type, moves)) <= {int}:
+            raise TypeError
+        termination, kind = last_move(_variant(name), moves)
+    except VariantError as error:
+        raise _unreadable(file, number, f"variant {error.got!r}", error.expected) from None
+    except MovesError as error:
+        raise _unreadable(file, number, error.got, error.expected) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        got = repr(line.rstrip("\n")[:_SHOWN])
+        raise _unreadable(file, number, got, f"a variant and its moves, e.g. {_EXAMPLE}") from None
+    return _answer(str(termination or "open"), kind, len(moves), output_format)
+
+
+@cache
+def _variant(name: str) -> "Variant":
+    from noughts_referee.rules import parse_variant
+
+    return parse_variant(name)
+
+
+@cache
+def _answer(outcome: str, kind: str | None, ply: int, output_format: Format) -> str:
+    if output_format is Format.TEXT:
+        return f"ply {ply}: {outcome}" + (f" ({kind})\n" if kind else "\n")
+    return json.dumps({"outcome": outcome, "kind": kind, "ply": ply}, separators=(",", ":")) + "\n"
+
+
+def _unreadable(file: str, number: int, got: str, expected: str) -> UsageProblem:
+    place = "standard input" if file == "-" else file
+    return UsageProblem(f"{place}, line {number}: got {got}, expected {expected}", _MEND)

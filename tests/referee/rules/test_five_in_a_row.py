@@ -1,0 +1,136 @@
+"""Renju, caro and exactly five: compared with the slow rules written from the definitions, and with the diagrams."""
+
+import pytest
+
+from noughts_referee.arbiter import Game
+from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
+from tests.support.dense_boards import positions
+from tests.support.diagrams import Diagram, diagrams
+from tests.support.five_in_a_row import Point, Stones, kinds, makes_five, wins
+from tests.support.games import Table, conditions
+
+KINDS = {"overline", "double-four", "double-three"}
+FIVES = {"gomoku": (False, False), "gomoku:exact": (True, False), "caro": (False, True), "caro:exact": (True, True)}
+
+
+def sets(board: Stones, point: Point) -> tuple[int, int, int]:
+    """Own stones, the other side's, and the cell of the point."""
+    own, other = (sum(1 << row * board.edge + column for column, row in side) for side in (board.own, board.other))
+    return own, other, point[1] * board.edge + point[0]
+
+
+def of_edge(name: str, edge: int) -> Variant:
+    return parse_variant(name if edge == 15 else f"{name}:20")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("edge, boards", [(15, 1_000), (20, 200)])
+def test_black_is_forbidden_what_the_definitions_forbid(edge: int, boards: int) -> None:
+    variant = of_edge("renju", edge)
+    assert variant.forbids is not None
+    seen = set()
+    for board, points in positions(boards, seed=3, edge=edge):
+        for point in points:
+            own, other, cell = sets(board, point)
+            found, expected = variant.forbids(own, other, cell, 0), kinds(board, point)
+            assert found in expected if expected else found is None, (board, point)
+            assert variant.forbids(own, other, cell, 1) is None
+            seen.add(found)
+    assert seen == {*KINDS, None}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("edge", [15, 20])
+@pytest.mark.parametrize("name", FIVES)
+def test_rows_win_as_the_definitions_say(name: str, edge: int) -> None:
+    variant, (exact, caro) = of_edge(name, edge), FIVES[name]
+    won = 0
+    for board, points in positions(400, seed=5, edge=edge):
+        for point in points:
+            own, other, cell = sets(board, point)
+            expected = wins(board, point, exact=exact, caro=caro)
+            assert variant.completes(own | 1 << cell, cell, other) is expected, (board, point)
+            won += expected
+    assert won > 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["renju", "gomoku:exact", "caro", "caro:exact", "caro:20"])
+def test_the_arbiter_says_of_a_stone_on_a_dense_board_what_the_position_says(name: str) -> None:
+    variant, ends = parse_variant(name), set()
+    for number, (board, points) in enumerate(positions(300, seed=7, edge=variant.columns)):
+        for point in points:
+            side = number // 2 % 2
+            own, other, cell = sets(board, point)
+            position = Position(variant, own=own, opponent=other, side=side)
+            if cell in position.free:
+                position.play(cell)
+                expected = position.outcome()
+            else:
+                expected = lost(side, Termination.ILLEGAL_MOVE)
+            table = Table()
+            game = table.start(conditions(name))
+            if side:
+                table.answer(game, next(iter(Position(variant, own=other | 1 << cell, opponent=own).free)))
+            game.own, game.opponent, game.ply = own, other, 20 + side
+            table.answer(game, cell)
+            assert ended(game) == expected, (board, point)
+            ends.add(expected)
+    assert len(ends) >= (3 if name != "renju" else 4)
+
+
+def ended(game: Game) -> Outcome | None:
+    return None if game.handle in game.players[0].games else Outcome(game.result, game.termination)
+
+
+@pytest.mark.parametrize("diagram", diagrams(), ids=str)
+def test_a_diagram_of_the_docs_shows_what_it_says(diagram: Diagram) -> None:
+    variant = parse_variant(diagram.variant)
+    for point, said in diagram.asked.items():
+        own, other, cell = sets(diagram.board, point)
+        position = Position(variant, own=own, opponent=other)
+        if diagram.variant == "renju":
+            assert said in KINDS | {"allowed", "five"}
+            by_definition = "five" if makes_five(diagram.board, point) else kinds(diagram.board, point)
+            assert by_definition == ("five" if said == "five" else {said} & KINDS)
+            assert position.forbidden(cell) == (said if said in KINDS else None)
+            assert (cell in position.free) is (said not in KINDS)
+        else:
+            exact, caro = FIVES[diagram.variant]
+            assert wins(diagram.board, point, exact=exact, caro=caro) is {"wins": True, "open": False}[said]
+        if said not in KINDS:
+            position.play(cell)
+            assert (position.outcome() is not None) is (said in ("wins", "five"))
+
+
+def test_the_docs_show_every_kind_and_both_ends_of_the_edge() -> None:
+    said = {word for diagram in diagrams() for word in diagram.asked.values()}
+    assert said == {*KINDS, "allowed", "five", "wins", "open"}
+    assert len(diagrams()) >= 20
+
+
+def test_white_is_forbidden_nothing_and_wins_with_six() -> None:
+    renju = parse_variant("renju")
+    row = [105, 106, 107, 109, 110]
+    position = Position(renju, own=sum(1 << cell for cell in row), opponent=0, side=1)
+    assert position.forbidden(108) is None
+    position.play(108)
+    assert position.outcome() is not None
+    black = Position(renju, own=sum(1 << cell for cell in row), opponent=0, side=0)
+    assert black.forbidden(108) == "overline"
+
+
+def test_a_cell_where_no_stone_can_be_placed_is_not_said_to_be_forbidden() -> None:
+    position = Position(parse_variant("renju"), own=1 << 112, opponent=1 << 113)
+    assert [position.forbidden(cell) for cell in (112, 113, -1, 225, 1 << 40)] == [None] * 5
+
+
+def test_caro_tells_the_winning_cells_by_what_stands_at_their_ends() -> None:
+    caro = parse_variant("caro")
+    # O at both ends of X's row 1..5; X's column through 3 is open.
+    row, column = [1, 2, 4, 5], [18, 33, 48, 63]
+    others = [0, 6, 100, 120, 140, 160, 180, 200]
+    moves = [cell for pair in zip(row + column, others, strict=True) for cell in pair] + [3]
+    assert Position.after(caro, moves).outcome() is not None
+    assert caro.won_with(moves) == (3, 18, 33, 48, 63)
+    assert caro.won_with(moves[:-1]) == ()

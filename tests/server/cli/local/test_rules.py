@@ -1,0 +1,63 @@
+"""`noughts rules check`: a line of JSON for each line of a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import invoked
+
+DOUBLE_THREE = [110, 0, 111, 14, 82, 210, 97, 224, 112]
+ROW = [0, 30, 1, 31, 2, 32, 3, 33, 4]
+LINES = [
+    ({"variant": "renju", "moves": DOUBLE_THREE}, ("illegal_move", "double-three", 9)),
+    ({"variant": "caro", "moves": DOUBLE_THREE}, ("open", None, 9)),
+    ({"variant": "renju", "moves": ROW, "first": "what -o also writes"}, ("line", None, 9)),
+    ({"variant": "renju", "moves": [*ROW, 4]}, ("illegal_move", None, 10)),
+    ({"variant": "tictactoe", "moves": [0, 1, 2, 4, 3, 5, 7, 6, 8]}, ("board_full", None, 9)),
+    ({"variant": "connect4", "moves": []}, ("open", None, 0)),
+]
+
+
+def test_each_line_is_answered_in_order_from_a_file_and_from_standard_input(tmp_path: Path) -> None:
+    text = "".join(json.dumps(line) + "\n" for line, _ in LINES)
+    file = tmp_path / "positions.jsonl"
+    file.write_text(text)
+    expected = [{"outcome": outcome, "kind": kind, "ply": ply} for _, (outcome, kind, ply) in LINES]
+    for result in (invoked(["rules", "check", str(file)]), invoked(["rules", "check", "-"], stdin=text)):
+        assert [json.loads(line) for line in result.stdout.splitlines()] == expected
+        assert result.stderr == ""
+    people = invoked(["rules", "check", str(file), "--format", "text"]).stdout.splitlines()
+    assert people[:3] == ["ply 9: illegal_move (double-three)", "ply 9: open", "ply 9: line"]
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("", "got '', expected a variant and its moves, e.g. {"),
+        ("[1, 2]", "got '[1, 2]', expected a variant and its moves"),
+        ('{"variant": "renju"}', "expected a variant and its moves"),
+        ('{"variant": "renju", "moves": {}}', "expected a variant and its moves"),
+        ('{"variant": "renju", "moves": [1.0]}', "expected a variant and its moves"),
+        ('{"variant": "renju", "moves": [true]}', "expected a variant and its moves"),
+        ('{"variant": [], "moves": [1]}', "expected a variant and its moves"),
+        ('{"variant": "renjo", "moves": [1]}', "got variant 'renjo', expected one of"),
+        ('{"variant": "renju", "moves": [1, 1, 2]}', "got cell 1 as move 2, which is taken, expected different cells"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_after_the_answers_to_those_before(line: str, said: str) -> None:
+    good = json.dumps(LINES[0][0])
+    result = invoked(["rules", "check", "-"], stdin=f"{good}\n{good}\n{line}\n{good}\n", code=2)
+    assert result.stdout.count("\n") == 2
+    assert result.stderr.startswith("Error: standard input, line 3: got ")
+    assert said in " ".join(result.stderr.split())
+    assert "Mend the line" in result.stderr
+
+
+def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+    missing = invoked(["rules", "check", str(tmp_path / "none.jsonl")], code=2)
+    assert "got No such file or directory, expected a file of JSON lines" in " ".join(missing.stderr.split())
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\n")
+    assert "line 1: got " in " ".join(invoked(["rules", "check", str(tmp_path / "bytes")], code=2).stderr.split())
