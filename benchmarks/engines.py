@@ -8,11 +8,11 @@ RESTART; it starts no tournament, has no clock, no lock and no records, and stor
 as `noughts match` does: behind the lock, judged, and stored in SQLite. Start-up is left out of both: of Noughts by
 taking the time of a short match away.
 
-With `--thinking` the engines sleep 5 ms a move, and say between games how long they did: wall time beside that.
+With `--thinking` the engines take 5 ms a move, to the microsecond, and wall time from the first question to the last
+answer (of Noughts by its `--log`) is compared with what they took.
 """
 
 import argparse
-import json
 import os
 import selectors
 import shutil
@@ -27,7 +27,7 @@ from pathlib import Path
 EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples" / "c"
 HEADER = Path(__file__).resolve().parents[1] / "bots" / "noughts_bots" / "include"
 SIZE, FIVE = 15, 5
-FEW_GAMES, THINKING_GAMES = 20, 20
+FEW_GAMES, THINKING_GAMES, THINKING_SECONDS = 20, 20, 0.005
 _WAYS = ((1, 0), (0, 1), (1, 1), (1, -1))
 _THINKER = """
 #define _POSIX_C_SOURCE 200809L
@@ -39,24 +39,17 @@ static double now(void) {
     clock_gettime(CLOCK_MONOTONIC, &at);
     return at.tv_sec + at.tv_nsec / 1e9;
 }
-static double thought;
-static void *create(const noughts_variant *variant, const char *options) {
-    (void)variant, (void)options;
-    printf("MESSAGE thought %.6f\\n", thought);
-    thought = 0;
-    return &thought;
-}
 static int32_t play(void *bot, const noughts_turn *turn) {
+    const double until = now() + 0.005;
+    const struct timespec pause = {0, 4800000}; /* a sleep is late by some microseconds: the rest is waited awake */
     uint32_t free_cells[900];
-    struct timespec pause = {0, 5000000};
-    double began = now();
     (void)bot;
-    nanosleep(&pause, 0);
     noughts_free(turn, free_cells);
-    thought += now() - began;
+    nanosleep(&pause, 0);
+    while (now() < until) {}
     return (int32_t)free_cells[0];
 }
-static const noughts_bot_api api = {sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, create, 0, "thinker", 0};
+static const noughts_bot_api api = {sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, 0, 0, "thinker", 0};
 NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &api; }
 """
 
@@ -81,7 +74,6 @@ class _Game:
         ]
         self.first = 1
         self.restarting = 0
-        self.thought = 0.0
         for side in (0, 1):
             self.tell(side, f"START {SIZE}\n".encode())
             said = b""
@@ -135,8 +127,8 @@ def _has_five(stones: set[tuple[int, int]], column: int, row: int) -> bool:
     return False
 
 
-def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, float, int]:
-    """Seconds of wall time, seconds that the engines say they thought, and plies."""
+def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, int]:
+    """Seconds of wall time, and plies."""
     running = [_Game(engine) for _ in range(at_once)]
     with selectors.DefaultSelector() as selector:
         for game in running:
@@ -150,9 +142,7 @@ def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, float, int
             for key, _ in selector.select():
                 game, side = key.data
                 for line in os.read(key.fd, 4096).splitlines():
-                    if line.startswith(b"MESSAGE"):
-                        game.thought += float(line.rpartition(b" ")[2])
-                    elif game.restarting:
+                    if game.restarting:
                         game.restarting -= 1
                         if not game.restarting and waiting > 0:
                             waiting -= 1
@@ -163,27 +153,35 @@ def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, float, int
         took = time.perf_counter() - began
     for game in running:
         game.close()
-    return took, sum(game.thought for game in running), plies
+    return took, plies
 
 
-def match(engine: Path, games: int, at_once: int, folder: Path | None = None) -> tuple[float, float]:
-    """Seconds of wall time of a whole `noughts match`, and seconds that the engines say they thought."""
-    messages = ["--messages", str(folder / "messages.jsonl")] if folder else []
+def match(engine: Path, games: int, at_once: int, log: Path | None = None) -> float:
+    """Seconds of wall time of a whole `noughts match`."""
     began = time.perf_counter()
     subprocess.run(
         [
             sys.executable, "-m", "noughts_server.cli", "match", f"gomocup:{engine}", f"gomocup:{engine}",
             "--variant", "gomoku", "--games", str(games), "--concurrency", str(at_once), "--processes", str(at_once),
-            "--seed", "1", "--format", "json", *messages,
+            "--seed", "1", "--format", "json", *(["--log", str(log)] if log else []),
         ],
         check=True, capture_output=True,
     )  # fmt: skip
-    took = time.perf_counter() - began
-    return took, _thought(folder / "messages.jsonl") if folder else 0.0
+    return time.perf_counter() - began
 
 
-def _thought(messages: Path) -> float:
-    return sum(float(json.loads(line)["line"].rpartition(" ")[2]) for line in messages.read_text().splitlines())
+def from_first_to_last(log: Path) -> float:
+    """Seconds from the first question to the last answer of the games in this folder."""
+    asked: list[float] = []
+    answered: list[float] = []
+    for file in log.iterdir():
+        for line in file.read_text().splitlines():
+            at, _, direction, text = line.split(maxsplit=3)
+            if direction == "<" and text == "BEGIN":
+                asked.append(float(at))
+            elif direction == ">" and text[0].isdigit():
+                answered.append(float(at))
+    return max(answered) - min(asked)
 
 
 def show_trivial(engine: Path, rounds: int, games: int) -> None:
@@ -191,8 +189,8 @@ def show_trivial(engine: Path, rounds: int, games: int) -> None:
     for at_once in (1, 2, 8):
         rows = []
         for _ in range(rounds):
-            bare, _, plies = bare_loop(engine, games, at_once)
-            ours = match(engine, games, at_once)[0] - match(engine, FEW_GAMES, at_once)[0]
+            bare, plies = bare_loop(engine, games, at_once)
+            ours = match(engine, games, at_once) - match(engine, FEW_GAMES, at_once)
             played = (games - FEW_GAMES) / games
             rows.append((games / bare, bare / plies * 1e6, played * games / ours, ours / (plies * played) * 1e6))
         medians = [statistics.median(column) for column in zip(*rows, strict=True)]
@@ -206,13 +204,12 @@ def show_thinking(engine: Path, rounds: int, folder: Path) -> None:
     print(f"{'at once':>8} {'bare, s over thinking':>22} {'Noughts, s over thinking':>25}")
     for at_once in (1, 2):
         rows = []
-        for _ in range(rounds):
-            bare, bare_thought, _ = bare_loop(engine, THINKING_GAMES, at_once)
-            # Both end with one game of each process that it does not tell of any more.
-            long, long_thought = match(engine, THINKING_GAMES + 2 * at_once, at_once, folder)
-            short, short_thought = match(engine, 2 * at_once, at_once, folder)
-            ours, ours_thought = long - short, long_thought - short_thought
-            rows.append((bare * at_once / bare_thought - 1, ours * at_once / ours_thought - 1))
+        for number in range(rounds):
+            bare, plies = bare_loop(engine, THINKING_GAMES, at_once)
+            log = folder / f"{at_once}-{number}"
+            match(engine, THINKING_GAMES, at_once, log)
+            thinking = plies * THINKING_SECONDS / at_once
+            rows.append((bare / thinking - 1, from_first_to_last(log) / thinking - 1))
         bare_over, ours_over = (statistics.median(column) for column in zip(*rows, strict=True))
         print(f"{at_once:>8} {bare_over:>22.1%} {ours_over:>25.1%}", flush=True)
 
