@@ -25,7 +25,8 @@ from noughts_bots.bot import (
 from noughts_bots.events import Complaint
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
+from noughts_proto.v1 import types_pb2
+from noughts_referee.rules import Opening, Position, Put, Result, Take, Termination, Variant, parse_variant
 
 logger = logging.getLogger("noughts.bot")
 
@@ -87,6 +88,7 @@ class Dialogue:
         self._done_through = 0
         self._answers: list[_Answer] = []
         self._batches: deque[_Answers] = deque()
+        self._choices: list[pb.Choice] = []
         self._gives_scores = False
         """Whether there may be a `Move` among the answers: only then are they looked through."""
         self._resigns = False
@@ -96,7 +98,7 @@ class Dialogue:
     @property
     def has_answers(self) -> bool:
         """Whether there are answers that have not been sent."""
-        return bool(self._answers or self._batches)
+        return bool(self._answers or self._batches or self._choices)
 
     def hello(self, name: str, bot_version: str) -> pb.PlayRequest:
         """The bot's first frame. `bot_version` is its own, not that of this software."""
@@ -109,6 +111,7 @@ class Dialogue:
             agent=f"noughts-python/{software()} {type(bot).__name__}",
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
+            opens=True,
         )
         return pb.PlayRequest(hello=hello)
 
@@ -117,6 +120,8 @@ class Dialogue:
         if self._hears_end:
             # A bot that plays one game at a time hears of its end before the next one begins.
             self.end_games(frame)
+        for opening in frame.openings:
+            self._choices.append(self._choose(opening))
         for starts in frame.starts:
             self._start_games(starts)
         turns = frame.turns
@@ -129,6 +134,24 @@ class Dialogue:
                 if handle in positions:
                     positions[handle].own_clock_us, positions[handle].opponent_clock_us = own, opponent
         return questions
+
+    def _choose(self, asked: pb.Opening) -> pb.Choice:
+        """The bot's choice for an opening. A bot that fails is logged, and resigns the game."""
+        answer = pb.Choice(game=asked.game, step=asked.step)
+        try:
+            variant = parse_variant(asked.variant)
+            chosen = self._bot.open(Opening(variant, asked.rule, tuple(asked.stones), asked.seed, asked.own_clock_us))
+            if isinstance(chosen, Put):
+                answer.put.cell.extend([_on_board(operator.index(cell), variant) for cell in chosen.cells])
+            elif isinstance(chosen, Take):
+                answer.take = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)[chosen.side]
+            else:
+                raise TypeError(f"open: got {chosen!r}, expected Put or Take")
+        except Exception as failure:
+            if not isinstance(failure, Resign):
+                logger.error("the bot failed on an opening and resigns", exc_info=failure)
+            answer.ClearField("what")
+        return answer
 
     def _asked(self, games: list[int], plies: list[int], cells: list[int]) -> Questions:
         """The questions of these columns; each position gets what has been played since it was last asked about."""
@@ -230,6 +253,10 @@ class Dialogue:
             self._write(request.moves, *zip(*answers, strict=True))
         for _ in range(len(self._batches)):
             self._write(request.moves, *self._batches.popleft())
+        if self._choices:
+            choices = self._choices[:]
+            del self._choices[: len(choices)]
+            request.choices.extend(choices)
         return request
 
     def _write(self, moves: pb.Moves, games: Sequence[int], plies: Sequence[int], cells: Sequence[_Chosen]) -> None:
@@ -314,7 +341,7 @@ class Dialogue:
             raise TypeError(f"choose: got {chosen!r}, expected the number of a cell or a Move") from None
         score = None if score is None else float(score)
         # Whatever is not the number of a cell must not reach the columns, which hold unsigned numbers only.
-        if not 0 <= cell < position.variant.cells:
+        if _on_board(cell, position.variant) == _OFF_BOARD:
             return _OFF_BOARD
         position.moves.append(cell)
         if score is None:
@@ -348,6 +375,11 @@ def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Positi
 
 
 _OFF_BOARD = 0xFFFFFFFF
+
+
+def _on_board(cell: int, variant: Variant) -> int:
+    """The cell as a column may hold it."""
+    return cell if 0 <= cell < variant.cells else _OFF_BOARD
 
 
 @contextlib.contextmanager

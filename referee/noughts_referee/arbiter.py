@@ -12,7 +12,23 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import DRAWN, VOID, Outcome, Position, Result, Termination, game_seed, lost, won
+from noughts_referee.rules import (
+    DRAWN,
+    VOID,
+    Choice,
+    Opening,
+    Outcome,
+    Position,
+    Put,
+    Result,
+    Termination,
+    base_name,
+    game_seed,
+    lost,
+    parse_variant,
+    side_seed,
+    won,
+)
 from noughts_referee.work_units import Conditions, Slot, Unit
 
 MOST_COMPLAINTS = 100
@@ -24,14 +40,25 @@ _WON = (won(0), won(1))
 
 _NO_CLOCKS = [0, 0]
 
+_STEPS = 4
+"""An even number, above that of the choices before a game by agreement."""
+
+
+def opening_ply(step: int) -> int:
+    """The ply of a game while its opening is agreed on: plies count up to 0, and tell by their parity whose clock runs,
+    as they do afterwards."""
+    return step - _STEPS
+
 
 class Outbox:
     """What one player is to be told next, as columns (see the messages Starts, Turns and Ends of the protocol)."""
 
-    __slots__ = ("ends", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
+    __slots__ = ("ends", "openings", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
 
     def __init__(self) -> None:
         self.starts: list[Game] = []
+        self.openings: list[Game] = []
+        """Games that have not begun: the player is to make a choice for the opening."""
         self.turn_game: list[int] = []
         self.turn_ply: list[int] = []
         self.turn_cell: list[int] = []
@@ -40,7 +67,7 @@ class Outbox:
         self.ends: list[Game] = []
 
     def __bool__(self) -> bool:
-        return bool(self.turn_game or self.ends or self.starts)
+        return bool(self.turn_game or self.ends or self.starts or self.openings)
 
     def split(self, most_moves: int) -> "Outbox":
         """Keeps starts that carry at most so many moves together (one start at least); returns the rest.
@@ -68,13 +95,15 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
 class Player:
     """One who plays, as the arbiter knows it: its running games and what it is to be told."""
 
-    __slots__ = ("games", "key", "outbox")
+    __slots__ = ("games", "key", "opens", "outbox")
 
     def __init__(self, key: int) -> None:
         self.key = key
         self.games: dict[int, Game] = {}
         """Running games by handle."""
         self.outbox = Outbox()
+        self.opens = False
+        """Whether it can be asked to agree on openings; for one that cannot, the arbiter makes the usual choices."""
 
     def take_outbox(self) -> Outbox:
         """Everything collected so far; the player gets an empty outbox."""
@@ -127,6 +156,15 @@ class Game:
         # `result` and `termination` are set at the end.
 
     @property
+    def opening(self) -> Opening:
+        """What the mover is asked before the game has begun; while that is so, `ply` is below 0."""
+        variant = self.conditions.variant
+        base = parse_variant(base_name(variant.name))
+        clock_us = 0 if self.time is None else self.limit_us()
+        seed = side_seed(self.seed, self.ply & 1)
+        return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
+
+    @property
     def seed(self) -> int:
         """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
         return game_seed(self.conditions.seed, self.slot[0])
@@ -171,6 +209,8 @@ class Arbiter:
         """What a move may overstep its limit for transport."""
         self.ended: list[Game] = []
         """Games that are over and not yet taken."""
+        self.agreed: list[Game] = []
+        """Games that have begun by agreement since this was last cleared."""
         self.touched: set[Player] = set()
         """Players whose outbox got something since this was last cleared."""
         self.late_answers = 0
@@ -181,6 +221,9 @@ class Arbiter:
         self._last_handle = handle = self._last_handle + 1
         game = Game(handle, unit, slot, first, second)
         first.games[handle] = second.games[handle] = game
+        if unit.conditions.variant.agreement:
+            self._ask_choice(game, 0)
+            return game
         outbox = first.outbox
         outbox.starts.append(game)
         outbox.turn_game.append(handle)
@@ -274,6 +317,65 @@ class Arbiter:
                     outbox.turns_timed.append(game)
         return complaints
 
+    def chosen(self, player: Player, handle: int, step: int, choice: Choice | None, took: int) -> list[Complaint]:
+        """The player's choice for the opening of a game, at a step from 0; None resigns.
+
+        Returns what is wrong with a choice that was not asked for; late ones are dropped and counted.
+        """
+        complaints: list[Complaint] = []
+        game, ply = player.games.get(handle), opening_ply(step)
+        if game is None or ply >= 0 or game.ply != ply or game.mover is not player:
+            self._out_of_turn(game, handle, ply, complaints)
+        elif game.conditions.limits is None or not self._late(game, took):
+            self._choose(game, choice, took)
+        return complaints
+
+    def _ask_choice(self, game: Game, step: int) -> None:
+        """Who opens makes the first and the third choice, the opponent the second."""
+        game.ply = opening_ply(step)
+        game.mover = player = game.players[step & 1]
+        game.waiting = game.players[~step & 1]
+        if not player.opens:
+            self._choose(game, game.opening.usual(), 0)
+            return
+        player.outbox.openings.append(game)
+        self.touched.add(player)
+
+    def _choose(self, game: Game, choice: Choice | None, took: int) -> None:
+        step, side = game.ply + _STEPS, game.ply & 1
+        if choice is None or not game.opening.allows(choice):
+            game.times_us.append(took)
+            self._end(game, lost(side, Termination.RESIGNED if choice is None else Termination.ILLEGAL_MOVE))
+            return
+        if isinstance(choice, Put):
+            game.moves += choice.cells
+            game.times_us += [0] * len(choice.cells)
+            if step:
+                # Also before it has been made a third choice can be told from none.
+                game.times_us[step + 1] = 1
+        game.times_us[step] = took if step < _STEPS - 2 else max(1, took)
+        if isinstance(choice, Put):
+            self._ask_choice(game, step + 1)
+        else:
+            self._begin_agreed(game, swapped=choice.side != side)
+
+    def _begin_agreed(self, game: Game, *, swapped: bool) -> None:
+        """The sides are known: the game is like any other from now on."""
+        if swapped:
+            ordinal, first, second = game.slot
+            game.slot = Slot(ordinal, second, first)
+            game.players = game.players[::-1]
+            game.left_us = game.left_us[::-1]
+        game.ply = ply = len(game.moves)
+        stones = [sum(1 << cell for cell in game.moves[side::2]) for side in (0, 1)]
+        game.own, game.opponent = stones[ply & 1], stones[~ply & 1]
+        game.mover, game.waiting = game.players[ply & 1], game.players[~ply & 1]
+        self.agreed.append(game)
+        for player in game.players:
+            player.outbox.starts.append(game)
+            self.touched.add(player)
+        self._ask(game)
+
     def silent(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
         """The player has left questions (game, ply, microseconds since asked) unanswered.
 
@@ -300,6 +402,10 @@ class Arbiter:
         """The player has lost what it knew: its outbox becomes a start of each running game and the open turns."""
         player.outbox = outbox = Outbox()
         for game in player.games.values():
+            if game.ply < 0:
+                if game.mover is player:
+                    outbox.openings.append(game)
+                continue
             outbox.starts.append(game)
             if game.mover is player:
                 self._ask(game)
@@ -347,6 +453,8 @@ class Arbiter:
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
         if game is None and not 0 < handle <= self._last_handle:
             expected = f"a game that was started (the last is {self._last_handle})"
+        elif game is not None and game.ply < 0:
+            expected = "a choice for its opening, which has not been made"
         elif game is not None and ply >= game.ply:
             expected = f"a ply that was asked (the game is at {game.ply})"
         else:
@@ -361,6 +469,9 @@ class Arbiter:
         handle = game.handle
         first, second = game.players
         del first.games[handle], second.games[handle]
+        if game.ply < 0:
+            # It had not begun: it ends with the stones that were put.
+            game.ply = 0
         first.outbox.ends.append(game)
         second.outbox.ends.append(game)
         self.touched.add(first)

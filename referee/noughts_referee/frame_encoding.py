@@ -6,7 +6,7 @@ from typing import Any
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
-from noughts_referee.rules import side_seeds
+from noughts_referee.rules import Choice, Put, Take, Variant, base_name, side_seeds
 from noughts_referee.work_units import Conditions
 
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
@@ -32,6 +32,11 @@ def scores(moves: pb.Moves) -> list[IndexedScore]:
     return [(row, value) for row, value in zip(rows, values, strict=True) if isfinite(value)]
 
 
+def _time(conditions: Conditions) -> types_pb2.TimeControl:
+    time = conditions.time
+    return types_pb2.TimeControl(move_us=time.move_us, bank_us=time.bank_us, increment_us=time.increment_us)
+
+
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
     """The games as the player is told of them, a message for each tournament."""
     by_tournament: dict[int, list[Game]] = {}
@@ -49,12 +54,8 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
     known = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
     starts = pb.Starts(
         tournament=conditions.name,
-        variant=conditions.variant.name,
-        time=types_pb2.TimeControl(
-            move_us=conditions.time.move_us,
-            bank_us=conditions.time.bank_us,
-            increment_us=conditions.time.increment_us,
-        ),
+        variant=_played_name(conditions.variant),
+        time=_time(conditions),
         game=[game.handle for game in games],
         number=numbers,
         side=[_SIDES[side] for side in sides],
@@ -68,6 +69,44 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
         starts.own_clock_us.extend([game.clock_us(side) for game, side in zip(games, sides, strict=True)])
         starts.opponent_clock_us.extend([game.clock_us(1 - side) for game, side in zip(games, sides, strict=True)])
     return starts
+
+
+def openings(player: Player, games: list[Game]) -> list[pb.Opening]:
+    """The choices that the player is asked for, a message for each game."""
+    return [_opening(player, game) for game in games]
+
+
+def _opening(player: Player, game: Game) -> pb.Opening:
+    conditions, asked = game.conditions, game.opening
+    side = game.side_of(player)
+    return pb.Opening(
+        game=game.handle,
+        step=asked.step,
+        tournament=conditions.name,
+        number=game.slot[0],
+        variant=_played_name(conditions.variant),
+        rule=asked.rule,
+        stones=asked.stones,
+        seed=asked.seed,
+        opponent=conditions.labels[game.slot[2 - side]],
+        time=_time(conditions),
+        own_clock_us=asked.clock_us,
+    )
+
+
+def choice(message: pb.Choice) -> Choice | None:
+    """What was chosen; None resigns."""
+    match message.WhichOneof("what"):
+        case "put":
+            return Put(tuple(message.put.cell))
+        case "take":
+            return Take(message.take - 1)
+    return None
+
+
+def _played_name(variant: Variant) -> str:
+    """The name of what is played once the players have agreed."""
+    return base_name(variant.name) if variant.agreement else variant.name
 
 
 def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:

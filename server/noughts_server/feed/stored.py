@@ -62,6 +62,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
             message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
     else:
         message.state = pb.GAME_STATE_ENDED
+        # Where sides were agreed on, the schedule does not tell them.
+        message.first, message.second = game.first, game.second
         message.moves.extend(game.moves)
         message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]

@@ -85,6 +85,8 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         "termination": str(game.termination),
         "winning_cells": parse_variant(game.variant).won_with(game.moves),
     }
+    if game.agreement is not None:
+        line["opening"] = game.agreement._asdict()
     if times:
         line["times_ms"] = [microseconds / 1000 for microseconds in game.times_us]
     return line

@@ -77,4 +77,5 @@ def game_message(game: StoredGame) -> pb.Game:
         first_bot=game.first_bot,
         second_bot=game.second_bot,
         winning_cells=parse_variant(game.variant).won_with(game.moves),
+        agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )

@@ -43,6 +43,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         welcome.waits_for.extend(waits_for)
         login = OnlineBot(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
         wire = self._sessions.logged_in(bot.bot_version_id, login)
+        wire.player.opens = hello.opens
         await wire.serve(context, welcome, hello.max_games)
         return None
 

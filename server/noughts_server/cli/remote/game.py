@@ -80,6 +80,9 @@ def _print(shown: "pb.Game") -> None:
         # Without what pads the last cell: who copies a board does not want it.
         line.rstrip()
         console.print(" ", line, sep="")
+    if shown.HasField("agreement"):
+        agreed = shown.agreement
+        console.print(f"opening: {agreed.rule}, {agreed.stones} stones agreed on, begun by {agreed.opener}")
     console.print(f"moves: {' '.join(map(str, shown.moves))}", soft_wrap=True)
     if shown.winning_cells:
         console.print(f"winning cells: {' '.join(map(str, shown.winning_cells))}", soft_wrap=True)
@@ -104,7 +107,13 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
         "first_bot": row.first_bot,
         "second_bot": row.second_bot,
+        **({"opening": opening_document(row.agreement)} if row.HasField("agreement") else {}),
     }
+
+
+def opening_document(agreement: "pb.Agreement") -> dict[str, Any]:
+    """How an opening was agreed on, as JSON."""
+    return {"rule": agreement.rule, "opener": agreement.opener, "stones": agreement.stones}
 
 
 def _number(row: "pb.Game") -> str:
