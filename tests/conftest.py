@@ -11,7 +11,7 @@ import noughts_proto as noughts_proto
 from tests.support import guard
 from tests.support.tools import NOT_TRIED
 
-WITH_PROCESSES = ("bots/hosts", "referee/children", "server/cli", "server/local", "system")
+WITH_PROCESSES = ("bots/hosts", "referee/children", "server/cli", "server/engines", "server/local", "system")
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""
 
 

@@ -1,12 +1,13 @@
 """Asks a bot about single positions: what `noughts bot ask` prints."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from noughts_bots.bot import Bot, Move
-from noughts_bots.reference.candidate_bot import CandidateBot, Considered
+from noughts_bots.reference.candidate_bot import CandidateBot
 from noughts_referee.rules import Position, PositionError
 
 
@@ -18,8 +19,8 @@ class Answer:
     """The cell it plays."""
     candidates: tuple[int, ...]
     """The cells it chose among."""
-    scores: dict[int, int]
-    """The free cells' scores from the mover's point of view; empty if the bot tells none."""
+    scores: Mapping[int, float]
+    """Scores of free cells from the mover's point of view: of its move, or of all if it tells them; empty if none."""
 
 
 def document(position: Position, answered: Answer) -> dict[str, Any]:
@@ -46,10 +47,11 @@ def answer(bot: Bot, position: Position) -> Answer:
     move = bot.choose(position)
     if isinstance(move, Awaitable):
         move = asyncio.run(_result(move))
-    if isinstance(move, Move):
-        move = move.cell
-    considered = bot.consider(position) if isinstance(bot, CandidateBot) else Considered((move,))
-    return Answer(move, considered.candidates, considered.scores)
+    cell, score = move if isinstance(move, Move) else (move, None)
+    if isinstance(bot, CandidateBot):
+        considered = bot.consider(position)
+        return Answer(cell, considered.candidates, considered.scores)
+    return Answer(cell, (cell,), {} if score is None or not isfinite(score) else {cell: score})
 
 
 async def _result(move: Awaitable[int | Move]) -> int | Move:

@@ -10,7 +10,10 @@ from noughts_referee.rules import Choice, Opening, Position, Result, Termination
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Thinking time of each side, in seconds; all zero where there is no limit."""
+    """Thinking time of a side, in seconds; all zero where there is no limit.
+
+    There may be both a bank and a limit of a move: `Position.limit_us` is what the next move may take.
+    """
 
     move: float = 0.0
     """Of each single move."""
@@ -32,6 +35,9 @@ class GameInfo:
     opponent: str
     """The opponent's name."""
     time: TimeLimits = TimeLimits()
+    """The bot's own."""
+    opponent_time: TimeLimits = TimeLimits()
+    """The opponent's: the same, unless bots have times of their own in this tournament."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,11 @@ class Move(NamedTuple):
 
 
 class Resign(Exception):
-    """Raised by `choose`, or among the answers of `choose_batch`: the bot resigns the game."""
+    """Raised by `choose`, or among the answers of `choose_batch`: the bot resigns the game.
+
+    Who gives up a lost game needs no more. `Resign("why")` is for a bot that cannot go on: the line is stored with the
+    game, and told as a fault.
+    """
 
 
 Answer = int | Move | Resign

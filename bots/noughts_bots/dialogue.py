@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import repeat
 
 from noughts_bots.bot import (
     Bot,
@@ -23,6 +24,7 @@ from noughts_bots.bot import (
     read_batch,
 )
 from noughts_bots.events import Complaint
+from noughts_bots.failures import Failures, in_words
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
@@ -32,8 +34,8 @@ logger = logging.getLogger("noughts.bot")
 
 Question = tuple[int, int, Position]
 """A game's handle, the ply, and the game's position with the bot to move."""
-_Chosen = int | Move | None
-"""A cell, with a score perhaps; None resigns."""
+_Chosen = int | Move | Resign
+"""A cell, with a score perhaps; or a resignation, whose text says why."""
 _Answer = tuple[int, int, _Chosen]
 _Answers = tuple[Sequence[int], Sequence[int], Sequence[_Chosen]]
 """The same as columns: of many answers that are read at once."""
@@ -80,8 +82,13 @@ class Dialogue:
         is not among them until its next turn, when `take` adds it together with the opponent's move."""
         self._variants: set[Variant] = set()
         """Of all games so far. Frames are sorted by variant only where there are several."""
+        self._move_limits: dict[int, int] = {}
+        """In microseconds, of each running game that has a bank, too."""
         self._infos: dict[int, GameInfo] = {}
         """Of each running game, if the bot has hooks to be told."""
+        self._numbers: dict[int, tuple[str, int]] = {}
+        """Of each running game: its tournament, and its number there."""
+        self._failures = Failures()
         self._hears_start = type(bot).start is not Bot.start
         self._hears_end = type(bot).end is not Bot.end
         self._wants_info = self._hears_start or self._hears_end
@@ -112,6 +119,7 @@ class Dialogue:
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
             opens=True,
+            prepares=self._hears_start,
         )
         return pb.PlayRequest(hello=hello)
 
@@ -128,11 +136,7 @@ class Dialogue:
         # Slices are lists: taking the elements of a repeated field one by one costs more than all of them at once.
         questions = self._asked(turns.game[:], turns.ply[:], turns.cell[:])
         if turns.own_clock_us:
-            positions = self._positions
-            clocks = zip(turns.game, turns.own_clock_us, turns.opponent_clock_us, strict=True)
-            for handle, own, opponent in clocks:
-                if handle in positions:
-                    positions[handle].own_clock_us, positions[handle].opponent_clock_us = own, opponent
+            self._set_clocks(turns)
         return questions
 
     def _choose(self, asked: pb.Opening) -> pb.Choice:
@@ -149,9 +153,19 @@ class Dialogue:
                 raise TypeError(f"open: got {chosen!r}, expected Put or Take")
         except Exception as failure:
             if not isinstance(failure, Resign):
-                logger.error("the bot failed on an opening and resigns", exc_info=failure)
+                where = f"game {asked.number} of {asked.tournament.removeprefix('tournaments/')}"
+                self._failures.tell(f"the bot failed at the opening of {where}, and resigns", failure)
             answer.ClearField("what")
+            answer.reason = str(failure) if isinstance(failure, Resign) else in_words(failure)
         return answer
+
+    def _set_clocks(self, turns: pb.Turns) -> None:
+        known, move_limits = self._positions, self._move_limits
+        for handle, own, opponent in zip(turns.game, turns.own_clock_us, turns.opponent_clock_us, strict=True):
+            position = known.get(handle)
+            if position is not None:
+                position.own_clock_us, position.opponent_clock_us = own, opponent
+                position.limit_us = min(own, move_limits.get(handle, own))
 
     def _asked(self, games: list[int], plies: list[int], cells: list[int]) -> Questions:
         """The questions of these columns; each position gets what has been played since it was last asked about."""
@@ -190,8 +204,12 @@ class Dialogue:
     def _start_games(self, starts: pb.Starts) -> None:
         variant = parse_variant(starts.variant)
         limits = starts.time
-        time = TimeLimits(limits.move_us / 1e6, limits.bank_us / 1e6, limits.increment_us / 1e6)
+        time = _time_limits(limits)
+        opponent_times = [_time_limits(each) for each in starts.opponent_times] or [time] * len(starts.opponents)
+        if limits.bank_us and limits.move_us:
+            self._move_limits.update(dict.fromkeys(starts.game, limits.move_us))
         self._variants.add(variant)
+        self._numbers.update(zip(starts.game[:], zip(repeat(starts.tournament), starts.number[:]), strict=False))
         positions = self._positions
         moves = starts.moves[:]
         taken = 0
@@ -211,7 +229,9 @@ class Dialogue:
                 positions[handle] = Position(variant, side=side - 1, seed=seed)
             if self._wants_info:
                 name = f"{starts.tournament}/games/{number}"
-                self._infos[handle] = info = GameInfo(name, variant, side - 1, starts.opponents[opponent], time)
+                self._infos[handle] = info = GameInfo(
+                    name, variant, side - 1, starts.opponents[opponent], time, opponent_times[opponent]
+                )
                 if self._hears_start:
                     with _logged("start"):
                         self._bot.start(info)
@@ -222,8 +242,10 @@ class Dialogue:
         Where the bot hears of ends, `take` has done so before the questions; again does no harm.
         """
         ends = frame.ends
+        if ends.fault:
+            self._tell_faults(ends)
         if not self._hears_end:
-            for known in (self._positions, self._infos):
+            for known in (self._positions, self._infos, self._numbers, self._move_limits):
                 if known:
                     for handle in ends.game[:]:
                         known.pop(handle, None)
@@ -232,6 +254,8 @@ class Dialogue:
             ends.game, ends.result, ends.termination, ends.plies, ends.cell, strict=True
         ):
             position, info = self._positions.pop(handle, None), self._infos.pop(handle, None)
+            self._move_limits.pop(handle, None)
+            self._numbers.pop(handle, None)
             if position is not None and info is not None:
                 moves = position.moves
                 if len(moves) < plies:
@@ -239,6 +263,20 @@ class Dialogue:
                 end = GameEnd(Result(result), Termination(termination), tuple(moves[:plies]))
                 with _logged("end"):
                     self._bot.end(info, end)
+
+    def _tell_faults(self, ends: pb.Ends) -> None:
+        """Says what the bot did in games that it lost by that."""
+        for row, fault in zip(ends.faulted, ends.fault, strict=True):
+            handle, ply = ends.game[row], ends.plies[row]
+            if handle in self._positions:  # where ends are heard before the questions, they come here twice
+                kind = Termination(ends.termination[row])
+                self._failures.note(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
+
+    def _where(self, handle: int, ply: int) -> str:
+        """A game for people."""
+        tournament, number = self._numbers.get(handle, ("", handle))
+        game = f"game {number} of {tournament.removeprefix('tournaments/')}" if tournament else f"game {number}"
+        return f"{game} at ply {ply} ({self._positions[handle].variant.name})"
 
     def reply(self) -> pb.PlayRequest:
         """The frame that carries what has been answered, the acknowledgement and the echo."""
@@ -265,8 +303,10 @@ class Dialogue:
         if self._gives_scores:
             cells = _without_scores(cells, moves, before)
         if self._resigns:
-            moves.resigned.extend([row for row, cell in enumerate(cells, before) if cell is None])
-            cells = [cell or 0 for cell in cells]
+            resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
+            moves.resigned.extend([row for row, _ in resigned])
+            moves.reason.extend([str(resignation) for _, resignation in resigned])
+            cells = [0 if isinstance(cell, Resign) else cell for cell in cells]
         moves.game.extend(games)
         moves.ply.extend(plies)
         moves.cell.extend(cells)  # type: ignore[arg-type]  # scores and resignations are gone
@@ -276,34 +316,32 @@ class Dialogue:
         parts = [questions] if len(self._variants) < 2 else questions.by_variant()
         for part in parts:
             if part:
-                self._batches.append((part.games, part.plies, self._answers_to(tuple(part.positions))))
+                self._batches.append((part.games, part.plies, self._answers_to(part)))
 
-    def _answers_to(self, positions: tuple[Position, ...]) -> Sequence[_Chosen]:
+    def _answers_to(self, questions: Questions) -> Sequence[_Chosen]:
         """What the bot answers; its cells join the moves of the positions. If it fails, it resigns all of them."""
+        positions = tuple(questions.positions)
         try:
             answers = read_batch(self._bot.choose_batch(positions), len(positions))
         except Exception as failure:
-            self._resigns = True
-            if not isinstance(failure, Resign):
-                logger.error("the bot failed on %d positions and resigns them", len(positions), exc_info=failure)
-            return [None] * len(positions)
+            resignation = self._resignation(questions.games[0], questions.plies[0], failure, len(positions))
+            return [resignation] * len(positions)
         cells = positions[0].variant.cells
         for row, (position, chosen) in enumerate(zip(positions, answers, strict=True)):
             if type(chosen) is int and 0 <= chosen < cells:
                 position.moves.append(chosen)
             else:
-                answers[row] = self._read_or_resign(position, chosen)
+                answers[row] = self._read_or_resign(questions.games[row], questions.plies[row], position, chosen)
         return answers
 
-    def _read_or_resign(self, position: Position, chosen: object) -> _Chosen:
+    def _read_or_resign(self, handle: int, ply: int, position: Position, chosen: object) -> _Chosen:
         """One answer of a batch that is no plain cell."""
         try:
             if isinstance(chosen, Resign):
                 raise chosen
             return self._read(position, chosen)
         except Exception as failure:
-            self._resign(position, failure)
-            return None
+            return self._resignation(handle, ply, failure)
 
     def answer(self, handle: int, ply: int, position: Position) -> None:
         """Asks the bot. One that fails is logged, and resigns the game."""
@@ -317,8 +355,7 @@ class Dialogue:
             else:
                 answer = self._read(position, chosen)
         except Exception as failure:
-            self._resign(position, failure)
-            answer = None
+            answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
 
     async def answer_async(self, handle: int, ply: int, position: Position) -> None:
@@ -328,8 +365,7 @@ class Dialogue:
             chosen = self._ask(position)
             answer = self._read(position, await chosen if isinstance(chosen, Awaitable) else chosen)
         except Exception as failure:
-            self._resign(position, failure)
-            answer = None
+            answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
 
     def _read(self, position: Position, chosen: object) -> _Chosen:
@@ -349,20 +385,29 @@ class Dialogue:
         self._gives_scores = True
         return Move(cell, score)
 
-    def _resign(self, position: Position, failure: Exception) -> None:
-        """The answer of a bot that has failed, or given up."""
+    def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:
+        """The answer of a bot that has failed, or given up; in a batch it resigns so many games, this one the first."""
         self._resigns = True
-        if not isinstance(failure, Resign):
-            logger.error("the bot failed on %s and resigns", position, exc_info=failure)
+        if isinstance(failure, Resign):
+            return failure
+        where = (
+            f"{games} games, the first of them {self._where(handle, ply)}" if games > 1 else self._where(handle, ply)
+        )
+        self._failures.tell(f"the bot failed in {where}, after {self._positions[handle].moves}, and resigns", failure)
+        return Resign(in_words(failure))
 
 
-def _without_scores(answers: Sequence[_Chosen], moves: pb.Moves, before: int) -> list[int | None]:
+def _without_scores(answers: Sequence[_Chosen], moves: pb.Moves, before: int) -> list[int | Resign]:
     """The cells of the answers, of which the first is row `before` of the message; their scores go there."""
     scores = {row: answer.score for row, answer in enumerate(answers, before) if isinstance(answer, Move)}
     given = {row: score for row, score in scores.items() if score is not None}
     moves.scored.extend(given.keys())
     moves.score.extend(given.values())
     return [answer.cell if isinstance(answer, Move) else answer for answer in answers]
+
+
+def _time_limits(message: types_pb2.TimeControl) -> TimeLimits:
+    return TimeLimits(message.move_us / 1e6, message.bank_us / 1e6, message.increment_us / 1e6)
 
 
 def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Position:

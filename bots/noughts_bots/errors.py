@@ -4,6 +4,7 @@ BotError
 ├── BotSpecError      a spec that cannot be read, or names a bot or an option that does not exist
 ├── VariantRefused    a bot that does not play the variant asked for
 ├── BotFault          a bot in a process of its own that does not play as it should
+├── BotRefusal        a bot whose own host cannot load it, in the host's words
 └── TableError        a table's file that is missing, in use, or says something that no table says
 """
 
@@ -38,6 +39,16 @@ class VariantRefused(BotError):
 
 class BotFault(BotError):
     """A bot in a process of its own that ends, is silent, or says what is no answer."""
+
+
+class BotRefusal(BotSpecError):
+    """A bot that its host, in another process, cannot load: a BotSpecError there, of which the text has arrived."""
+
+    def __init__(self, text: str) -> None:
+        ValueError.__init__(self, text)
+        self.subject, _, rest = text.partition(": got ")
+        self.got, _, rest = rest.partition(", expected ")
+        self.expected, _, self.advice = rest.rpartition("; ")
 
 
 class TableError(BotError):

@@ -2,7 +2,7 @@
 
     [LABEL=]NAME[:key=value,...]             a reference bot            Old=nextstep:depth=3
     [LABEL=]KIND[{key=value,...}]:TARGET     a program or a plugin      Wine=gomocup{restart=on}:./pbrain-wine
-    [LABEL=]exec[{dial=true}]:COMMAND        frames on its pipes, or on a stream that it opens itself: see `dials_in`
+    [LABEL=]exec[{dial=true}]:COMMAND        frames on its pipes, or on a stream that it opens itself: see `Speech`
     [LABEL=]bot:NAME[@VERSION]               registered at a server     bot:alice-bot@2
 
 A label ends before the first `:` or `{`, so that the `=` of an option is none.
@@ -12,6 +12,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -146,23 +147,46 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
     return BotSpecError("bot spec", repr(text), expected, f"a spec is {_SPEC_FORMS}")
 
 
-def dials_in(spec: BotSpec) -> bool:
-    """Whether the bot is a program that is started and then dials in: `exec{dial=true}:COMMAND`.
+class Speech(StrEnum):
+    """How a program that is no plugin speaks with the referee."""
+
+    FRAMES = "frames"
+    """On its standard input and output, each message after its length."""
+    JSON = "json"
+    """There, too: as JSON, one a line (option `frames=json`)."""
+    STREAM = "stream"
+    """On a stream that it opens itself (option `dial=true`)."""
+
+
+def speech(spec: BotSpec) -> Speech:
+    """How the bot speaks: of `exec:` by its options, of all others in frames.
 
     Raises BotSpecError for other options of such a kind.
     """
-    if spec.child_kind is None or not spec.child_kind.may_dial_in:
-        return False
-    options = dict(spec.options)
-    dial = options.pop("dial", "false")
-    subject = f"bot {str(spec)!r}"
-    if options:
+    kind, subject = spec.child_kind, f"bot {str(spec)!r}"
+    if kind is None or kind.options is None:
+        return Speech.FRAMES
+    if unknown := [option for option in spec.options if option not in kind.options]:
+        expected = f"none but {' or '.join(kind.options)}" if kind.options else "none"
         advice = "what is for the program belongs into the command itself"
-        raise BotSpecError(subject, f"options {', '.join(options)}", "none but dial=true", advice)
+        raise BotSpecError(subject, f"options {', '.join(unknown)}", expected, advice)
+    dial, frames = spec.options.get("dial", "false"), spec.options.get("frames", "binary")
     if dial not in ("true", "false"):
         advice = "true: it dials in by itself; else it plays on its standard input and output"
         raise BotSpecError(f"{subject}, option dial", dial, "true or false", advice)
-    return dial == "true"
+    if frames not in ("binary", "json"):
+        advice = "binary: each message after its length; json: one a line"
+        raise BotSpecError(f"{subject}, option frames", frames, "binary or json", advice)
+    if dial == "true" and frames == "json":
+        raise BotSpecError(subject, "dial=true and frames=json", "one of them", "a stream has frames of its own")
+    if dial == "true":
+        return Speech.STREAM
+    return Speech.JSON if frames == "json" else Speech.FRAMES
+
+
+def dials_in(spec: BotSpec) -> bool:
+    """Whether the bot is a program that is started and then dials in: `exec{dial=true}:COMMAND`."""
+    return speech(spec) is Speech.STREAM
 
 
 def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:

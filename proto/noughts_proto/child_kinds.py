@@ -17,8 +17,17 @@ class ChildKind(NamedTuple):
     arguments as in a shell, which may start other programs. Files that it names may be read by the child."""
     hosted: bool
     """Whether a Python process of ours loads it, by `noughts_bots.hosts`; else the target itself speaks frames."""
-    may_dial_in: bool = False
-    """Whether it may open a stream to the referee instead of speaking frames on its pipes (option `dial`)."""
+    in_scratch: bool = False
+    """Whether its working folder is an empty one of its own, with or without a lock; else it is so behind the lock."""
+    speaks_frames: bool = True
+    """Whether frames come out of its process; else it speaks lines of its own."""
+    options: tuple[str, ...] | None = None
+    """The options that it knows; None: whatever is loaded knows them."""
+
+    @property
+    def loads(self) -> bool:
+        """Whether its host loads the target itself, and so knows whether it is what the spec says."""
+        return self.hosted and not self.starts_programs
 
     @property
     def starts_programs(self) -> bool:
@@ -31,10 +40,15 @@ CHILD_KINDS = {
     for kind in (
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
-        ChildKind("gomocup", "command", hosted=True),
-        ChildKind("exec", "command", hosted=False, may_dial_in=True),
+        ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
+        ChildKind("lines", "command", hosted=True, options=()),
+        ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )
 }
+
+
+NOT_LOADED = 1
+"""The exit code of a host that cannot load what its spec names; the last line of its standard error says why."""
 
 
 def child_kind(name: str) -> ChildKind:

@@ -9,9 +9,9 @@ So it does not ask `Position` how a game stands, but looks at the variant's tabl
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
 
-from noughts_referee.clock import TimeControl
+from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.rules import (
     DRAWN,
     VOID,
@@ -26,6 +26,7 @@ from noughts_referee.rules import (
     game_seed,
     lost,
     parse_variant,
+    placed_wrongly,
     side_seed,
     won,
 )
@@ -40,8 +41,16 @@ _WON = (won(0), won(1))
 
 _NO_CLOCKS = [0, 0]
 
+_MOST_SHOWN = 5
 _STEPS = 4
 """An even number, above that of the choices before a game by agreement."""
+
+
+def _in_words(choice: Choice) -> str:
+    if isinstance(choice, Put):
+        cells = " ".join(map(str, choice.cells[:_MOST_SHOWN]))
+        return f"{len(choice.cells)} stones ({cells})"
+    return f"side {choice.side}"
 
 
 def opening_ply(step: int) -> int:
@@ -63,11 +72,19 @@ class Outbox:
         self.turn_ply: list[int] = []
         self.turn_cell: list[int] = []
         self.turns_timed: list[Game] = []
-        """The timed games among the turns: the wire must watch their limits."""
+        """The games with clocks among the turns: the wire must watch the limits of those in which the mover has one."""
         self.ends: list[Game] = []
 
     def __bool__(self) -> bool:
         return bool(self.turn_game or self.ends or self.starts or self.openings)
+
+    def without_turns(self) -> "Outbox":
+        """Keeps all but the questions; returns those."""
+        rest = Outbox()
+        for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed", "openings"):
+            setattr(rest, column, getattr(self, column))
+            setattr(self, column, [])
+        return rest
 
     def split(self, most_moves: int) -> "Outbox":
         """Keeps starts that carry at most so many moves together (one start at least); returns the rest.
@@ -95,10 +112,12 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
 class Player:
     """One who plays, as the arbiter knows it: its running games and what it is to be told."""
 
-    __slots__ = ("games", "key", "opens", "outbox")
+    __slots__ = ("games", "key", "margin_us", "opens", "outbox")
 
-    def __init__(self, key: int) -> None:
+    def __init__(self, key: int, margin_us: int = MARGIN_US) -> None:
         self.key = key
+        self.margin_us = margin_us
+        """What its moves may overstep their limits for transport. May be changed at any time."""
         self.games: dict[int, Game] = {}
         """Running games by handle."""
         self.outbox = Outbox()
@@ -117,6 +136,7 @@ class Game:
 
     __slots__ = (
         "conditions",
+        "fault",
         "handle",
         "left_us",
         "mover",
@@ -150,10 +170,12 @@ class Game:
         self.ply = 0
         self.moves: list[int] = []
         self.times_us: list[int] = []
-        time = conditions.limits
-        self.left_us = _NO_CLOCKS if time is None else [time.start_us] * 2
-        """What each side's clock shows: what is left of its bank, or the limit of each move; 0 in untimed games."""
+        self.left_us = _clocks(conditions, slot) if conditions.timed else _NO_CLOCKS
+        """What each side's clock shows: what is left of its bank, or without one the limit of each move; 0 without a
+        limit."""
         # `result` and `termination` are set at the end.
+        self.fault = ""
+        """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"."""
 
     @property
     def opening(self) -> Opening:
@@ -171,24 +193,36 @@ class Game:
 
     @property
     def time(self) -> TimeControl | None:
-        """The clocks' settings; None in untimed games."""
-        return self.conditions.limits
+        """The mover's time control; None where it has no limit."""
+        return self.time_of(self.ply & 1)
+
+    def time_of(self, side: int) -> TimeControl | None:
+        """A side's time control; None where it has no limit."""
+        # A slot is (ordinal, first, second).
+        return self.conditions.limits[self.slot[1 + side]]
 
     def side_of(self, player: Player) -> int:
         """0 if the player moved first, else 1."""
         return 0 if player is self.players[0] else 1
 
     def clock_us(self, side: int) -> int:
-        """What a side's clock shows; only in timed games."""
+        """What a side's clock shows; 0 without a limit."""
         return self.left_us[side]
 
     def limit_us(self) -> int:
-        """The mover's limit for this move; only in timed games."""
-        return self.left_us[self.ply & 1]
+        """What this move may take; only where the mover has a limit."""
+        assert self.time is not None
+        return self.time.limit_us(self.left_us[self.ply & 1])
 
     def position(self) -> Position:
         """The position now."""
         return Position.after(self.conditions.variant, self.moves)
+
+
+def _clocks(conditions: Conditions, slot: Slot) -> list[int]:
+    """What the two sides' clocks show at the start."""
+    limits = conditions.limits[slot[1]], conditions.limits[slot[2]]
+    return [0 if limit is None else limit.start_us for limit in limits]
 
 
 class Complaint(Exception):
@@ -204,9 +238,7 @@ class Complaint(Exception):
 class Arbiter:
     """Judges any number of games between any number of players."""
 
-    def __init__(self, *, margin_us: int = 50_000) -> None:
-        self.margin_us = margin_us
-        """What a move may overstep its limit for transport."""
+    def __init__(self) -> None:
         self.ended: list[Game] = []
         """Games that are over and not yet taken."""
         self.agreed: list[Game] = []
@@ -229,7 +261,7 @@ class Arbiter:
         outbox.turn_game.append(handle)
         outbox.turn_ply.append(0)
         outbox.turn_cell.append(0)
-        if game.conditions.limits is not None:
+        if game.conditions.timed:
             outbox.turns_timed.append(game)
         second.outbox.starts.append(game)
         self.touched.add(first)
@@ -244,17 +276,20 @@ class Arbiter:
         cells: Iterable[int],
         times_us: Iterable[int],
         resigned: Sequence[int] = (),
+        reasons: Sequence[str] = (),
     ) -> list[Complaint]:
         """The player answers: columns of equal length; `times_us` is the thinking time of each answer.
 
-        `resigned` holds the indices of rows that resign. Returns what is wrong with answers that name no question
-        (at most MOST_COMPLAINTS); late answers are dropped and counted.
+        `resigned` holds the indices of rows that resign, `reasons` why, in the same order, as far as is said. Returns
+        what is wrong with answers that name no question (at most MOST_COMPLAINTS); late answers are dropped and
+        counted.
         """
         complaints: list[Complaint] = []
         if resigned:
             rows = list(zip(games, plies, cells, times_us, strict=True))
-            given_up = set(resigned)
-            self._resign(player, [row for index, row in enumerate(rows) if index in given_up], complaints)
+            given_up = dict(zip(resigned, chain(reasons, repeat("")), strict=False))
+            resigning = [(*row, given_up[index]) for index, row in enumerate(rows) if index in given_up]
+            self._resign(player, resigning, complaints)
             kept = [row for index, row in enumerate(rows) if index not in given_up]
             games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
         running = player.games.get
@@ -274,7 +309,7 @@ class Arbiter:
                 shut, forbids = variant.shut, variant.forbids
                 # Before the board is full, only a side that may not play what is free can be without a move.
                 fewest_plies = board if forbids is None else 0
-                timed = conditions.limits is not None
+                timed = conditions.timed
             if timed and self._late(game, took):
                 continue
             own = game.own
@@ -285,6 +320,7 @@ class Arbiter:
                 or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
             ):
                 game.times_us.append(took)
+                game.fault = placed_wrongly(variant, own, other, cell, ply & 1)
                 self._end(game, lost(ply & 1, Termination.ILLEGAL_MOVE))
                 continue
             game.moves.append(cell)
@@ -317,8 +353,10 @@ class Arbiter:
                     outbox.turns_timed.append(game)
         return complaints
 
-    def chosen(self, player: Player, handle: int, step: int, choice: Choice | None, took: int) -> list[Complaint]:
-        """The player's choice for the opening of a game, at a step from 0; None resigns.
+    def chosen(
+        self, player: Player, handle: int, step: int, choice: Choice | None, took: int, why: str = ""
+    ) -> list[Complaint]:
+        """The player's choice for the opening of a game, at a step from 0; None resigns, and `why` may say why.
 
         Returns what is wrong with a choice that was not asked for; late ones are dropped and counted.
         """
@@ -326,8 +364,8 @@ class Arbiter:
         game, ply = player.games.get(handle), opening_ply(step)
         if game is None or ply >= 0 or game.ply != ply or game.mover is not player:
             self._out_of_turn(game, handle, ply, complaints)
-        elif game.conditions.limits is None or not self._late(game, took):
-            self._choose(game, choice, took)
+        elif not self._late(game, took):
+            self._choose(game, choice, took, why)
         return complaints
 
     def _ask_choice(self, game: Game, step: int) -> None:
@@ -341,11 +379,18 @@ class Arbiter:
         player.outbox.openings.append(game)
         self.touched.add(player)
 
-    def _choose(self, game: Game, choice: Choice | None, took: int) -> None:
+    def _choose(self, game: Game, choice: Choice | None, took: int, why: str = "") -> None:
         step, side = game.ply + _STEPS, game.ply & 1
         if choice is None or not game.opening.allows(choice):
             game.times_us.append(took)
-            self._end(game, lost(side, Termination.RESIGNED if choice is None else Termination.ILLEGAL_MOVE))
+            if choice is None:
+                game.fault = f"resigned: {why}" if why else ""
+                self._end(game, lost(side, Termination.RESIGNED))
+            else:
+                game.fault = (
+                    f"made a choice that {game.conditions.variant.agreement} does not allow: {_in_words(choice)}"
+                )
+                self._end(game, lost(side, Termination.ILLEGAL_MOVE))
             return
         if isinstance(choice, Put):
             game.moves += choice.cells
@@ -385,12 +430,13 @@ class Arbiter:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player or game.time is None:
                 continue
-            if took > game.limit_us() + self.margin_us:
+            if took > game.limit_us() + player.margin_us:
                 self._time_out(game, took)
 
-    def forfeit(self, player: Player, termination: Termination) -> None:
-        """The player is gone for good and loses its running games."""
+    def forfeit(self, player: Player, termination: Termination, fault: str = "") -> None:
+        """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
         for game in list(player.games.values()):
+            game.fault = fault
             self._end(game, lost(game.side_of(player), termination))
 
     def abandon(self, games: Iterable[Game]) -> None:
@@ -423,31 +469,38 @@ class Arbiter:
         outbox.turn_game.append(game.handle)
         outbox.turn_ply.append(game.ply)
         outbox.turn_cell.append(game.moves[-1] if game.moves else 0)
-        if game.time is not None:
+        if game.conditions.timed:
             outbox.turns_timed.append(game)
         self.touched.add(mover)
 
     def _late(self, game: Game, took: int) -> bool:
-        """Charges the mover's clock; ends the game if the limit and the margin are overstepped."""
-        left_us, side = game.left_us, game.ply & 1
-        if took > left_us[side] + self.margin_us:
+        """Charges the mover's clock, if it has one; ends the game if the limit and the margin are overstepped."""
+        clocks, side = game.left_us, game.ply & 1
+        time, left_us = game.time_of(side), clocks[side]
+        if time is None:
+            return False
+        if took > time.limit_us(left_us) + game.mover.margin_us:
             self._time_out(game, took)
             return True
-        assert game.time is not None
-        left_us[side] = game.time.after_move(left_us[side], took)
+        clocks[side] = time.after_move(left_us, took)
         return False
 
     def _time_out(self, game: Game, took: int) -> None:
         game.times_us.append(took)
+        limit = game.limit_us()
+        game.fault = f"took {took / 1e6:.3f} s for its move and had {limit / 1e6:.3f} s left"
         self._end(game, lost(game.ply & 1, Termination.TIMEOUT))
 
-    def _resign(self, player: Player, rows: Iterable[tuple[int, int, int, int]], complaints: list[Complaint]) -> None:
-        for handle, ply, _, took in rows:
+    def _resign(
+        self, player: Player, rows: Iterable[tuple[int, int, int, int, str]], complaints: list[Complaint]
+    ) -> None:
+        for handle, ply, _, took, why in rows:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
             game.times_us.append(took)
+            game.fault = f"resigned: {why}" if why else ""
             self._end(game, lost(ply & 1, Termination.RESIGNED))
 
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:

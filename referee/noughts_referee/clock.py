@@ -1,9 +1,11 @@
 """Time controls and clocks: arithmetic on microseconds, no clock of its own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MICROSECONDS = 1_000_000
+MARGIN_US = 50_000
+"""What a move may overstep its limit for transport, unless somebody has said otherwise."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
 # A game's expected length in moves of one side, to sort time controls into classes (the convention of chess servers).
 _EXPECTED_MOVES = 40
@@ -21,11 +23,14 @@ class TimeControlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """Thinking time of each side: a limit for each move, or a bank with an increment, or neither. Microseconds."""
+    """Thinking time of a side: a limit for each move, a bank with an increment, both, or neither. Microseconds."""
 
     move_us: int = 0
+    """What a single move may take at most; with a bank, no more than is left of that either."""
     bank_us: int = 0
+    """What is on the clock at the start."""
     increment_us: int = 0
+    """Added to what is left of the bank after each move."""
 
     @property
     def timed(self) -> bool:
@@ -34,63 +39,77 @@ class TimeControl:
 
     @property
     def start_us(self) -> int:
-        """What each clock shows before the first move: the bank, or the limit of a move; 0 where there is no limit."""
-        return self.move_us or self.bank_us
+        """What a clock shows before the first move: the bank, or the limit of a move; 0 where there is no limit."""
+        return self.bank_us or self.move_us
+
+    def limit_us(self, left_us: int) -> int:
+        """What a move may take when the clock shows `left_us`; only where there is a limit."""
+        return self.move_us if 0 < self.move_us < left_us else left_us
 
     def after_move(self, left_us: int, took_us: int) -> int:
         """What a clock that showed `left_us` shows after a move that took so long.
 
         What is overstepped, within the referee's margin, is not taken from the increment.
         """
-        return self.move_us or max(0, left_us - took_us) + self.increment_us
-
-    def clocks_after(self, times_us: Iterable[int]) -> tuple[int, int]:
-        """What both clocks show after moves of the two sides in turn that took so long; only in timed games."""
-        left = [self.start_us] * 2
-        for ply, took in enumerate(times_us):
-            left[ply & 1] = self.after_move(left[ply & 1], took)
-        return left[0], left[1]
+        return max(0, left_us - took_us) + self.increment_us if self.bank_us else self.move_us
 
     @property
     def time_class(self) -> str:
-        """`untimed`, `bullet`, `blitz`, `rapid` or `classical`, by the time 40 moves may take."""
+        """`untimed`, `bullet`, `blitz`, `rapid` or `classical`, by the time 40 moves may take at most."""
         if not self.timed:
             return "untimed"
-        expected_us = self.bank_us + _EXPECTED_MOVES * (self.increment_us + self.move_us)
+        by_bank, by_moves = self.bank_us + _EXPECTED_MOVES * self.increment_us, _EXPECTED_MOVES * self.move_us
+        expected_us = min(by_bank, by_moves) if self.bank_us and self.move_us else by_bank or by_moves
         for limit_seconds, name in _CLASSES:
             if expected_us < limit_seconds * MICROSECONDS:
                 return name
         return "classical"
 
     def __str__(self) -> str:
-        if self.move_us:
-            return f"{_seconds(self.move_us)}/move"
         if self.bank_us:
-            return f"{_seconds(self.bank_us)}+{_seconds(self.increment_us)}"
-        return "none"
+            limit = f"/{_seconds(self.move_us)}" if self.move_us else ""
+            return f"{_seconds(self.bank_us)}{limit}+{_seconds(self.increment_us)}"
+        return f"{_seconds(self.move_us)}/move" if self.move_us else "none"
+
+
+def clocks_after(limits: Sequence[TimeControl | None], times_us: Iterable[int]) -> tuple[int | None, int | None]:
+    """What both clocks show after moves of the two sides in turn that took so long; None of a side without a limit.
+
+    `limits` are the two sides' time controls; None where there is no limit.
+    """
+    left = [None if limit is None else limit.start_us for limit in limits]
+    for ply, took in enumerate(times_us):
+        limit, before = limits[ply & 1], left[ply & 1]
+        if limit is not None and before is not None:
+            left[ply & 1] = limit.after_move(before, took)
+    return left[0], left[1]
 
 
 def parse_time_control(text: str) -> TimeControl:
-    """Reads `60+0.5` (bank + increment, seconds), `1/move` (seconds a move) or `none`. Raises TimeControlError."""
-    expected = "`none`, `60+0.5` (bank + increment, seconds) or `1/move` (seconds a move)"
+    """Reads `60+0.5` (bank + increment, seconds), `1/move` (seconds a move), both as in `180/30+0`, or `none`.
+
+    `180/30+0` is a bank of 180 s, of which a move may take at most 30, without an increment; `+0` may be left out.
+    Raises TimeControlError.
+    """
+    expected = "`none`, `60+0.5` (bank + increment, seconds), `1/move` (seconds a move) or both as in `180/30+0`"
     text = text.strip()
     if text == "none":
         return TimeControl()
-    number, slash, unit = text.partition("/")
     try:
-        if slash:
-            if unit != "move":
-                raise TimeControlError(text, expected)
-            control = TimeControl(move_us=_microseconds(number))
+        if text.endswith("/move"):
+            control = TimeControl(move_us=_microseconds(text.removesuffix("/move")))
+            limits = [control.move_us]
         else:
-            bank, plus, increment = text.partition("+")
-            control = TimeControl(bank_us=_microseconds(bank), increment_us=_microseconds(increment) if plus else 0)
+            clock, plus, increment = text.partition("+")
+            limits = [_microseconds(part) for part in clock.split("/")]
+            bank_us, move_us = limits if len(limits) > 1 else (limits[0], 0)
+            control = TimeControl(move_us, bank_us, _microseconds(increment) if plus else 0)
     except (ValueError, OverflowError) as error:
         raise TimeControlError(text, expected) from error
-    if not control.timed:
-        raise TimeControlError(text, "more than zero seconds, or `none` for no limit")
-    if min(control.move_us, control.bank_us, control.increment_us) < 0:
+    if min(*limits, control.increment_us) < 0:
         raise TimeControlError(text, "no negative times")
+    if not all(limits):
+        raise TimeControlError(text, "more than zero seconds, or `none` for no limit")
     if max(control.move_us, control.bank_us, control.increment_us) > _LONGEST:
         raise TimeControlError(text, "at most a week")
     return control

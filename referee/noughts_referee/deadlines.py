@@ -17,10 +17,9 @@ Overdue = tuple[int, int, int]
 class Questions:
     """The open questions to one player. Times are microseconds."""
 
-    def __init__(self, player: Player, margin_us: int, overdue: Callable[[list[Overdue]], None], now: Now) -> None:
-        """`overdue` is called with questions whose limit and margin have passed."""
+    def __init__(self, player: Player, overdue: Callable[[list[Overdue]], None], now: Now) -> None:
+        """`overdue` is called with questions whose limit and margin (the player's) have passed."""
         self._player = player
-        self._margin_us = margin_us
         self._overdue = overdue
         self._now = now
         # Most frames are answered as they were written, in one piece and in order. So a frame is one entry, until it
@@ -43,9 +42,9 @@ class Questions:
         written.update((game, now) for game in games if game not in self._resent)
         self._resent.difference_update(games)
         deadlines = [
-            (written[game.handle] + game.limit_us() + self._margin_us + 1, game.handle, game.ply)
+            (written[game.handle] + game.limit_us() + self._player.margin_us + 1, game.handle, game.ply)
             for game in timed
-            if game.handle in written
+            if game.handle in written and game.time is not None
         ]
         self._limits.set(deadlines)
 

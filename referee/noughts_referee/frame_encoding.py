@@ -6,9 +6,11 @@ from typing import Any
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
-from noughts_referee.rules import Choice, Put, Take, Variant, base_name, side_seeds
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import FAULTS, Choice, Put, Take, Variant, base_name, side_seeds
 from noughts_referee.work_units import Conditions
 
+_LONGEST_REASON = 500
 _SIDES = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)
 
 IndexedScore = tuple[int, float]
@@ -32,9 +34,14 @@ def scores(moves: pb.Moves) -> list[IndexedScore]:
     return [(row, value) for row, value in zip(rows, values, strict=True) if isfinite(value)]
 
 
-def _time(conditions: Conditions) -> types_pb2.TimeControl:
-    time = conditions.time
-    return types_pb2.TimeControl(move_us=time.move_us, bank_us=time.bank_us, increment_us=time.increment_us)
+def reasons(moves: pb.Moves) -> list[str]:
+    """Why rows resign, in their order, as far as is said: of each text the first line, shortened."""
+    return [_one_line(text[:_LONGEST_REASON]) for text in moves.reason]
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.strip().partition("\n")[0].split())
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
 def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
@@ -52,10 +59,12 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
     entries = [game.slot[2 - side] for game, side in zip(games, sides, strict=True)]
     move_count = [game.ply for game in games]
     known = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
+    # A player has one entry in a tournament, hence one time in all of its games.
+    own = games[0].slot[1 + sides[0]]
     starts = pb.Starts(
         tournament=conditions.name,
         variant=_played_name(conditions.variant),
-        time=_time(conditions),
+        time=_time_control(conditions.limits[own]),
         game=[game.handle for game in games],
         number=numbers,
         side=[_SIDES[side] for side in sides],
@@ -65,7 +74,9 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
         move_count=move_count,
         moves=[cell for game in games for cell in game.moves] if any(move_count) else (),
     )
-    if conditions.limits is not None:
+    if conditions.own_times:
+        starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in known])
+    if conditions.timed:
         starts.own_clock_us.extend([game.clock_us(side) for game, side in zip(games, sides, strict=True)])
         starts.opponent_clock_us.extend([game.clock_us(1 - side) for game, side in zip(games, sides, strict=True)])
     return starts
@@ -89,7 +100,7 @@ def _opening(player: Player, game: Game) -> pb.Opening:
         stones=asked.stones,
         seed=asked.seed,
         opponent=conditions.labels[game.slot[2 - side]],
-        time=_time(conditions),
+        time=_time_control(game.time_of(side)),
         own_clock_us=asked.clock_us,
     )
 
@@ -104,9 +115,20 @@ def choice(message: pb.Choice) -> Choice | None:
     return None
 
 
+def choice_reason(message: pb.Choice) -> str:
+    """Why it resigns, shortened."""
+    return _one_line(message.reason[:_LONGEST_REASON])
+
+
 def _played_name(variant: Variant) -> str:
     """The name of what is played once the players have agreed."""
     return base_name(variant.name) if variant.agreement else variant.name
+
+
+def _time_control(limit: TimeControl | None) -> types_pb2.TimeControl:
+    if limit is None:
+        return types_pb2.TimeControl()
+    return types_pb2.TimeControl(move_us=limit.move_us, bank_us=limit.bank_us, increment_us=limit.increment_us)
 
 
 def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
@@ -119,14 +141,14 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
     for handle, ply in zip(outbox.turn_game, outbox.turn_ply, strict=True):
         game = player.games.get(handle)
         own = opponent = 0
-        if game is not None and game.time is not None:
+        if game is not None and game.conditions.timed:
             own, opponent = game.clock_us(ply & 1), game.clock_us(~ply & 1)
         turns.own_clock_us.append(own)
         turns.opponent_clock_us.append(opponent)
 
 
-def ends_columns(ends: pb.Ends, games: list[Game]) -> None:
-    """Fills in the games that are over."""
+def ends_columns(ends: pb.Ends, player: Player, games: list[Game]) -> None:
+    """Fills in the games that are over, and what the player did in those that it lost by a fault."""
     # Our enums and those of the protocol have equal values.
     results: list[Any] = [game.result for game in games]
     terminations: list[Any] = [game.termination for game in games]
@@ -135,3 +157,9 @@ def ends_columns(ends: pb.Ends, games: list[Game]) -> None:
     ends.termination.extend(terminations)
     ends.plies.extend([game.ply for game in games])
     ends.cell.extend([game.moves[-1] if game.moves else 0 for game in games])
+    if FAULTS.isdisjoint(terminations):
+        return
+    for row, game in enumerate(games):
+        if game.fault and game.termination in FAULTS and game.players[game.result.loser or 0] is player:
+            ends.faulted.append(row)
+            ends.fault.append(game.fault)

@@ -21,8 +21,10 @@ from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
     choice,
+    choice_reason,
     ends_columns,
     openings,
+    reasons,
     scores,
     starts_columns,
     turns_columns,
@@ -108,6 +110,8 @@ class _Stream:
     frames: Frames
     last_read: float
     """In seconds."""
+    prepares: bool = False
+    """Whether starts of timed games travel without turns."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -140,7 +144,7 @@ class FrameWire:
         self._counts = counts
         self._stream: _Stream | None = None
         self._now = settings.now
-        self._questions = Questions(player, referee.arbiter.margin_us, self._overdue, settings.now)
+        self._questions = Questions(player, self._overdue, settings.now)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -180,23 +184,26 @@ class FrameWire:
                 timer.cancel()
         self._grace = self._lingering = None
 
-    def dismiss(self, termination: Termination = Termination.DISCONNECTED) -> None:
-        """The bot will not come back: it loses its running games at once."""
+    def dismiss(self, termination: Termination = Termination.DISCONNECTED, fault: str = "") -> None:
+        """The bot will not come back: it loses its running games at once; `fault` says why (see `Game.fault`)."""
         self.capacity_timed = self.capacity_untimed = 0
         if self._grace is not None:
             self._grace.cancel()
             self._grace = None
-        self._referee.forfeit(self.player, termination)
+        self._referee.forfeit(self.player, termination, fault)
 
-    async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int) -> None:
+    async def serve(self, frames: Frames, welcome: pb.Welcome, max_games: int, *, prepares: bool = False) -> None:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
+
+        `prepares` is what the bot's hello says; `welcome` is told the player's margin.
 
         The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
         """
+        welcome.margin_us = self.player.margin_us
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
         # breath, and never gets what is meant for the newer, however many log in at once.
         self.close(_session_replaced(welcome.bot))
-        stream = _Stream(frames, last_read=self._now() / 1e6)
+        stream = _Stream(frames, last_read=self._now() / 1e6, prepares=prepares)
         self._attach(stream, max_games)
         try:
             await frames.write(pb.PlayResponse(welcome=welcome))
@@ -279,14 +286,16 @@ class FrameWire:
             except UnevenColumns as error:
                 raise _uneven(str(error)) from error
         times_us = self._questions.answered(games, plies, now)
-        complaints = self._referee.answered(self.player, games, plies, cells, times_us, list(moves.resigned), given)
+        resigned = moves.resigned[:]
+        why = reasons(moves) if resigned else ()
+        complaints = self._referee.answered(self.player, games, plies, cells, times_us, resigned, given, why)
         if complaints:
             self._complain(stream, complaints)
 
     def _take_choices(self, stream: _Stream, choices: Sequence[pb.Choice], now: int) -> None:
         plies = [opening_ply(each.step) for each in choices]
         times_us = self._questions.answered([each.game for each in choices], plies, now)
-        chosen = [(each.game, each.step, choice(each)) for each in choices]
+        chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in choices]
         if complaints := self._referee.chosen(self.player, chosen, times_us):
             self._complain(stream, complaints)
 
@@ -334,7 +343,7 @@ class FrameWire:
         if numbered:
             stream.frame += 1
             frame.frame = stream.frame
-            self._fill(frame)
+            self._fill(frame, stream)
         return frame
 
     def _may_send(self, stream: _Stream, outbox: Outbox) -> bool:
@@ -355,10 +364,12 @@ class FrameWire:
         enough = max(_SECOND_FRAME_QUESTIONS, games // _SECOND_FRAME_SHARE)
         return outstanding == 1 and questions >= enough and not (outbox.turns_timed or outbox.openings)
 
-    def _fill(self, frame: pb.PlayResponse) -> None:
+    def _fill(self, frame: pb.PlayResponse, stream: _Stream) -> None:
         """Moves the outbox into the frame, which is written next: the questions' clocks begin."""
         player = self.player
         outbox = player.take_outbox()
+        if stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings):
+            player.outbox = outbox.without_turns()
         if len(outbox.starts) > _FEW_STARTS:
             # A bot that comes back to thousands of long games: they fill several frames.
             player.outbox = outbox.split(_MOST_MOVES)
@@ -374,7 +385,7 @@ class FrameWire:
             timed = [game for game in asked if game.time is not None]
             self._questions.written([game.handle for game in asked], [game.ply for game in asked], timed)
         if outbox.ends:
-            ends_columns(frame.ends, outbox.ends)
+            ends_columns(frame.ends, self.player, outbox.ends)
             self._questions.forget(outbox.ends)
         if player.outbox:
             self.wake()

@@ -15,12 +15,13 @@ from operator import attrgetter
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
+from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Choice, Result, Termination
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 
 _VOID = Result.VOID
 
-_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us")
+_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault")
 
 _Waiting = tuple[int, Slot, Unit]
 
@@ -90,21 +91,42 @@ class _Room:
 
 
 class Seated(Player):
-    """A player with its wire and its seats."""
+    """A player with its wire and its seats: one connection, or one process."""
 
-    __slots__ = ("room", "wire")
+    __slots__ = ("members", "room", "wire")
 
-    def __init__(self, key: int) -> None:
-        super().__init__(key)
-        self.room = _Room()
+    def __init__(self, key: int, margin_us: int, room: _Room | None = None) -> None:
+        super().__init__(key, margin_us)
+        self.room = room or _Room()
         self.wire: Wire | None = None
+        self.members: tuple[Seated, ...] = ()
+        """Who plays for it: several processes of one bot share its seats. Empty: it plays itself."""
+
+    @property
+    def connections(self) -> "tuple[Seated, ...]":
+        """Those that games are really given to: its members, or itself."""
+        return self.members or (self,)
+
+    def enlist(self, members: int) -> "tuple[Seated, ...]":
+        """From now on so many others play for it, each with a wire of its own: at least one, before its first game."""
+        self.members = tuple(Seated(self.key, self.margin_us, self.room) for _ in range(members))
+        return self.members
 
     def seats(self, timed: bool) -> int:
         """How many games it takes at once now."""
+        if self.members:
+            return sum(member.seats(timed) for member in self.members)
         wire = self.wire
         if wire is None:
             return 0
         return wire.capacity_timed if timed else wire.capacity_untimed
+
+    def freest(self, timed: bool) -> "Seated":
+        """The member that gets the next game: with the fewest of those that have a seat."""
+        return min(
+            (member for member in self.members if len(member.games) < member.seats(timed)),
+            key=lambda member: len(member.games),
+        )
 
 
 _Pair = tuple[Seated, Seated]
@@ -118,18 +140,20 @@ class _Tournament(_Room):
     def __init__(self, conditions: Conditions, entries: list[Seated]) -> None:
         super().__init__()
         self.concurrency = conditions.concurrency
-        self.is_timed = conditions.time.timed
+        self.is_timed = conditions.timed
         self.entries = entries
 
 
 class Referee:
     """Plays units. `report` gets the games that were finished, in batches."""
 
-    def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = 50_000) -> None:
-        self.arbiter = Arbiter(margin_us=margin_us)
+    def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = MARGIN_US) -> None:
+        """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`)."""
+        self.arbiter = Arbiter()
         self.plies = 0
         """Answers taken since the start."""
         self._report = report
+        self._margin_us = margin_us
         self._players: dict[int, Seated] = {}
         self._tournaments: dict[int, _Tournament] = {}
         self._queue: list[_Waiting] = []
@@ -199,7 +223,8 @@ class Referee:
         games = {
             game
             for player in self._players.values()
-            for game in player.games.values()
+            for connection in player.connections
+            for game in connection.games.values()
             if tournament in (None, game.conditions.tournament)
         }
         self.arbiter.abandon(games)
@@ -213,9 +238,10 @@ class Referee:
         """The tournament's running games, a game after the other of each entry in which it moved first."""
         room = self._tournaments.get(tournament)
         for player in room.entries if room else ():
-            for game in player.games.values():
-                if game.players[0] is player and game.conditions.tournament == tournament:
-                    yield game
+            for connection in player.connections:
+                for game in connection.games.values():
+                    if game.players[0] is connection and game.conditions.tournament == tournament:
+                        yield game
 
     def stop_starting(self) -> None:
         """No game begins from now on; those running go on."""
@@ -227,7 +253,7 @@ class Referee:
         """The player with this key, made at first sight."""
         player = self._players.get(key)
         if player is None:
-            player = self._players[key] = Seated(key)
+            player = self._players[key] = Seated(key, self._margin_us)
         return player
 
     def joined(self, player: Seated, wire: Wire) -> None:
@@ -237,9 +263,9 @@ class Referee:
         self._reconsider(player.room)
         self._settle()
 
-    def forfeit(self, player: Seated, termination: Termination) -> None:
-        """The player is gone for good and loses its running games."""
-        self.arbiter.forfeit(player, termination)
+    def forfeit(self, player: Seated, termination: Termination, fault: str = "") -> None:
+        """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
+        self.arbiter.forfeit(player, termination, fault)
         self._settle()
 
     def answered(
@@ -251,22 +277,23 @@ class Referee:
         times_us: Sequence[int],
         resigned: Sequence[int] = (),
         scores: Sequence[tuple[int, float]] = (),
+        reasons: Sequence[str] = (),
     ) -> list[Complaint]:
         """The player's answers, as columns; see `Arbiter.answered`, and for the scores `Observer.answered`."""
         self.plies += len(games)
-        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned)
+        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons)
         if self._observer is not None:
             self._observer.answered(games, plies, scores)
         self._settle()
         return complaints
 
     def chosen(
-        self, player: Seated, choices: Iterable[tuple[int, int, Choice | None]], times_us: Sequence[int]
+        self, player: Seated, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
-        """The player's choices for openings: game, step, choice; see `Arbiter.chosen`."""
+        """The player's choices for openings: game, step, choice, why it resigns; see `Arbiter.chosen`."""
         complaints: list[Complaint] = []
-        for (game, step, choice), took in zip(choices, times_us, strict=True):
-            complaints += self.arbiter.chosen(player, game, step, choice, took)
+        for (game, step, choice, why), took in zip(choices, times_us, strict=True):
+            complaints += self.arbiter.chosen(player, game, step, choice, took, why)
         self._settle()
         return complaints
 
@@ -361,6 +388,10 @@ class Referee:
                 first_room.taken += 1
                 second_room.taken += 1
                 self._queued[key] -= 1
+                if first.members:
+                    first = first.freest(timed)
+                if second.members:
+                    second = second.freest(timed)
                 game = self.arbiter.start(unit, slot, first, second)
                 if self._observer is not None and not conditions.variant.agreement:
                     self._observer.began(game)
@@ -389,9 +420,10 @@ def _finished(games: list[Game]) -> list[FinishedGame]:
                 termination,
                 pack_moves(moves, conditions.variant.cells),
                 pack_times(times_us),
+                fault,
             )
         )
-        for (conditions, attempt, _), (ordinal, first, second), result, termination, moves, times_us in map(
+        for (conditions, attempt, _), (ordinal, first, second), result, termination, moves, times_us, fault in map(
             _RESULT, games
         )
         if result is not _VOID

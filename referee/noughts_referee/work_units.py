@@ -2,7 +2,7 @@
 
 import struct
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from sys import byteorder
@@ -22,6 +22,7 @@ class Conditions:
     """`tournaments/ID`."""
     variant: Variant
     time: TimeControl
+    """Of every entry that has none of its own."""
     seed: int
     concurrency: int
     """Games in flight at most."""
@@ -29,11 +30,17 @@ class Conditions:
     """The bot version of each entry, by entry number: the key under which its player logs in."""
     labels: tuple[str, ...]
     """The name of each entry, by entry number."""
-    limits: TimeControl | None = field(init=False)
-    """`time` if it limits anything."""
+    own_times: Mapping[str, TimeControl] = field(default_factory=dict)
+    """The times of entries that have their own, by label."""
+    limits: tuple[TimeControl | None, ...] = field(init=False)
+    """The time of each entry, by entry number; None where there is no limit."""
+    timed: bool = field(init=False)
+    """Whether any entry has a limit."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limits", self.time if self.time.timed else None)
+        times = [self.own_times.get(label, self.time) for label in self.labels]
+        object.__setattr__(self, "limits", tuple(time if time.timed else None for time in times))
+        object.__setattr__(self, "timed", any(time.timed for time in times))
 
 
 class Slot(NamedTuple):
@@ -68,6 +75,8 @@ class FinishedGame(NamedTuple):
     """See `pack_moves`."""
     times: bytes
     """See `pack_times`."""
+    fault: str = ""
+    """Why the loser lost, if by its own doing: a phrase that follows "it"."""
 
     @property
     def outcome(self) -> Outcome:

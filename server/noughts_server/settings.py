@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from noughts_proto.security import Identity
+from noughts_referee.clock import MARGIN_US
 from noughts_server.feed.channel import FeedSettings
 
 
@@ -14,7 +15,7 @@ class ServerSettings:
     listen: str = "127.0.0.1:7450"
     database: str | None = None
     """An SQLAlchemy URL or a path; None is the default database of this user."""
-    margin_us: int = 50_000
+    margin_us: int = MARGIN_US
     """What a move may overstep its limit for transport, in microseconds."""
     grace: float = 30.0
     """How long a bot that lost its connection may stay away before its games are lost."""

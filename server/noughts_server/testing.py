@@ -89,9 +89,9 @@ class ServerUnderTest:
     ) -> MatchResult:
         """Plays `games` games between two bots (or specs of reference bots) with sides alternating.
 
-        `time` as on the command line: `60+0.5`, `1/move` or `none`. The same seed gives the same games, if the bots
-        draw from `position.draws()` only. Raises what the command would refuse, BotRefused, and TimeoutError after
-        `timeout` seconds.
+        `time` as on the command line: `60+0.5`, `1/move`, `180/30+0` or `none`. The same seed gives the same games, if
+        the bots draw from `position.draws()` only. Raises what the command would refuse, BotRefused, and
+        TimeoutError after `timeout` seconds.
         """
         rules = parse_variant(variant)
         bots = [make_bot(parse_spec(bot), rules) if isinstance(bot, str) else bot for bot in (first, second)]

@@ -165,6 +165,30 @@ async def test_an_occupied_cell_loses(server: Loopback) -> None:
     assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.ILLEGAL_MOVE)
     assert game.moves[0] == 4
     assert len(game.moves) == 2
+    assert game.fault == "placed a stone on b2 (cell 4), which is occupied"
+
+
+async def test_a_bot_reads_in_its_own_log_what_it_lost_by(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    class Stubborn(Bot):
+        def choose(self, position: Position) -> int:
+            return 4
+
+    said = "the bot lost game 1 of 1 at ply 2 (tictactoe): it placed a stone on b2 (cell 4), which is occupied"
+    async with playing(server.port, bot_1=Stubborn(), bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 1))
+        await until(lambda: said in caplog.text)
+    assert caplog.text.count("the bot lost") == 1
+
+
+async def test_why_a_bot_resigns_is_told_to_the_referee_in_a_line(server: Loopback) -> None:
+    class Lost(Exception):
+        pass
+
+    def choose(position: Position) -> int:
+        raise Lost("no\nidea\0")
+
+    assert (await asked_once(server, choose)).fault.startswith("resigned: ")
+    assert (await asked_once(server, choose)).fault.endswith("Lost: no idea\N{REPLACEMENT CHARACTER}")
 
 
 @pytest.mark.parametrize("answer", [None, "4", 4.0, [4], float("nan")])
@@ -173,7 +197,7 @@ async def test_what_is_no_integer_resigns_the_game_and_is_logged(
 ) -> None:
     game = await asked_once(server, lambda _: answer)
     assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.RESIGNED)
-    assert "the bot failed on ......... X and resigns" in caplog.text
+    assert "the bot failed in game 1 of 1 at ply 0 (tictactoe), after [], and resigns" in caplog.text
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -268,6 +268,31 @@ def test_an_empty_bank_still_has_the_margin(table: Table) -> None:
     assert verdict(game) == ("0-1", "timeout")
 
 
+def test_a_move_beyond_its_own_limit_loses_though_the_bank_is_full(table: Table) -> None:
+    game = table.start(conditions(time="180/30+0"))
+    table.play(game, [4], took=30 * SECOND + MARGIN)
+    assert (game.moves, game.left_us) == ([4], [150 * SECOND - MARGIN, 180 * SECOND])
+    table.play(game, [0], took=30 * SECOND + MARGIN + 1)
+    assert verdict(game) == ("1-0", "timeout")
+
+
+def test_the_bank_ends_a_move_sooner_than_its_own_limit(table: Table) -> None:
+    game = table.start(conditions(time="40/30+0"))
+    table.play(game, [4], took=25 * SECOND)
+    table.play(game, [0])
+    assert game.limit_us() == 15 * SECOND
+    table.play(game, [1], took=15 * SECOND + MARGIN + 1)
+    assert verdict(game) == ("0-1", "timeout")
+
+
+def test_silence_is_judged_by_the_limit_of_the_move_too(table: Table) -> None:
+    game = table.start(conditions(time="180/30+0"))
+    table.arbiter.silent(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN)])
+    assert table.arbiter.ended == []
+    table.arbiter.silent(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN + 1)])
+    assert verdict(game) == ("0-1", "timeout")
+
+
 def test_untimed_games_have_all_the_time_in_the_world(table: Table) -> None:
     game = table.start()
     table.play(game, [4], took=10**15)
@@ -473,3 +498,35 @@ def test_a_position_can_be_had_of_a_running_game(table: Table) -> None:
     game = table.start()
     table.play(game, [4, 0])
     assert str(game.position()) == "O...X.... X"
+
+
+# Why a game was lost.
+
+
+def test_a_game_that_was_lost_by_a_fault_says_what_that_was(table: Table) -> None:
+    game = table.start(conditions("gomoku"))
+    table.play(game, [112, 112])
+    assert game.fault == "placed a stone on h8 (cell 112), which is occupied"
+    game = table.start(conditions(time="1/move"))
+    table.answer(game, 4, took=2 * SECOND)
+    assert game.fault == "took 2.000 s for its move and had 1.000 s left"
+    game = table.start()
+    table.arbiter.forfeit(table.player(1), Termination.CRASHED, "could not be started")
+    assert game.fault == "could not be started"
+
+
+def test_a_game_that_was_not_lost_by_a_fault_says_nothing(table: Table) -> None:
+    game = table.start()
+    table.play(game, [0, 3, 1, 4, 2])
+    assert game.fault == ""
+    game = table.start()
+    table.answer(game, 0, resigns=True)
+    assert game.fault == ""
+
+
+def test_reasons_belong_to_resignations_in_their_order(table: Table) -> None:
+    games = [table.start() for _ in range(4)]
+    handles = [game.handle for game in games]
+    resigned, reasons = [3, 0, 2], ["the last", "the first"]
+    table.arbiter.answered(table.player(1), handles, [0] * 4, [4] * 4, [0] * 4, resigned, reasons)
+    assert [game.fault for game in games] == ["resigned: the first", "", "", "resigned: the last"]

@@ -44,7 +44,7 @@ def scripts(draw: st.DrawFn) -> list[Script]:
     players = (1, 2, 3, 4)
     kinds = [
         conditions("mnk:4,3,3", time, tournament=number, players=players)
-        for number, time in enumerate(["none", "1/move", "2+0.2"])
+        for number, time in enumerate(["none", "1/move", "2+0.2", "2/0.8+0.1"])
     ]
     pairs = st.sampled_from([(one, other) for one in range(4) for other in range(4) if one != other])
     return [

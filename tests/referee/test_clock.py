@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
+from noughts_referee.clock import TimeControl, TimeControlError, clocks_after, parse_time_control
 from tests.support.settings import examples
 
 SECOND = 1_000_000
@@ -23,6 +23,10 @@ WEEK = 7 * 24 * 3600 * SECOND
         ("1/move", TimeControl(move_us=SECOND)),
         ("0.000001/move", TimeControl(move_us=1)),
         ("604800/move", TimeControl(move_us=WEEK)),
+        ("180/30+0", TimeControl(move_us=30 * SECOND, bank_us=180 * SECOND)),
+        ("180/30", TimeControl(move_us=30 * SECOND, bank_us=180 * SECOND)),
+        (" 60 / 2.5 + 0.5 ", TimeControl(move_us=5 * SECOND // 2, bank_us=60 * SECOND, increment_us=SECOND // 2)),
+        ("1/2", TimeControl(move_us=2 * SECOND, bank_us=SECOND)),
     ],
 )
 def test_time_controls_are_read(text: str, control: TimeControl) -> None:
@@ -38,6 +42,15 @@ def test_time_controls_are_read(text: str, control: TimeControl) -> None:
         ("/move", "`none`"),
         ("1/game", "`none`"),
         ("1/move/", "`none`"),
+        ("180/30/move", "`none`"),
+        ("180/30/5", "`none`"),
+        ("180/+5", "`none`"),
+        ("180/30+", "`none`"),
+        ("180/0", "more than zero"),
+        ("0/30", "more than zero"),
+        ("180/-1+5", "no negative"),
+        ("180/30+-1", "no negative"),
+        ("180/604801", "at most a week"),
         ("1+", "`none`"),
         ("+1", "`none`"),
         ("1+2+3", "`none`"),
@@ -65,7 +78,12 @@ def test_what_is_no_time_control_is_refused_with_what_would_have_been_right(text
 controls = st.one_of(
     st.just(TimeControl()),
     st.builds(TimeControl, move_us=st.integers(1, WEEK)),
-    st.builds(TimeControl, bank_us=st.integers(1, WEEK), increment_us=st.integers(0, WEEK)),
+    st.builds(
+        TimeControl,
+        bank_us=st.integers(1, WEEK),
+        increment_us=st.integers(0, WEEK),
+        move_us=st.one_of(st.just(0), st.integers(1, WEEK)),
+    ),
 )
 
 
@@ -75,7 +93,7 @@ def test_a_time_control_is_read_back_from_its_text_to_the_microsecond(control: T
     assert parse_time_control(str(control)) == control
 
 
-@pytest.mark.parametrize("text", ["none", "1/move", "0.5/move", "60+0", "60+0.5", "100+10"])
+@pytest.mark.parametrize("text", ["none", "1/move", "0.5/move", "60+0", "60+0.5", "100+10", "180/30+0", "5/0.5+0.1"])
 def test_the_usual_spellings_stay_as_they_are(text: str) -> None:
     assert str(parse_time_control(text)) == text
 
@@ -94,6 +112,9 @@ def test_the_usual_spellings_stay_as_they_are(text: str) -> None:
         ("900+10", "rapid"),
         ("1500", "classical"),
         ("60/move", "classical"),
+        ("180/30+0", "blitz"),
+        ("900/1+10", "bullet"),
+        ("900/60+10", "rapid"),
     ],
 )
 def test_a_class_is_told_by_the_time_that_forty_moves_may_take(text: str, time_class: str) -> None:
@@ -114,10 +135,29 @@ def test_only_none_is_untimed() -> None:
         ("10+2", [3, 4, 9.01], (2, 8)),
         ("1/move", [0.5, 1, 0], (1, 1)),
         ("5", [5], (0, 5)),
+        ("10/4+1", [4, 0.5, 4], (4, 10.5)),
     ],
 )
 def test_a_bank_is_charged_and_gets_its_increment_and_a_limit_of_a_move_stays(
     text: str, times: list[float], left: tuple[int, int]
 ) -> None:
-    shown = parse_time_control(text).clocks_after(round(seconds * SECOND) for seconds in times)
+    shown = clocks_after([parse_time_control(text)] * 2, [round(seconds * SECOND) for seconds in times])
     assert shown == (left[0] * SECOND, left[1] * SECOND)
+
+
+@pytest.mark.parametrize(
+    "text, left, limit",
+    [("1/move", 1, 1), ("60+1", 45, 45), ("180/30+0", 180, 30), ("180/30+0", 30, 30), ("9/30", 9, 9)],
+)
+def test_a_move_may_take_the_less_of_what_is_left_and_its_limit(text: str, left: int, limit: int) -> None:
+    assert parse_time_control(text).limit_us(left * SECOND) == limit * SECOND
+
+
+def test_each_side_is_charged_by_its_own_time_control() -> None:
+    times = [3 * SECOND, 400_000, 2 * SECOND]
+    assert clocks_after([parse_time_control("10+1"), parse_time_control("0.5/move")], times) == (
+        7 * SECOND,
+        SECOND // 2,
+    )
+    assert clocks_after([None, parse_time_control("2")], times) == (None, 1_600_000)
+    assert clocks_after([None, None], times) == (None, None)

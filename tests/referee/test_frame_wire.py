@@ -302,6 +302,51 @@ async def test_clocks_are_zero_for_untimed_games_beside_timed_ones(server: Loopb
         assert list(frame.turns.opponent_clock_us) == [1_000_000, 0]
 
 
+async def test_each_bot_is_told_its_own_limits_and_its_opponents(server: Loopback) -> None:
+    own_times = {"bot-1": "60/5+1", "bot-3": "none"}
+    shared = conditions(time="2/move", players=(1, 2, 3), own_times=own_times)
+    async with (
+        raw_bot(server, 1, max_games=9) as first,
+        raw_bot(server, 2, max_games=9) as second,
+        raw_bot(server, 3, max_games=9) as third,
+    ):
+        server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 2, 1), Slot(3, 0, 2)]))
+        bank = types_pb2.TimeControl(bank_us=60_000_000, move_us=5_000_000, increment_us=1_000_000)
+        move, none = types_pb2.TimeControl(move_us=2_000_000), types_pb2.TimeControl()
+        frames = [await bot.taken() for bot in (first, second, third)]
+        (one,), (other,), (untimed,) = (frame.starts for frame in frames)
+        assert [starts.time for starts in (one, other, untimed)] == [bank, move, none]
+        assert [list(starts.opponents) for starts in (one, other, untimed)] == [
+            ["bot-2", "bot-3"],
+            ["bot-1", "bot-3"],
+            ["bot-2", "bot-1"],
+        ]
+        assert [list(starts.opponent_times) for starts in (one, other, untimed)] == [
+            [move, none],
+            [bank, none],
+            [move, bank],
+        ]
+        turns = frames[0].turns
+        assert (list(turns.own_clock_us), list(turns.opponent_clock_us)) == ([60_000_000] * 2, [2_000_000, 0])
+        turns = frames[2].turns
+        assert (list(turns.own_clock_us), list(turns.opponent_clock_us)) == ([0], [2_000_000])
+
+
+async def test_opponents_times_are_not_told_where_all_have_the_same(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions(time="2/move"), 1))
+    (starts,) = (await first.taken()).starts
+    assert list(starts.opponent_times) == []
+
+
+async def test_a_bot_is_told_its_own_margin(server: Loopback, first: RawBot) -> None:
+    assert first.welcome.welcome.margin_us == 50_000
+    server.referee.player(2).margin_us = 123_000
+    async with raw_bot(server, 2) as second:
+        assert second.welcome.welcome.margin_us == 123_000
+
+
 # How many games at once.
 
 

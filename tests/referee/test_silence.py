@@ -101,6 +101,66 @@ async def test_a_bank_runs_out_though_each_move_was_quick(server: Loopback, firs
     assert sum(times(game)[::2]) > 2.5 * LIMIT
 
 
+async def test_a_move_beyond_its_limit_loses_though_there_is_a_bank(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions("mnk:1,9,9", time=f"{2.5 * LIMIT}/{LIMIT}+0"), 1))
+    await first.asked()
+    await leap(LIMIT)
+    await first.send((1, 0, 0))
+    await second.asked()
+    await leap(LIMIT + MARGIN)
+    (game,) = await server.played(1)
+    assert (game.result, game.termination) == (Result.FIRST_WINS, Termination.TIMEOUT)
+    assert LIMIT <= times(game)[0] < 1.5 * LIMIT
+
+
+async def test_a_bank_that_has_run_out_ends_a_move_before_its_limit(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions("mnk:1,9,9", time=f"{1.5 * LIMIT}/{LIMIT}+0"), 1))
+    await first.asked()
+    await leap(LIMIT)
+    await first.send((1, 0, 0))
+    await second.asked()
+    await second.send((1, 1, 1))
+    await first.asked()
+    await leap(0.5 * LIMIT + MARGIN)
+    (game,) = await server.played(1)
+    assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.TIMEOUT)
+    assert len(times(game)) == 3
+
+
+async def test_a_bot_without_a_limit_never_loses_on_time_though_its_opponent_may(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions(own_times={"bot-2": f"{LIMIT}/move"}), 1))
+    await first.asked()
+    await leap(3 * LIMIT)
+    await first.send((1, 0, 0))
+    await second.asked()
+    assert server.finished == []
+    await leap(LIMIT + MARGIN)
+    (game,) = await server.played(1)
+    assert (game.result, game.termination) == (Result.FIRST_WINS, Termination.TIMEOUT)
+    assert times(game)[0] > 3 * LIMIT
+
+
+async def test_a_bot_with_a_margin_of_its_own_has_so_much_longer(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.player(1).margin_us = 3_000_000
+    server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
+    await first.asked()
+    await leap(LIMIT + 2.5)
+    assert server.finished == []
+    await first.send((1, 0, 0))
+    await second.asked()
+    await leap(LIMIT + MARGIN)
+    (game,) = await server.played(1)
+    assert (game.result, game.termination) == (Result.FIRST_WINS, Termination.TIMEOUT)
+
+
 async def test_an_answer_in_time_stops_the_clock(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
     # The second mover acknowledges nothing, so that it is asked nothing, and no clock runs.

@@ -1,7 +1,7 @@
 """A real store with tournaments whose games were never played: their results are made up."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -40,11 +40,17 @@ class Arena:
         rated: bool = True,
         variant: str = "tictactoe",
         time: TimeControl | None = None,
+        own_times: Mapping[str, TimeControl] | None = None,
         start: bool = True,
     ) -> Tournament:
         """A tournament of these bots, who are registered if new; a name that comes twice enters in two versions."""
         settings = TournamentSettings(
-            variant=variant, time=time or TimeControl(), games_per_pair=games_per_pair, seed=7, rated=rated
+            variant=variant,
+            time=time or TimeControl(),
+            own_times=own_times or {},
+            games_per_pair=games_per_pair,
+            seed=7,
+            rated=rated,
         )
         new = NewTournament(slug, settings)
         return await self.store.write(partial(_make, new=new, bots=bots, start=start))

@@ -1,6 +1,6 @@
 """Tournaments of any shape, in one line each."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
@@ -17,6 +17,7 @@ def conditions(
     concurrency: int = 1_000,
     players: tuple[int, ...] = (1, 2),
     seed: int = 1,
+    own_times: Mapping[str, str] | None = None,
 ) -> Conditions:
     return Conditions(
         tournament=tournament,
@@ -27,6 +28,7 @@ def conditions(
         concurrency=concurrency,
         players=players,
         labels=tuple(f"bot-{player}" for player in players),
+        own_times={label: parse_time_control(text) for label, text in (own_times or {}).items()},
     )
 
 
@@ -49,11 +51,12 @@ class Table:
     """An arbiter with some players, who answer what the test says. Time is what the test says, too."""
 
     def __init__(self, *, margin_us: int = 50_000) -> None:
-        self.arbiter = Arbiter(margin_us=margin_us)
+        self.arbiter = Arbiter()
+        self.margin_us = margin_us
         self.players: dict[int, Player] = {}
 
     def player(self, key: int) -> Player:
-        return self.players.setdefault(key, Player(key))
+        return self.players.setdefault(key, Player(key, self.margin_us))
 
     def start(self, shared: Conditions | None = None, slot: Slot | None = None) -> Game:
         shared, slot = shared or conditions(), slot or Slot(1, 0, 1)

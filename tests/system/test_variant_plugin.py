@@ -109,7 +109,7 @@ def test_a_bot_that_searches_finds_the_last_corner(installed: dict[str, str]) ->
         check=False,
     )
     assert asking.returncode == 0, asking.stderr
-    assert "22" in asking.stdout.split()
+    assert "c1" in asking.stdout.split()
 
 
 def test_a_forbidden_move_is_no_candidate_and_loses_whoever_makes_it(installed: dict[str, str], tmp_path: Path) -> None:

@@ -1,24 +1,21 @@
-"""What is said to an engine's process, and how its answers are read."""
+"""What a manager says to an engine, and what its lines mean. Lines in, lines out: no process and no clock."""
 
-import time
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from noughts_bots.bot import TimeLimits
-from noughts_bots.gomocup.process import EngineEnded, EngineProcess
-from noughts_bots.gomocup.protocol import UNLIMITED_MS, word_and_rest
+from noughts_bots.gomocup.options import EngineOptions
+from noughts_bots.gomocup.protocol import UNLIMITED_MS, read_point, word_and_rest, written_point
 
-SET_UP_SECONDS = 30.0
-"""How long START and RECTSTART may take once the engine has shown that it runs."""
-RESTART_SECONDS = 5.0
-"""How long RESTART may take. After that a new process is quicker."""
-# Of an engine that complains about infos: after a complaint that may be about one, how long the answer to what was
-# asked may take: to START, and to a move without a clock.
-_VERDICT_SECONDS, _MOVE_SECONDS = 2.0, 60.0
-_PROBE = "START 20"
+OFF_BOARD = 0xFFFF_FFFF
+"""The cell of a point that is not on the board."""
+MOST_RESTARTS = 2
+"""RESTART is asked so often of one process: an engine that was still busy may have missed the first."""
 
-_NOTES = ("MESSAGE", "DEBUG")
-_COMPLAINTS = ("ERROR", "UNKNOWN")
+_REFUSALS = ("ERROR", "UNKNOWN")
+_ABOUT = re.compile(r"\bname\s*=", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +34,26 @@ class Terms:
             return f"START {self.columns}"
         return f"RECTSTART {self.columns},{self.rows}"
 
-    def infos(self, folder: str, memory: int) -> list[str]:
-        """The commands that tell the rest. `memory` is in bytes, 0 for no limit."""
+    def infos(self, folder: str, options: EngineOptions) -> list[str]:
+        """The commands that tell the rest. `folder` is where the engine may keep files."""
         # No `timeout_turn` says that there is no limit (0 means as fast as possible), so none is sent then. What is
         # on the clock is the limit of a turn, too.
         turn = self.time.move or self.time.bank
         infos = {
             **({"timeout_turn": max(1, milliseconds(turn))} if turn else {}),
             "timeout_match": milliseconds(self.time.bank),
-            "max_memory": memory,
+            "max_memory": options.memory_bytes,
             "game_type": 2,
             "rule": self.rule,
             "folder": folder,
+            "time_left": milliseconds(self.time.bank) or UNLIMITED_MS,
+            **options.infos,
         }
-        # Which of them it complains about should show before the first move: all of them are among these.
-        return [*(f"INFO {key} {value}" for key, value in infos.items()), self.time_left(round(self.time.bank * 1e6))]
+        return [f"INFO {key} {value}" for key, value in infos.items()]
 
-    def time_left(self, own_clock_us: int) -> str:
-        """The command before every move."""
-        return f"INFO time_left {own_clock_us // 1000 if self.time.bank else UNLIMITED_MS}"
+    def time_left(self, own_clock_us: int) -> list[str]:
+        """The commands before every move: none where what the engine was told stays true."""
+        return [f"INFO time_left {own_clock_us // 1000}"] if self.time.bank else []
 
 
 def milliseconds(seconds: float) -> int:
@@ -63,84 +61,145 @@ def milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
+class Phase(Enum):
+    """What a process of an engine is about."""
+
+    STARTING = auto()
+    """START was sent, and is not answered."""
+    TOLD = auto()
+    """It was told the terms, which nobody answers, and then asked who it is, to know when it has read them."""
+    READY = auto()
+    """Its board is empty: a game may begin."""
+    PLAYING = auto()
+    """It knows some moves of a game, and is not asked for one."""
+    THINKING = auto()
+    """It was asked for a move."""
+    RESTARTING = auto()
+    """RESTART was sent, and is not answered."""
+    REFUSED = auto()
+    """It has said no to START, or to RESTART as often as it was asked."""
+
+
+class Heard(Enum):
+    """What a line means."""
+
+    NOTE = auto()
+    """Nothing for the game: it is for people."""
+    STARTED = auto()
+    """It has taken START, and is to be told the terms."""
+    READY = auto()
+    """The board is set up."""
+    REFUSAL = auto()
+    """It will not set the board up."""
+    AGAIN = auto()
+    """It has refused RESTART, and is to be asked once more."""
+    MOVE = auto()
+    """Its move."""
+    SUGGESTION = auto()
+    """A move that waits for our PLAY."""
+
+
 class Conversation:
-    """The conversation with one process of an engine. All methods raise EngineEnded when it ends, or does not start."""
+    """What is said to one process of an engine, from its START to its END.
 
-    def __init__(self, process: EngineProcess, note: Callable[[str], None], *, complains: bool = True) -> None:
-        """`note` gets every line that is no answer: it is kept for people. `complains` is what is known so far."""
-        self.process = process
-        self.complains = complains
-        """Whether it complains about infos, or may. That is no fault, but could be taken for an answer."""
-        self.terms: Terms | None = None
-        """What it has been set up for."""
-        self._note = note
+    A line that answers nothing is a note, whatever it says: an engine may complain about infos, and be busy when it is
+    asked. That it does not answer is for the clock to decide.
+    """
 
-    def wait_until_ready(self, infos: Sequence[str]) -> None:
-        """Returns when the engine answers at all, however long that takes: whoever started us sets a limit.
-
-        Every engine plays on the board of the tournaments that gave the protocol its name. If it does, the same
-        again with infos before it shows whether it complains about them.
-        """
-        if self._refusal(_PROBE, (), None) is None:
-            self._refusal(_PROBE, infos, SET_UP_SECONDS)
-
-    def set_up(self, terms: Terms, infos: Sequence[str]) -> str | None:
-        """Makes the engine ready for a game; None when it is, else why it will not play."""
-        refusal = self._refusal(terms.start, infos, SET_UP_SECONDS)
+    def __init__(self, terms: Terms, options: EngineOptions) -> None:
+        self.phase = Phase.STARTING
         self.terms = terms
-        return refusal
+        self.cell = OFF_BOARD
+        """The move that was heard last."""
+        self.about = ""
+        """What it says of itself."""
+        self._options = options
+        self._known = 0
+        """So many moves of its game it knows."""
+        self._restarts = 0
+        self._excused = 0
+        """So many complaints may be about infos."""
 
-    def restart(self, seconds: float) -> bool:
-        """Makes the engine ready for another game on the same terms; whether it can. Silence for so long is an end."""
-        return self._refusal("RESTART", (), seconds) is None
+    def tell(self, folder: str) -> list[str]:
+        """The terms, for an engine that has started; `settle` says that they have been read if no line does."""
+        infos = self.terms.infos(folder, self._options)
+        self.phase = Phase.TOLD
+        self._excused = len(infos)
+        return [*infos, "ABOUT"]
 
-    def move(self, info: str, commands: Sequence[str], deadline: float | None) -> str | None:
-        """The line that answers the commands, which ask for a move; None when the deadline has passed."""
-        self._send(info, *commands)
-        untimed, excused = deadline is None, None
-        while (line := self._line(deadline)) is not None:
-            word, rest = word_and_rest(line)
-            if word == "SUGGEST":
-                self.process.send(f"PLAY {rest}")
-            elif word == "OK":
-                self._note(line)  # to the info, perhaps; a move it is not
-            elif word in _COMPLAINTS and self.complains and excused is None:
-                self._note(line)
-                excused = line
-                if untimed:
-                    deadline = time.monotonic() + _MOVE_SECONDS
-            else:
-                return line
-        return excused if untimed else None
+    def settle(self) -> None:
+        """Its board is ready."""
+        self.phase = Phase.READY
+        self._known = self._restarts = 0
 
-    def _refusal(self, command: str, infos: Sequence[str], seconds: float | None) -> str | None:
-        """Sends the infos, then the command. None when the engine says OK to it, else what it says instead."""
-        self._send(*infos, command)
-        complaints: list[str] = []
-        excused = len(infos) if self.complains else 0
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while (line := self._line(deadline)) is not None:
-            word, _ = word_and_rest(line)
-            if word == "OK":
-                self.complains = bool(complaints) if infos else self.complains
-                return None
-            self._note(line)
-            if word in _COMPLAINTS:
-                complaints.append(line)
-                if len(complaints) > excused:
-                    break
-                deadline = time.monotonic() + _VERDICT_SECONDS
-        if not complaints:
-            raise EngineEnded(f"the engine does not answer {command} within {seconds:g} s")
-        return f"to {command} the engine says {complaints[-1]!r}"
+    def restart(self) -> str:
+        """What makes it ready for another game."""
+        self.phase = Phase.RESTARTING
+        self._restarts += 1
+        return "RESTART"
 
-    def _send(self, *commands: str) -> None:
-        for line in self.process.unasked():
-            self._note(line)
-        self.process.send(*commands)
+    def ask(self, moves: Sequence[int], own_clock_us: int) -> list[str]:
+        """The commands that ask for a move after these of its game, with its board ready or in this game."""
+        terms, ply = self.terms, len(moves)
+        commands = terms.time_left(own_clock_us)
+        if not ply:
+            commands.append("BEGIN")
+        elif self._known == ply - 1 and not self._options.board:
+            row, column = divmod(moves[-1], terms.columns)
+            commands.append(f"TURN {column},{row}")
+        else:
+            rows = (
+                f"{written_point(cell, terms.columns)},{1 if (ply - number) % 2 == 0 else 2}"
+                for number, cell in enumerate(moves)
+            )
+            commands += ["BOARD", *rows, "DONE"]
+        self._known = ply + 1
+        self.phase = Phase.THINKING
+        return commands
 
-    def _line(self, deadline: float | None) -> str | None:
-        """The next line that is not meant for people."""
-        while (line := self.process.line(deadline)) is not None and word_and_rest(line)[0] in _NOTES:
-            self._note(line)
-        return line
+    def forget(self) -> None:
+        """Its game is told from the beginning with the next question."""
+        self._known = -1
+
+    def hear(self, line: str) -> Heard:
+        """What this line means now; of a move, `cell` says which."""
+        phase = self.phase
+        if phase is Phase.THINKING:
+            cell = read_point(line, self.terms.columns, self.terms.rows)
+            if cell is not None:
+                self.cell = cell if cell >= 0 else OFF_BOARD
+                self.phase = Phase.PLAYING
+                return Heard.MOVE
+            return Heard.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else Heard.NOTE
+        if phase is Phase.TOLD:
+            return self._hear_who(line)
+        if phase is not Phase.STARTING and phase is not Phase.RESTARTING:
+            return Heard.NOTE
+        word = word_and_rest(line)[0]
+        if word == "OK":
+            if phase is Phase.STARTING:
+                return Heard.STARTED
+            self.settle()
+            return Heard.READY
+        if word not in _REFUSALS:
+            return Heard.NOTE
+        if phase is Phase.RESTARTING and self._restarts < MOST_RESTARTS:
+            return Heard.AGAIN
+        self.phase = Phase.REFUSED
+        return Heard.REFUSAL
+
+    def _hear_who(self, line: str) -> Heard:
+        """It has read the terms when it says who it is, or has complained about more than there were infos."""
+        if word_and_rest(line)[0] in _REFUSALS and self._excused:
+            self._excused -= 1
+            return Heard.NOTE
+        if word_and_rest(line)[0] in _REFUSALS or _ABOUT.search(line):
+            self.about = line
+            self.settle()
+            return Heard.READY
+        return Heard.NOTE
+
+
+def as_bytes(commands: Iterable[str], line_end: str) -> bytes:
+    """The commands as lines for an engine's standard input."""
+    return "".join(f"{command}{line_end}" for command in commands).encode()

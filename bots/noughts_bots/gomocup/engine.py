@@ -211,13 +211,16 @@ class GomocupEngine:
         position = Position(variant, own=own, opponent=opponent, side=side, seed=game_seed(self._seed, self.games))
         if list(self._stones.values()) == [_OWN if ply & 1 == side else _OPPONENT for ply in range(position.ply)]:
             position.moves = list(self._stones)
-        position.own_clock_us = self._clock_us()
+        position.own_clock_us, turn_us = self._clock_us(), self._turn_us()
+        position.limit_us = min(position.own_clock_us, turn_us) if turn_us else position.own_clock_us
         return position
 
     def _clock_us(self) -> int:
-        """What is left for this move: the match's time if it is limited, else the turn's; 0 for no limit at all."""
-        if self._left_ms != UNLIMITED_MS:
-            return max(_AT_ONCE_US, self._left_ms * 1000)
+        """What is left of the match's time if that is limited, else the turn's; 0 for no limit at all."""
+        return self._turn_us() if self._left_ms == UNLIMITED_MS else max(_AT_ONCE_US, self._left_ms * 1000)
+
+    def _turn_us(self) -> int:
+        """The limit of a turn; 0 for none."""
         return 0 if self._turn_ms is None else max(_AT_ONCE_US, self._turn_ms * 1000)
 
     def _tell(self, position: Position) -> None:

@@ -14,19 +14,28 @@ FREESTYLE = 0
 IN_A_ROW = 5
 """The only k that the protocol knows."""
 
-_LINE_ENDS = re.compile(rb"[\r\n]")
+_LONGEST_POINT = 20
 _POINT = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", re.ASCII)
 
 
 class Lines:
-    """Makes lines of bytes that arrive in pieces. CR, LF and CR LF end a line; empty ones are left out."""
+    """Makes lines of bytes that arrive in pieces. LF ends a line, CR where no LF ever comes; empty ones are left out.
+
+    For an engine may write any byte as the depth of its search, 13 among them.
+    """
 
     def __init__(self) -> None:
         self._begun = b""
+        self._has_lf = False
 
     def feed(self, data: bytes) -> list[str]:
         """The lines that these bytes complete, without blanks around them, cut to LONGEST_LINE bytes."""
-        *ended, begun = _LINE_ENDS.split(self._begun + data)
+        if self._has_lf and not self._begun and data.find(b"\n") == len(data) - 1:
+            line = _text(data)  # as nearly all arrive
+            return [line] if line else []
+        data = self._begun + data
+        self._has_lf = self._has_lf or b"\n" in data
+        *ended, begun = data.split(b"\n" if self._has_lf else b"\r")
         # Cut again with every piece: a line without an end takes no more memory than a long one.
         self._begun = begun[:LONGEST_LINE]
         return [line for line in map(_text, ended) if line]
@@ -55,10 +64,14 @@ def written_point(cell: int, columns: int) -> str:
 
 def read_point(text: str, columns: int, rows: int) -> int | None:
     """The cell at `X,Y`; -1 if it is not on the board, None if the text is no point."""
-    found = _POINT.fullmatch(text)
-    if found is None:
-        return None
-    column, row = int(found[1]), int(found[2])
+    first, _, second = text.partition(",")
+    if first.isdecimal() and second.isdecimal() and text.isascii() and len(text) < _LONGEST_POINT:
+        column, row = int(first), int(second)  # as nearly all are written
+    else:
+        found = _POINT.fullmatch(text)
+        if found is None:
+            return None
+        column, row = int(found[1]), int(found[2])
     return row * columns + column if 0 <= column < columns and 0 <= row < rows else -1
 
 

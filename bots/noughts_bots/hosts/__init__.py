@@ -15,23 +15,24 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from google.protobuf.message import DecodeError
 
+import noughts_bots
 from noughts_bots.bot import Bot
 from noughts_bots.errors import BotError, BotSpecError
 from noughts_bots.pipe_session import play_on_pipes
 from noughts_bots.process import tune_collector
-from noughts_proto.child_kinds import CHILD_KINDS
+from noughts_proto.child_kinds import CHILD_KINDS, NOT_LOADED
 from noughts_proto.pipes import FrameTooLarge
 from noughts_referee.rules import VariantError
 
 FOLDER_VARIABLE = "NOUGHTS_FOLDER"
 """Where relative files and modules of a plugin are looked for."""
 
-ENDED, NOT_LOADED, BROKEN_OFF = 0, 1, 2
-"""Exit codes: the referee closed the pipe; the bot cannot be loaded; the referee's frames cannot be read."""
+ENDED, BROKEN_OFF = 0, 2
+"""Exit codes: the referee closed the pipe; its frames cannot be read. NOT_LOADED: the bot cannot be loaded."""
 
 # Above whatever a plugin may open, or close, by number.
 _LOWEST_DESCRIPTOR = 40
@@ -59,6 +60,8 @@ def folder() -> Path:
 def main(arguments: Sequence[str]) -> int:
     """Loads the bot that the arguments name and plays it until the referee closes the pipe. Returns the exit code."""
     reading, writing = _frames()
+    # A module that is a program, too, plays nowhere else from here, and need not load what could.
+    vars(noughts_bots).update(run=_not_here, run_async=_not_here_either)
     try:
         bot = bot_for(*_read(arguments))
     except BotError as error:
@@ -77,6 +80,17 @@ def main(arguments: Sequence[str]) -> int:
         if (close := getattr(bot, "close", None)) is not None:
             close()
     return ENDED
+
+
+def _not_here(*_: Any, **__: Any) -> None:
+    """What `noughts_bots.run` is in a process that plays a plugin."""
+    note = "run() does nothing here: Noughts makes the bot that the spec names, and plays it itself; "
+    print(note + 'guard the call by `if __name__ == "__main__":`', file=sys.stderr, flush=True)  # noqa: T201
+
+
+async def _not_here_either(*_: Any, **__: Any) -> None:
+    """What `noughts_bots.run_async` is there."""
+    _not_here()
 
 
 def _read(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:

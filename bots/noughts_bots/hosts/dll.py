@@ -191,7 +191,8 @@ class LibraryBot(Bot):
         turn.moves = moves.buffer_info()[0] + _CELL_BYTES
         turn.ply = len(played)
         if position.own_clock_us:
-            turn.own_clock_ms = position.own_clock_us // 1000
+            turn.own_clock_ms = position.limit_us // 1000
+        if position.opponent_clock_us:
             turn.opponent_clock_ms = position.opponent_clock_us // 1000
         cell: int = self._play(bot, address)
         if cell < 0:
@@ -205,7 +206,7 @@ class LibraryBot(Bot):
             prepared = self._prepare(position.variant)
         rules, bot, plays = prepared
         if not plays:
-            raise Resign
+            raise Resign(f"the library does not play {position.variant.name}")
         turn = _Turn(
             size=sizeof(_Turn),
             side=position.side,

@@ -56,8 +56,9 @@ typedef struct noughts_turn {
     uint32_t ply;                /* how many moves were made; ply % 2 == side */
     const uint32_t *moves;       /* their cells in the order played, from the empty board on: even ones are side 0's */
     uint64_t seed;               /* of this side of this game: the only source of chance */
-    int64_t own_clock_ms;        /* what is left (or the limit of a move), in milliseconds; -1: no limit */
-    int64_t opponent_clock_ms;
+    int64_t own_clock_ms;        /* what this move may take, in milliseconds: what is left of the bank, or the limit
+                                    of a move, where there are both the less; -1: no limit */
+    int64_t opponent_clock_ms;   /* what the opponent's clock shows: its bank, or without one the limit of a move */
     const noughts_variant *variant; /* the same pointer as `create` got; good until `destroy` */
 } noughts_turn;
 

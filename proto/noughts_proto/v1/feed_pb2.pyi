@@ -258,6 +258,8 @@ class WatchedGame(_message.Message):
     FIRST_SCORE_FIELD_NUMBER: _builtins.int
     SECOND_SCORE_FIELD_NUMBER: _builtins.int
     WINNING_CELLS_FIELD_NUMBER: _builtins.int
+    FIRST_TIME_FIELD_NUMBER: _builtins.int
+    SECOND_TIME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -266,7 +268,9 @@ class WatchedGame(_message.Message):
     second: _builtins.str
     state: Global___GameState.ValueType
     first_clock_us: _builtins.int
-    """What is left on the clocks after the last move (with a limit per move: that limit); unset in untimed games."""
+    """What is left on the clocks after the last move: of the bank, or without one the limit of each move; unset of a side
+    without a limit.
+    """
     second_clock_us: _builtins.int
     result: _types_pb2.Result.ValueType
     """Once the state is ENDED."""
@@ -275,7 +279,9 @@ class WatchedGame(_message.Message):
     """The last score that each side gave (see WatchedPly.score); unset before its first, and in games read from the store."""
     second_score: _builtins.float
     @_builtins.property
-    def time(self) -> _types_pb2.TimeControl: ...
+    def time(self) -> _types_pb2.TimeControl:
+        """Of both sides, unless they have times of their own (below)."""
+
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Cells in the order played."""
@@ -288,6 +294,12 @@ class WatchedGame(_message.Message):
     def winning_cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Once the state is ENDED: the cells of all lines that the last move completed, ascending; empty unless it won."""
 
+    @_builtins.property
+    def first_time(self) -> _types_pb2.TimeControl:
+        """The two sides' times, in tournaments in which bots have times of their own; else unset."""
+
+    @_builtins.property
+    def second_time(self) -> _types_pb2.TimeControl: ...
     def __init__(
         self,
         *,
@@ -306,10 +318,12 @@ class WatchedGame(_message.Message):
         first_score: _builtins.float | None = ...,
         second_score: _builtins.float | None = ...,
         winning_cells: _abc.Iterable[_builtins.int] | None = ...,
+        first_time: _types_pb2.TimeControl | None = ...,
+        second_time: _types_pb2.TimeControl | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "moves", b"moves", "name", b"name", "result", b"result", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us", "_first_score", b"_first_score", "_second_clock_us", b"_second_clock_us", "_second_score", b"_second_score", "first", b"first", "first_clock_us", b"first_clock_us", "first_score", b"first_score", "first_time", b"first_time", "moves", b"moves", "name", b"name", "result", b"result", "second", b"second", "second_clock_us", b"second_clock_us", "second_score", b"second_score", "second_time", b"second_time", "state", b"state", "termination", b"termination", "time", b"time", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_clock_us: _TypeAlias = _typing.Literal["first_clock_us"]  # noqa: Y015
     _WhichOneofArgType__first_clock_us: _TypeAlias = _typing.Literal["_first_clock_us", b"_first_clock_us"]  # noqa: Y015
@@ -349,7 +363,7 @@ class WatchedPly(_message.Message):
     time_us: _builtins.int
     """Thinking time in microseconds."""
     first_clock_us: _builtins.int
-    """What is left on the clocks after the move; unset in untimed games."""
+    """What is left on the clocks after the move; unset of a side without a limit."""
     second_clock_us: _builtins.int
     score: _builtins.float
     """What the mover thinks of its position, on a scale of its own, finite; higher is better for the mover. Unset if the

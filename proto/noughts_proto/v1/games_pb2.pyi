@@ -38,6 +38,9 @@ class Game(_message.Message):
     FIRST_BOT_FIELD_NUMBER: _builtins.int
     SECOND_BOT_FIELD_NUMBER: _builtins.int
     WINNING_CELLS_FIELD_NUMBER: _builtins.int
+    FIRST_TIME_FIELD_NUMBER: _builtins.int
+    SECOND_TIME_FIELD_NUMBER: _builtins.int
+    FAULT_FIELD_NUMBER: _builtins.int
     AGREEMENT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
@@ -54,6 +57,10 @@ class Game(_message.Message):
     first_bot: _builtins.str
     """`bots/NAME/versions/V` of the two."""
     second_bot: _builtins.str
+    fault: _builtins.str
+    """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it", as `placed a stone
+    on h8 (cell 112), which is occupied`. Cells are named by column (a, b, ...) and row (1 at the bottom).
+    """
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Cells in the order played."""
@@ -68,6 +75,12 @@ class Game(_message.Message):
     def winning_cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Output only. The cells of all lines that the last move completed, ascending; empty unless it won."""
 
+    @_builtins.property
+    def first_time(self) -> _types_pb2.TimeControl:
+        """Output only. Thinking time of the two sides."""
+
+    @_builtins.property
+    def second_time(self) -> _types_pb2.TimeControl: ...
     @_builtins.property
     def agreement(self) -> Global___Agreement:
         """How the opening was agreed on, if it was."""
@@ -89,11 +102,14 @@ class Game(_message.Message):
         first_bot: _builtins.str = ...,
         second_bot: _builtins.str = ...,
         winning_cells: _abc.Iterable[_builtins.int] | None = ...,
+        first_time: _types_pb2.TimeControl | None = ...,
+        second_time: _types_pb2.TimeControl | None = ...,
+        fault: _builtins.str = ...,
         agreement: Global___Agreement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "rating_seq", b"rating_seq"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_time", b"second_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first", b"first", "first_bot", b"first_bot", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015

@@ -150,6 +150,7 @@ class Hello(_message.Message):
     AGENT_FIELD_NUMBER: _builtins.int
     DECLINES_CHALLENGES_FIELD_NUMBER: _builtins.int
     VARIANTS_FIELD_NUMBER: _builtins.int
+    PREPARES_FIELD_NUMBER: _builtins.int
     OPENS_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The protocol the bot speaks; this file describes 1. Others are refused with reason PROTOCOL_UNSUPPORTED."""
@@ -165,6 +166,10 @@ class Hello(_message.Message):
     """Name and version of the bot's software, for people; at most 200 characters. The server does not keep it."""
     declines_challenges: _builtins.bool
     """Whether others may not challenge it to unrated games while it is online (see ChallengeService)."""
+    prepares: _builtins.bool
+    """Whether it prepares for a game: starts of timed games then come in a frame without turns, and its first move is
+    asked for, and its clock begins, once it has acknowledged that frame.
+    """
     opens: _builtins.bool
     """Whether it answers `openings`. For a bot that does not, the referee makes the usual choices: it puts stones that
     hardly help each other, and takes the side that looks better.
@@ -185,11 +190,12 @@ class Hello(_message.Message):
         agent: _builtins.str = ...,
         declines_challenges: _builtins.bool = ...,
         variants: _abc.Iterable[_builtins.str] | None = ...,
+        prepares: _builtins.bool = ...,
         opens: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "opens", b"opens", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "opens", b"opens", "prepares", b"prepares", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -226,7 +232,7 @@ class Welcome(_message.Message):
     grace_ms: _builtins.int
     """How long a bot that lost its connection may stay away before its running games are lost. Milliseconds."""
     margin_us: _builtins.int
-    """What a move may overstep its limit for transport, in microseconds."""
+    """What a move of this bot may overstep its limit for transport, in microseconds."""
     max_games: _builtins.int
     """How many games at once the referee will send."""
     @_builtins.property
@@ -278,12 +284,15 @@ class Starts(_message.Message):
     MOVES_FIELD_NUMBER: _builtins.int
     OWN_CLOCK_US_FIELD_NUMBER: _builtins.int
     OPPONENT_CLOCK_US_FIELD_NUMBER: _builtins.int
+    OPPONENT_TIMES_FIELD_NUMBER: _builtins.int
     tournament: _builtins.str
     """`tournaments/ID`."""
     variant: _builtins.str
     """The variant in its canonical spelling, e.g. `tictactoe` or `mnk:4,4,3`."""
     @_builtins.property
-    def time(self) -> _types_pb2.TimeControl: ...
+    def time(self) -> _types_pb2.TimeControl:
+        """The bot's own thinking time in these games."""
+
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The handle of the game in this session: new for each attempt, never reused."""
@@ -318,10 +327,18 @@ class Starts(_message.Message):
 
     @_builtins.property
     def own_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What is left on the clocks, in microseconds (in games with a limit per move: that limit); empty in untimed games."""
+        """What is left on the clocks, in microseconds: of the bank, or without one the limit of each move; 0 of a side without
+        a limit; empty where neither side has one.
+        """
 
     @_builtins.property
     def opponent_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def opponent_times(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.TimeControl]:
+        """The thinking time of each of `opponents`, in tournaments in which bots have times of their own; else empty: it is
+        that of the bot.
+        """
+
     def __init__(
         self,
         *,
@@ -338,10 +355,11 @@ class Starts(_message.Message):
         moves: _abc.Iterable[_builtins.int] | None = ...,
         own_clock_us: _abc.Iterable[_builtins.int] | None = ...,
         opponent_clock_us: _abc.Iterable[_builtins.int] | None = ...,
+        opponent_times: _abc.Iterable[_types_pb2.TimeControl] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponent_clock_us", b"opponent_clock_us", "opponents", b"opponents", "own_clock_us", b"own_clock_us", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "move_count", b"move_count", "moves", b"moves", "number", b"number", "opponent", b"opponent", "opponent_clock_us", b"opponent_clock_us", "opponent_times", b"opponent_times", "opponents", b"opponents", "own_clock_us", b"own_clock_us", "seed", b"seed", "side", b"side", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -422,11 +440,14 @@ class Choice(_message.Message):
     STEP_FIELD_NUMBER: _builtins.int
     PUT_FIELD_NUMBER: _builtins.int
     TAKE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     game: _builtins.int
     step: _builtins.int
     """The step of the question that is answered."""
     take: _types_pb2.Side.ValueType
     """From now on the bot plays this side; SIDE_SECOND is to move."""
+    reason: _builtins.str
+    """Where it resigns: why, for people; see Moves.reason."""
     @_builtins.property
     def put(self) -> Global___Stones:
         """Three stones at step 0, two at step 1 of `swap2`; the colours take turns."""
@@ -438,10 +459,11 @@ class Choice(_message.Message):
         step: _builtins.int = ...,
         put: Global___Stones | None = ...,
         take: _types_pb2.Side.ValueType = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["put", b"put", "take", b"take", "what", b"what"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "put", b"put", "step", b"step", "take", b"take", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "put", b"put", "reason", b"reason", "step", b"step", "take", b"take", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["put", "take"]  # noqa: Y015
     _WhichOneofArgType_what: _TypeAlias = _typing.Literal["what", b"what"]  # noqa: Y015
@@ -496,7 +518,9 @@ class Turns(_message.Message):
 
     @_builtins.property
     def own_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What is left on the clocks before this move, in microseconds; empty when no game of the frame has a clock."""
+        """What is left on the clocks before this move, in microseconds (see Starts); empty when no game of the frame has a
+        clock. Where there is a bank and a limit of each move (`time` of the start), the less of the two is the limit.
+        """
 
     @_builtins.property
     def opponent_clock_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
@@ -529,6 +553,7 @@ class Moves(_message.Message):
     RESIGNED_FIELD_NUMBER: _builtins.int
     SCORED_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -552,6 +577,12 @@ class Moves(_message.Message):
 
     @_builtins.property
     def score(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def reason(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Why, for people: a text for each row of `resigned`, in that order; empty where a bot does not say. The first line
+        of it counts, up to 500 characters. It is stored with the game, for everybody who may read that.
+        """
+
     def __init__(
         self,
         *,
@@ -561,10 +592,11 @@ class Moves(_message.Message):
         resigned: _abc.Iterable[_builtins.int] | None = ...,
         scored: _abc.Iterable[_builtins.int] | None = ...,
         score: _abc.Iterable[_builtins.float] | None = ...,
+        reason: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "ply", b"ply", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -581,6 +613,8 @@ class Ends(_message.Message):
     TERMINATION_FIELD_NUMBER: _builtins.int
     PLIES_FIELD_NUMBER: _builtins.int
     CELL_FIELD_NUMBER: _builtins.int
+    FAULTED_FIELD_NUMBER: _builtins.int
+    FAULT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -595,6 +629,15 @@ class Ends(_message.Message):
     def cell(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The last of them, to be appended by whoever knows one fewer (see Turns.cell)."""
 
+    @_builtins.property
+    def faulted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Rows (by their index in these columns) that the bot lost by what it must not do, and what that was, for its author:
+        columns of equal length. A phrase that follows "it": `placed a stone on h8 (cell 112), which is occupied`. What a
+        bot said itself when it resigned is not repeated.
+        """
+
+    @_builtins.property
+    def fault(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
         self,
         *,
@@ -603,10 +646,12 @@ class Ends(_message.Message):
         termination: _abc.Iterable[_types_pb2.Termination.ValueType] | None = ...,
         plies: _abc.Iterable[_builtins.int] | None = ...,
         cell: _abc.Iterable[_builtins.int] | None = ...,
+        faulted: _abc.Iterable[_builtins.int] | None = ...,
+        fault: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "plies", b"plies", "result", b"result", "termination", b"termination"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "fault", b"fault", "faulted", b"faulted", "game", b"game", "plies", b"plies", "result", b"result", "termination", b"termination"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -69,6 +69,27 @@ Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 class Tournament(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class OwnTimesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        @_builtins.property
+        def value(self) -> _types_pb2.TimeControl: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _types_pb2.TimeControl | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
@@ -94,6 +115,7 @@ class Tournament(_message.Message):
     START_AT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
+    OWN_TIMES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters of a-z, 0-9 and `-`."""
     title: _builtins.str
@@ -111,7 +133,9 @@ class Tournament(_message.Message):
     seed: _builtins.int
     """All chance of the tournament comes from it; unset means drawn by the server."""
     rated: _builtins.bool
-    """Whether its games count for the leaderboard; unset means they do."""
+    """Whether its games count for the leaderboard; unset means they do, unless there are `own_times`: those that have
+    them cannot be rated.
+    """
     games_total: _builtins.int
     """Output only. Games scheduled (0 before the start) and games stored."""
     games_done: _builtins.int
@@ -125,7 +149,9 @@ class Tournament(_message.Message):
     challenge: _builtins.bool
     """Output only. Made by ChallengeService."""
     @_builtins.property
-    def time(self) -> _types_pb2.TimeControl: ...
+    def time(self) -> _types_pb2.TimeControl:
+        """Of every entry that has none of its own."""
+
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:
         """Output only. In order of points; before the start in order of entry."""
@@ -151,6 +177,10 @@ class Tournament(_message.Message):
     @_builtins.property
     def start_at(self) -> _timestamp_pb2.Timestamp:
         """When it starts by itself, or is cancelled for want of entries; unset means that its owner starts it."""
+
+    @_builtins.property
+    def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
+        """Times of single entries, by label: handicaps. A label that does not join changes nothing."""
 
     def __init__(
         self,
@@ -180,10 +210,11 @@ class Tournament(_message.Message):
         start_at: _timestamp_pb2.Timestamp | None = ...,
         reason: _builtins.str = ...,
         challenge: _builtins.bool = ...,
+        own_times: _abc.Mapping[_builtins.str, _types_pb2.TimeControl] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "own_times", b"own_times", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

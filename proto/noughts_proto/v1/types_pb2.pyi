@@ -117,7 +117,7 @@ Global___Termination: _TypeAlias = Termination  # noqa: Y015
 
 @_typing.final
 class TimeControl(_message.Message):
-    """Thinking time of each side. All fields zero: no limit."""
+    """Thinking time of a side. All fields zero: no limit."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -125,7 +125,7 @@ class TimeControl(_message.Message):
     BANK_US_FIELD_NUMBER: _builtins.int
     INCREMENT_US_FIELD_NUMBER: _builtins.int
     move_us: _builtins.int
-    """Limit of each single move, in microseconds. Excludes bank and increment."""
+    """Limit of each single move, in microseconds. With a bank, a move may take no more than is left of that either."""
     bank_us: _builtins.int
     """Time on each side's clock at the start, in microseconds."""
     increment_us: _builtins.int

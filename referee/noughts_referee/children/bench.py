@@ -20,12 +20,16 @@ class Bench:
 
     def __init__(self, referee: Referee) -> None:
         self._referee = referee
-        self._players: dict[int, tuple[Seated, Callable[[tuple[LostGame, ...]], None]]] = {}
+        self._players: list[tuple[Seated, str, Callable[[tuple[LostGame, ...]], None]]] = []
         self._due = False
 
-    def add(self, player: Seated, on_lost: Callable[[tuple[LostGame, ...]], None]) -> None:
-        """Benches a player for good. Its running games are lost, too; `on_lost` hears of each."""
-        self._players[player.key] = player, on_lost
+    def add(self, player: Seated, fault: str, on_lost: Callable[[tuple[LostGame, ...]], None]) -> None:
+        """Benches a player for good, because of `fault`, a phrase that follows "it".
+
+        Its running games are lost, too; `on_lost` hears of each.
+        """
+        self._players.append((player, fault, on_lost))
+        self._players.sort(key=lambda benched: benched[0].key)
         self._referee.joined(player, self)
         self.wake()
 
@@ -38,8 +42,8 @@ class Bench:
 
     def _lose(self) -> None:
         self._due = False
-        for _, (player, on_lost) in sorted(self._players.items()):
+        for player, fault, on_lost in self._players:
             player.take_outbox()
             if player.games:
                 on_lost(running_games(player))
-                self._referee.forfeit(player, Termination.CRASHED)
+                self._referee.forfeit(player, Termination.CRASHED, fault)

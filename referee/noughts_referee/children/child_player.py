@@ -46,11 +46,11 @@ class ChildPlayer:
         *,
         accept: Callable[[pb.Hello], pb.Welcome],
         on_life: Callable[[RunningChild], None] = lambda child: None,
-        bench: Callable[[], None],
         on_fault: Callable[[Fault], None],
         invite: Invite | None = None,
     ) -> None:
-        """`accept` answers a Hello or raises NotStarted; `bench` is called when the child cannot be started.
+        """`accept` answers a Hello or raises NotStarted; `on_fault` hears how each life ended, and whether it was the
+        last. What it raises ends the play.
 
         A child for which there is `invite` dials in, in each of its lives with a ticket of its own.
         """
@@ -61,7 +61,6 @@ class ChildPlayer:
         self._accept = accept
         self._on_life = on_life
         """Hears of each life that begins."""
-        self._bench = bench
         self._on_fault = on_fault
         self._invite = invite
         self._failures = 0
@@ -102,8 +101,6 @@ class ChildPlayer:
         self._failures = 0 if child.frames.written > 1 else self._failures + 1
         benched = self._failures == MOST_STARTS
         self._on_fault(Fault(death, lost, benched))
-        if benched:
-            self._bench()
 
     async def _serve(self, child: RunningChild) -> str:
         """Plays until the child leaves; returns why, if the referee ended it."""
@@ -112,7 +109,7 @@ class ChildPlayer:
         silence = _Silence(self._wire, child, self._settings)
         try:
             self._wire.player.opens = hello.opens
-            await self._wire.serve(child.frames, welcome, hello.max_games)
+            await self._wire.serve(child.frames, welcome, hello.max_games, prepares=hello.prepares)
         except StreamClosed as closed:
             if closed.code is grpc.StatusCode.UNAVAILABLE:
                 raise _ServerStopsError from closed

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 class ChildSettings:
     """Times of a child, in seconds."""
 
-    start: float = 5.0
-    """From the start to its Hello."""
+    start: float = 10.0
+    """From the start to its Hello; of an engine, to the answer to START."""
     silence: float = 300.0
     """How long it may owe an answer in games without clocks and not be heard of."""
     stop: float = 1.0
-    """From closing its standard input to SIGTERM, and from there to SIGKILL."""
+    """From closing its standard input to SIGTERM, and from there to SIGKILL; of an engine from END to SIGKILL."""
+    restart: float = 5.0
+    """How long an engine may take for RESTART, and go on thinking about a game that is over."""
     heartbeat: float = 1.0
     """Pipes are cheap: an idle child is asked more often than a remote bot whether it lives."""
     now: Now = microseconds

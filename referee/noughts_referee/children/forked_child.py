@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from noughts_referee.children import kernel
@@ -45,6 +45,8 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         order, pipes = _receive(orders)
         name = f"{order['kind']}:{order['target']}: "
         command = resolve(ChildCommand(order["kind"], order["target"], order["options"]))
+        if order["memory_bytes"]:
+            limits = replace(limits, memory_bytes=order["memory_bytes"])
         lock = Lock(
             limits,
             order["scratch"],
@@ -54,7 +56,10 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
             order["tasks"],
             order["port"],
         )
-        _take_place(pipes, lock.scratch, order["environment"], reaps=command.kind.starts_programs)
+        folder = order["folder"] or lock.scratch
+        _take_place(pipes, folder, lock.scratch, order["environment"], reaps=command.kind.starts_programs)
+        if order["cores"]:
+            os.sched_setaffinity(0, order["cores"])
         lock.shut()
         if os.getppid() == parent:
             if not command.kind.hosted:
@@ -122,12 +127,12 @@ def _receive(orders: int) -> tuple[dict[str, Any], list[int]]:
     return order, pipes
 
 
-def _take_place(pipes: list[int], scratch: str, environment: dict[str, str], *, reaps: bool) -> None:
-    """Takes the pipes as standard input, output and error, closes all other files, and goes to its own folder."""
+def _take_place(pipes: list[int], folder: str, scratch: str, environment: dict[str, str], *, reaps: bool) -> None:
+    """Takes the pipes as standard input, output and error, closes all other files, and goes to its folder."""
     for fd, pipe in enumerate(pipes):
         os.dup2(pipe, fd)
     kernel.close_files(PIPES)
-    os.chdir(scratch)
+    os.chdir(folder)
     own = _environment(scratch) | environment
     os.environ.clear()
     os.environ.update(own)

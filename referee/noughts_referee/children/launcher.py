@@ -15,8 +15,16 @@ class ChildCommand:
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     """What it finds in its environment beside the usual."""
+    json_lines: bool = False
+    """Its frames are JSON, one a line (see `children.framing`)."""
     port: int | None = None
     """The TCP port that it has to reach; where there is a lock, it reaches no other."""
+    folder: str | None = None
+    """Its working folder; None: an empty one of its own."""
+    memory_bytes: int = 0
+    """The private memory that it may use; 0: as the launcher's limits say."""
+    cores: tuple[int, ...] = ()
+    """The cores that it may run on; none: all of them."""
 
 
 class Started(Protocol):
@@ -28,6 +36,8 @@ class Started(Protocol):
     """Our ends of its pipes: non-blocking file descriptors, which the caller closes."""
     stdout: int
     stderr: int
+    scratch: str
+    """A folder of its own, which is removed at its end."""
 
     async def wait(self) -> int:
         """Its exit code, once nothing of its session is left; negative: the signal that ended it.

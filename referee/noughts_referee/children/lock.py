@@ -28,7 +28,11 @@ _RESERVED_BYTES = 4096 * _MIB
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin", "/usr/libexec", "/usr/share")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-_SINGLE_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf")
+_SINGLE_FILES = (
+    "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf",
+    "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu/online",
+)  # fmt: skip
+"""The last three say how many cores and how much memory there are, which engines look up."""
 _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
 """Devices and processes, none of which is opened because it, or its neighbour, is named."""
 _MEMORY_DISK = "/dev/shm/"  # who keeps bots there has a folder for them

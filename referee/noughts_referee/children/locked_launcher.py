@@ -17,7 +17,7 @@ from typing import Any
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import Limits, LockIncomplete, gaps
-from noughts_referee.children.scratch import remove_tree
+from noughts_referee.children.scratch import remove_tree, scratch_of
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
 _STARTS_AT_ONCE = 16
@@ -28,10 +28,17 @@ class LockedChild:
     """A child that runs behind the lock."""
 
     def __init__(
-        self, zygote: "_Zygote", number: int, pid: int, pipes: tuple[int, int, int], ended: "asyncio.Future[int]"
+        self,
+        zygote: "_Zygote",
+        number: int,
+        pid: int,
+        pipes: tuple[int, int, int],
+        scratch: str,
+        ended: "asyncio.Future[int]",
     ) -> None:
         self.pid = pid
         self.stdin, self.stdout, self.stderr = pipes
+        self.scratch = scratch
         self._zygote = zygote
         self._number = number
         self._ended = ended
@@ -146,6 +153,9 @@ class _Zygote:
             "options": dict(command.options),
             "environment": dict(command.environment),
             "port": command.port,
+            "folder": command.folder,
+            "memory_bytes": command.memory_bytes,
+            "cores": command.cores,
         }
         pipes: list[_Pipe] = []
         started = self._starting[number] = self._loop.create_future()
@@ -168,7 +178,7 @@ class _Zygote:
         ours = (given.writing, read.reading, told.reading)
         for fd in ours:
             os.set_blocking(fd, False)
-        return LockedChild(self, number, pid, ours, ended)
+        return LockedChild(self, number, pid, ours, scratch_of(self._scratch, number), ended)
 
     def _abandon(self, number: int) -> None:
         """Nobody will ever have this child."""

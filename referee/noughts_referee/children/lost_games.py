@@ -12,10 +12,13 @@ class LostGame(NamedTuple):
     ordinal: int
     side: int
     """The loser's: 0 moved first, 1 second."""
+    ply: int
+    """Moves that had been made."""
 
 
 def running_games(player: Player) -> tuple[LostGame, ...]:
     """The games that the player loses if it is gone now."""
     return tuple(
-        LostGame(game.conditions.tournament, game.slot[0], game.side_of(player)) for game in player.games.values()
+        LostGame(game.conditions.tournament, game.slot[0], game.side_of(player), game.ply)
+        for game in player.games.values()
     )

@@ -1,16 +1,16 @@
-"""Frames on a child's pipes, for the event loop: what `noughts_proto.pipes` describes, without blocking.
+"""Frames on a child's pipes, for the event loop, in whatever framing, without blocking.
 
 No stream readers and no transports: with one game at a time an exchange is two system calls and one wakeup of the loop.
 """
 
 import asyncio
 import os
+from collections.abc import Callable
 
-from google.protobuf.message import DecodeError
-
-from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
+from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import ChildFrames
+from noughts_referee.children.framing import Framing, LengthPrefixed, NoFrame
 from noughts_referee.monotonic import Now, microseconds
 
 KEPT_BYTES = 64 * 1024
@@ -23,8 +23,10 @@ _AT_ONCE = 128
 class PipeFrames(ChildFrames):
     """The two pipes that carry a child's frames. The file descriptors are non-blocking, and closed by `close`."""
 
-    def __init__(self, reading: int, writing: int, now: Now = microseconds) -> None:
+    def __init__(self, reading: int, writing: int, now: Now = microseconds, framing: Framing | None = None) -> None:
+        """`framing` is how frames lie on the pipes: by default each after its length."""
         super().__init__(now)
+        self._framing = framing or LengthPrefixed()
         self._loop = asyncio.get_running_loop()
         self._reading = reading
         self._writing = writing
@@ -35,16 +37,16 @@ class PipeFrames(ChildFrames):
 
     async def read(self) -> pb.PlayRequest | None:
         """The child's next frame; None when there will be no more: `reason` says why."""
-        while (message := self._next()) is None:
-            if self.reason:
-                return None
-            self._waiting = self._loop.create_future()
-            await self._waiting
-        self.last_read_us = self._now()
         try:
-            request = pb.PlayRequest.FromString(message)
-        except DecodeError:
-            self._refuse(f"sent {len(message):,} bytes that are no PlayRequest", message)
+            while (message := self._next()) is None:
+                if self.reason:
+                    return None
+                self._waiting = self._loop.create_future()
+                await self._waiting
+            self.last_read_us = self._now()
+            request = self._framing.read(message)
+        except NoFrame as error:
+            self._refuse(str(error), error.offending)
             return None
         if not (self._unasked + 1) % _AT_ONCE:
             # Whoever floods us must not keep the loop from others.
@@ -54,12 +56,11 @@ class PipeFrames(ChildFrames):
     @property
     def has_arrived(self) -> bool:
         """Whether `read` would return at once."""
-        size = int.from_bytes(self._buffer[:LENGTH_BYTES], "little")
-        return bool(self.reason) or LENGTH_BYTES <= len(self._buffer) >= LENGTH_BYTES + size
+        return bool(self.reason) or self._framing.arrived(self._buffer)
 
     async def write(self, message: pb.PlayResponse) -> None:
         """Sends a frame. To a child that has closed its end it does nothing: `read` tells of it."""
-        data = packed(message.SerializeToString())
+        data = self._framing.written(message)
         self._count_written()
         sent = self._send(data)
         if sent < len(data):
@@ -84,22 +85,9 @@ class PipeFrames(ChildFrames):
     # Up.
 
     def _next(self) -> bytes | None:
-        """The first message of the buffer, if it is complete."""
-        buffer = self._buffer
-        if len(buffer) < LENGTH_BYTES:
-            return None
-        size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
-        if size > LARGEST_UP:
-            length = bytes(buffer[:LENGTH_BYTES])
-            printed = f"; as text that is {length.decode()!r}, and only frames belong there" if _is_text(length) else ""
-            self._refuse(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
-            return None
-        end = LENGTH_BYTES + size
-        if len(buffer) < end:
-            return None
-        message = bytes(buffer[LENGTH_BYTES:end])
-        del buffer[:end]
-        if self._paused:
+        """The first message of the buffer, if it is complete. Raises NoFrame."""
+        message = self._framing.take(self._buffer)
+        if message is not None and self._paused:
             self._paused = False
             self._loop.add_reader(self._reading, self._readable)
         return message
@@ -171,7 +159,9 @@ class PipeFrames(ChildFrames):
 class Tail:
     """The last that a child wrote to stderr, or to several pipes, read for ever: a full pipe would stop it."""
 
-    def __init__(self, *pipes: int) -> None:
+    def __init__(self, *pipes: int, heard: Callable[[bytes], None] | None = None) -> None:
+        """`heard` is given all that is read, too, as it comes."""
+        self._heard = heard
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
         self._kept = bytearray()
@@ -183,22 +173,39 @@ class Tail:
         """The last 64 KB; bytes that are no UTF-8 are replaced."""
         return bytes(self._kept[-KEPT_BYTES:]).decode(errors="replace")
 
+    def add(self, data: bytes) -> None:
+        """Keeps something else that it said, too."""
+        self._kept += data
+        self._cut()
+        if self._heard is not None:
+            self._heard(data)
+
     def close(self) -> None:
         """Takes what is left and closes the pipes."""
         for pipe in self._pipes:
             self._loop.remove_reader(pipe)
             # A stranger may have inherited the other end and go on writing.
             for _ in range(2):
-                if not _read_into(self._kept, pipe):
+                if not self._read(pipe):
                     break
             os.close(pipe)
         self._pipes = ()
 
     def _readable(self, pipe: int) -> None:
-        if _read_into(self._kept, pipe) == 0:
+        if self._read(pipe) == 0:
             self._loop.remove_reader(pipe)
+        self._cut()
+
+    def _cut(self) -> None:
         if len(self._kept) > 2 * KEPT_BYTES:
             del self._kept[:-KEPT_BYTES]
+
+    def _read(self, pipe: int) -> int | None:
+        before = len(self._kept)
+        read = _read_into(self._kept, pipe)
+        if read and self._heard is not None:
+            self._heard(bytes(self._kept[before:]))
+        return read
 
 
 def _read_into(buffer: bytearray, reading: int) -> int | None:
@@ -216,8 +223,3 @@ def _read_into(buffer: bytearray, reading: int) -> int | None:
 def _settle(future: "asyncio.Future[None]") -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _is_text(data: bytes) -> bool:
-    """Whether somebody may have printed it."""
-    return data.isascii() and all(chr(byte).isprintable() or chr(byte).isspace() for byte in data)

@@ -2,12 +2,15 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from noughts_proto.child_kinds import NOT_LOADED, ChildKind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings as ChildSettings
 from noughts_referee.children.dialled_frames import DialledFrames, Invite
+from noughts_referee.children.framing import JsonLines, LengthPrefixed
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.pipe_frames import PipeFrames, Tail
 
@@ -28,6 +31,12 @@ class Death:
     """The last 64 KB that it wrote there."""
     offending: bytes = b""
     """The beginning of what it should not have sent, as far as that had arrived."""
+
+    def refusal(self, kind: ChildKind) -> str:
+        """Why its host could not load what the spec names, in the host's words; empty where that was not why."""
+        if not kind.loads or self.code != NOT_LOADED:
+            return ""
+        return self.stderr.rstrip().rpartition("\n")[2]
 
     @property
     def text(self) -> str:
@@ -105,22 +114,27 @@ class RunningChild:
 
 
 async def start_child(
-    launcher: Launcher, command: ChildCommand, settings: ChildSettings, invite: Invite | None = None
+    launcher: Launcher,
+    command: ChildCommand,
+    settings: ChildSettings,
+    invite: Invite | None = None,
+    heard: Callable[[bytes], None] | None = None,
 ) -> RunningChild:
     """Starts a child, which dials in if it is invited, and else speaks on its pipes.
 
-    Raises what the launcher raises.
+    `heard` is given what it writes to stderr, as it comes. Raises what the launcher raises.
     """
     if invite is None:
         started = await launcher.start(command)
-        frames = PipeFrames(started.stdout, started.stdin, settings.now)
-        return RunningChild(started, frames, Tail(started.stderr), settings)
+        framing = JsonLines() if command.json_lines else LengthPrefixed()
+        frames = PipeFrames(started.stdout, started.stdin, settings.now, framing)
+        return RunningChild(started, frames, Tail(started.stderr, heard=heard), settings)
     stream = DialledFrames(settings.now)
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)
     # What it prints is for people, wherever it prints it.
-    return RunningChild(started, stream, Tail(started.stdout, started.stderr), settings)
+    return RunningChild(started, stream, Tail(started.stdout, started.stderr, heard=heard), settings)
 
 
 def ended_with(code: int) -> str:

@@ -52,3 +52,8 @@ def _clear(place: int, top: int, names: "map[str]") -> list[str]:
             os.rename(entry.name, name, src_dir_fd=place, dst_dir_fd=top)
             lifted.append(name)
     return lifted
+
+
+def scratch_of(folder: str, number: int) -> str:
+    """Where, in this folder, the child of that number has its own."""
+    return os.path.join(folder, str(number))

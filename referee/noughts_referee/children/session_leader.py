@@ -1,4 +1,4 @@
-"""The first thing that runs in a child of the unlocked launcher: `python session_leader.py PARENT COMMAND...`.
+"""The first thing that runs in a child of the unlocked launcher: `python session_leader.py PARENT CORES COMMAND...`.
 
 Asks Linux to end the process when its parent ends, then becomes the command. Runs without site packages.
 """
@@ -14,11 +14,13 @@ _CANNOT_RUN = 127
 
 def main(arguments: list[str]) -> int:
     """Becomes the command; returns only when that cannot be."""
-    parent, *command = arguments
+    parent, cores, *command = arguments
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != int(parent):
         return _CANNOT_RUN  # it has gone already
+    if cores:
+        os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     # Python ignores these, and what is ignored stays so: the command expects them as they are everywhere.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

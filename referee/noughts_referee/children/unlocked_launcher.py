@@ -37,8 +37,8 @@ class UnlockedChild:
     def __init__(self, process: Process, pipes: tuple[int, int, int], scratch: str) -> None:
         self.pid = process.pid
         self.stdin, self.stdout, self.stderr = pipes
+        self.scratch = scratch
         self._process = process
-        self._scratch = scratch
         self._is_buried = False
 
     async def wait(self) -> int:
@@ -49,7 +49,7 @@ class UnlockedChild:
             # asyncio closes the transport of a process without pipes only when asked.
             self._process._transport.close()  # type: ignore[attr-defined]
             _kill_session(self.pid)
-            remove_tree(self._scratch)
+            remove_tree(self.scratch)
         return code
 
     def kill(self, signal: int) -> None:
@@ -61,7 +61,8 @@ class UnlockedChild:
 class UnlockedLauncher:
     """Starts children that nothing holds back: a session each, a scratch folder as TMPDIR, few variables.
 
-    They run in the current folder, so that relative paths of a command mean what they mean in a shell.
+    They run in the current folder, so that relative paths of a command mean what they mean in a shell; engines, whose
+    files would be left there, in the scratch folder.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,9 @@ class UnlockedLauncher:
     async def start(self, command: ChildCommand) -> UnlockedChild:
         """Starts a child. Raises OSError when this machine refuses, and ValueError as `command_line` does."""
         line = command_line(command)
+        cores = ",".join(map(str, command.cores))
         scratch = tempfile.mkdtemp(dir=self._folder)
+        usual = scratch if child_kind(command.kind).in_scratch else None
         ours: list[int] = []
         theirs: list[int] = []
         try:
@@ -79,9 +82,10 @@ class UnlockedLauncher:
                 ours.append(ends[not is_ours_first])
                 theirs.append(ends[is_ours_first])
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", _SESSION_LEADER, str(os.getpid()), *line,
+                sys.executable, "-I", "-S", _SESSION_LEADER, str(os.getpid()), cores, *line,
                 stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
-                env={**_environment(scratch), **command.environment}, start_new_session=True,
+                env={**_environment(scratch), **command.environment}, cwd=command.folder or usual,
+                start_new_session=True,
             )  # fmt: skip
         except BaseException:
             _close(ours)

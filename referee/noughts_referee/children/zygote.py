@@ -26,7 +26,7 @@ from noughts_proto.child_kinds import child_kind
 from noughts_referee.children import kernel
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, live
 from noughts_referee.children.lock import Limits, forbid, free_user, look_around, tasks_of
-from noughts_referee.children.scratch import remove_tree
+from noughts_referee.children.scratch import remove_tree, scratch_of
 
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
@@ -130,7 +130,7 @@ class Zygote:
         return pid, ours
 
     def _make_scratch(self, number: int, user: int | None) -> str:
-        scratch = os.path.join(self._scratch, str(number))
+        scratch = scratch_of(self._scratch, number)
         os.mkdir(scratch, 0o700)
         if user is not None:
             os.chown(scratch, user, user)

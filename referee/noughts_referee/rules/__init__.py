@@ -6,6 +6,7 @@ The referee, the bots and the server use this package and no other rules.
 from noughts_referee.rules.agreement import Choice, Opening, Put, Take
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, parse_variant
+from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
 from noughts_referee.rules.chance import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
 from noughts_referee.rules.last_move import LastMove, MovesError, last_move
 from noughts_referee.rules.openings import OPENING_RULES
@@ -52,6 +53,9 @@ __all__ = [
     "VariantError",
     "base_name",
     "canonical_name",
+    "cell_name",
+    "cell_names",
+    "column_name",
     "covers",
     "first_choice",
     "first_choices",
@@ -61,6 +65,7 @@ __all__ = [
     "lost",
     "members",
     "parse_variant",
+    "placed_wrongly",
     "plugin_names",
     "plugin_package",
     "side_seed",

@@ -26,7 +26,18 @@ class Position:
     `copy()` to keep it longer or to try moves on it.
     """
 
-    __slots__ = ("memo", "moves", "opponent", "opponent_clock_us", "own", "own_clock_us", "seed", "side", "variant")
+    __slots__ = (
+        "limit_us",
+        "memo",
+        "moves",
+        "opponent",
+        "opponent_clock_us",
+        "own",
+        "own_clock_us",
+        "seed",
+        "side",
+        "variant",
+    )
 
     variant: Variant
     own: int
@@ -40,8 +51,11 @@ class Position:
     seed: int
     """The asked bot's seed in this game: its only source of chance, through `draws()`."""
     own_clock_us: int
-    """What the side to move may think, in microseconds: its bank, or the limit of a move; 0 where there is no limit."""
+    """What the clock of the side to move shows, in microseconds: what is left of its bank, or the limit of a move where
+    there is no bank; 0 where there is no limit."""
     opponent_clock_us: int
+    limit_us: int
+    """What this move may take: `own_clock_us`, or the limit of a move if there is a bank, too, and that is more."""
     memo: Any
     """What the bot keeps with the game: None until it sets it, and again when a game is taken up anew."""
 
@@ -52,7 +66,7 @@ class Position:
         self.side = side
         self.moves = []
         self.seed = seed
-        self.own_clock_us = self.opponent_clock_us = 0
+        self.own_clock_us = self.opponent_clock_us = self.limit_us = 0
         self.memo = None
 
     @classmethod
@@ -156,6 +170,7 @@ class Position:
         twin = Position(self.variant, own=self.own, opponent=self.opponent, side=self.side, seed=self.seed)
         twin.moves = self.moves.copy()
         twin.own_clock_us, twin.opponent_clock_us = self.own_clock_us, self.opponent_clock_us
+        twin.limit_us = self.limit_us
         return twin
 
 

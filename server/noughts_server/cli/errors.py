@@ -131,8 +131,10 @@ def _explain_server(error: BaseException) -> Problem | None:
         if isinstance(error, NoughtsError):
             return Problem(str(error), error.hint)
     if "noughts_server.local.plan" in sys.modules:
-        from noughts_server.local.plan import LocalError
+        from noughts_server.local.plan import LocalError, SpecRefused
 
+        if isinstance(error, SpecRefused):
+            return UsageProblem(str(error))
         if isinstance(error, LocalError):
             return Problem(str(error))
     return None
@@ -161,8 +163,10 @@ def _explain_call(error: BaseException) -> Problem | None:
         if isinstance(error, LockIncomplete):
             return Problem(str(error))
     if "noughts_server.local.relay" in sys.modules:
-        from noughts_server.local.relay import PlayerFailed
+        from noughts_server.local.relay import PlayerFailed, PlayerRefused
 
+        if isinstance(error, PlayerRefused):
+            return UsageProblem(str(error))
         if isinstance(error, PlayerFailed):
             return Problem(str(error))
     return None

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -63,7 +63,20 @@ OpeningOption = Annotated[
 ]
 TimeOption = Annotated[
     str,
-    Option("--time", metavar="T", help="`none`, `60+0.5` (bank + increment, seconds) or `1/move`."),
+    Option(
+        "--time",
+        metavar="T",
+        help="`none`, `60+0.5` (bank + increment, seconds), `1/move`, or both: `180/30+0` (180 s, at most 30 a move).",
+    ),
+]
+TimeOfOption = Annotated[
+    list[str] | None,
+    Option(
+        "--time-of",
+        metavar="LABEL=T",
+        help="Instead of --time for one bot, by its name in the results: `Slow=5/move`. May be given several times.",
+        show_default=False,
+    ),
 ]
 ConcurrencyOption = Annotated[
     int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
@@ -80,6 +93,15 @@ SeedOption = Annotated[
 MarginOption = Annotated[
     str,
     Option("--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds."),
+]
+MarginOfOption = Annotated[
+    list[str] | None,
+    Option(
+        "--margin-of",
+        metavar="LABEL=TIME",
+        help="Instead of --margin for one bot, e.g. `Slow=200ms`; may be given several times.",
+        show_default=False,
+    ),
 ]
 RequireLockOption = Annotated[
     bool,
@@ -100,6 +122,30 @@ StartTimeoutOption = Annotated[
         max=3600.0,
         metavar="SECONDS",
         help="How long a program or plugin may take to say hello; one that fails three times plays no more.",
+    ),
+]
+ProcessesOption = Annotated[
+    int,
+    Option(
+        "--processes",
+        min=0,
+        max=1024,
+        metavar="K",
+        help="Processes of each program or plugin. Else an engine has one for each game, but not more than cores.",
+        show_default=False,
+    ),
+]
+AffinityOption = Annotated[
+    bool,
+    Option("--affinity", help="Give each process of a program or plugin a core of its own, in turn."),
+]
+MemoryOption = Annotated[
+    str,
+    Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory of each process of a program or plugin behind the lock: MiB as in `512`, or `2g`.",
+        show_default=False,
     ),
 ]
 DatabaseOption = Annotated[
@@ -157,6 +203,24 @@ TimesOption = Annotated[
     bool, Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
 ]
 
+EveryOption = Annotated[
+    int | None,
+    Option(
+        "--every",
+        min=1,
+        metavar="N",
+        help="Where there is no terminal: the score on stderr every N games, a line each.",
+        show_default=False,
+    ),
+]
+FatalOption = Annotated[
+    bool,
+    Option(
+        "--fatal",
+        help="The first crash, illegal move, loss on time or disconnection ends the run: exit code 1.",
+    ),
+]
+
 
 def read_variant(text: str, opening: str | None = None) -> "Variant":
     """The variant of that name, with that rule for the opening. Raises UsageProblem."""
@@ -180,14 +244,45 @@ def read_schedule(text: str) -> "ScheduleKind":
     return kinds[text]
 
 
-def read_time(text: str) -> "TimeControl":
+def read_time(text: str, option: str = "--time") -> "TimeControl":
     """The time control written as `text`."""
     from noughts_referee.clock import TimeControlError, parse_time_control
 
     try:
         return parse_time_control(text)
     except TimeControlError as error:
-        raise UsageProblem(f"--time {error.got!r}: expected {error.expected}") from error
+        raise UsageProblem(f"{option} {error.got!r}: expected {error.expected}") from error
+
+
+def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> "dict[str, TimeControl]":
+    """The times written as `LABEL=T`, by label; `labels` are those there are, None if that is not known yet."""
+    own = _by_label(texts, "--time-of", "T", labels)
+    return {label: read_time(text, f"--time-of {label}") for label, text in own.items()}
+
+
+def read_margins_of(texts: list[str] | None, labels: Sequence[str]) -> dict[str, int]:
+    """The margins written as `LABEL=TIME`, in microseconds, by label; `labels` are those there are."""
+    own = _by_label(texts, "--margin-of", "TIME", labels)
+    return {label: read_margin(text, f"--margin-of {label}") for label, text in own.items()}
+
+
+def _by_label(texts: list[str] | None, option: str, value: str, labels: Sequence[str] | None) -> dict[str, str]:
+    """The values of an option that is given for single bots. Raises UsageProblem, also for a bot that is not there."""
+    own: dict[str, str] = {}
+    for text in texts or ():
+        # Labels may have a `=` of their own (`nextstep:depth=3`), values have none.
+        label, _, own_value = text.rpartition("=")
+        if not label:
+            raise UsageProblem(f"{option} {text!r}: expected LABEL={value}, the name of a bot and what holds for it")
+        if labels is not None and label not in labels:
+            raise UsageProblem(
+                f"{option} {text!r}: got no bot called {label!r}, expected one of {', '.join(labels)}",
+                "LABEL=SPEC gives a bot a name.",
+            )
+        if label in own:
+            raise UsageProblem(f"{option} {text!r}: got {label!r} twice, expected each bot once")
+        own[label] = own_value
+    return own
 
 
 def read_database(text: str | None) -> str | None:
@@ -206,7 +301,7 @@ def read_specs(texts: list[str]) -> "tuple[BotSpec, ...]":
     return tuple(parse_spec(text) for text in texts)
 
 
-def read_margin(text: str) -> int:
+def read_margin(text: str, option: str = "--margin") -> int:
     """Microseconds from `50ms`, `0.05s` or `0.05`."""
     stripped = text.strip().lower()
     scale = 1_000
@@ -219,10 +314,20 @@ def read_margin(text: str) -> int:
         microseconds = -1
     if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
         raise UsageProblem(
-            f"--margin {text!r}: expected milliseconds as in `50ms` or seconds as in `0.05`,"
+            f"{option} {text!r}: expected milliseconds as in `50ms` or seconds as in `0.05`,"
             f" at most {_LONGEST_MARGIN_SECONDS} s"
         )
     return microseconds
+
+
+def read_memory(text: str) -> int:
+    """Bytes from `512` (MiB) or `2g`; 0 for an empty text."""
+    from noughts_bots.gomocup.options import read_size
+
+    try:
+        return read_size(text) if text else 0
+    except ValueError:
+        raise UsageProblem(f"--memory {text!r}: expected MiB as in `512`, or `2g`") from None
 
 
 def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":

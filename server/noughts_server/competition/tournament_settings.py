@@ -1,5 +1,6 @@
 """What an organiser chooses for a tournament, wherever it is played."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from noughts_referee.clock import TimeControl
@@ -13,6 +14,9 @@ class TournamentSettings:
     variant: str = "tictactoe"
     """Its name in its one spelling. A name, because a plugin's variant may not be installed where this is read."""
     time: TimeControl = field(default_factory=TimeControl)
+    """Of every entry that has none of its own."""
+    own_times: Mapping[str, TimeControl] = field(default_factory=dict)
+    """The times of entries that have their own, by label. Such a tournament cannot be rated."""
     schedule: ScheduleKind = ScheduleKind.ROUND_ROBIN
     games_per_pair: int = 2
     concurrency: int = 1024
@@ -22,6 +26,10 @@ class TournamentSettings:
     rated: bool = True
     title: str = ""
     """For people; may be empty."""
+
+    def time_of(self, label: str) -> TimeControl:
+        """The time of the entry with this label."""
+        return self.own_times.get(label, self.time)
 
     @property
     def rating_list(self) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.arbiter import Game
 from noughts_referee.referee import Referee
+from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.messages.conversions import time_control_message
 from noughts_server.runtime.bus import Bus
 
@@ -136,15 +137,22 @@ def _game_message(followed: _Followed) -> pb.WatchedGame:
         first=conditions.labels[game.slot.first],
         second=conditions.labels[game.slot.second],
         time=time_control_message(conditions.time),
+        first_time=own_time_message(conditions, game.slot.first),
+        second_time=own_time_message(conditions, game.slot.second),
         state=pb.GAME_STATE_RUNNING,
         moves=game.moves,
         times_us=game.times_us,
         first_score=first_score,
         second_score=second_score,
     )
-    if game.time is not None:
-        message.first_clock_us, message.second_clock_us = game.clock_us(0), game.clock_us(1)
+    tell_clocks(message, *_clocks(game))
     return message
+
+
+def _clocks(game: Game) -> tuple[int | None, int | None]:
+    """What the clocks of the two sides show; None of a side without a limit."""
+    first, second = (None if game.time_of(side) is None else game.clock_us(side) for side in (0, 1))
+    return first, second
 
 
 def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
@@ -153,6 +161,5 @@ def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
     message = pb.WatchedPly(
         game=_name(game), ply=ply, cell=game.moves[ply], time_us=min(game.times_us[ply], 0xFFFFFFFF), score=score
     )
-    if game.time is not None:
-        message.first_clock_us, message.second_clock_us = game.clock_us(0), game.clock_us(1)
+    tell_clocks(message, *_clocks(game))
     return message

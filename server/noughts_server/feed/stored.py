@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
+from noughts_referee.clock import clocks_after
 from noughts_referee.rules import VOID, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
+from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message, time_control_message
 from noughts_server.store.database import Connection
@@ -50,10 +52,12 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         first=playing.labels[slot.first],
         second=playing.labels[slot.second],
         time=time_control_message(tournament.settings.time),
+        first_time=own_time_message(playing, slot.first),
+        second_time=own_time_message(playing, slot.second),
         state=pb.GAME_STATE_WAITING,
     )
-    if tournament.settings.time.timed:
-        message.first_clock_us, message.second_clock_us = tournament.settings.time.clocks_after(())
+    limits = playing.limits[slot.first], playing.limits[slot.second]
+    tell_clocks(message, *clocks_after(limits, ()))
     try:
         game = get_game(connection, slug, ordinal)
     except NotFound:
@@ -68,10 +72,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
-        if tournament.settings.time.timed:
-            # A move that came too late has a time, and did not happen.
-            clocks = tournament.settings.time.clocks_after(game.times_us[: len(game.moves)])
-            message.first_clock_us, message.second_clock_us = clocks
+        # A move that came too late has a time, and did not happen.
+        tell_clocks(message, *clocks_after(limits, game.times_us[: len(game.moves)]))
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 

@@ -66,7 +66,9 @@ def _append(game: pb.WatchedGame, ply: pb.WatchedPly) -> None:
     game.moves.append(ply.cell)
     game.times_us.append(ply.time_us)
     if ply.HasField("first_clock_us"):
-        game.first_clock_us, game.second_clock_us = ply.first_clock_us, ply.second_clock_us
+        game.first_clock_us = ply.first_clock_us
+    if ply.HasField("second_clock_us"):
+        game.second_clock_us = ply.second_clock_us
     if ply.HasField("score"):
         if ply.ply & 1:
             game.second_score = ply.score

@@ -8,26 +8,39 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from noughts_bots.bot import Resign
-from noughts_bots.errors import BotFault, VariantRefused
+from noughts_bots.bot import Move, Resign
+from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
 from noughts_bots.specs import BotSpec
+from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.running_child import ChildSettings, NotStarted, RunningChild, start_child
-from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
+from noughts_referee.frame_encoding import reasons
+from noughts_referee.rules import (
+    VOID,
+    Outcome,
+    Position,
+    PositionError,
+    Variant,
+    covers,
+    members,
+    placed_wrongly,
+)
+from noughts_server.local.players import Player, start_player
 
 
 class ChildSession:
     """The conversation with a child. What it does wrong is a BotFault. Made by `child_session`."""
 
-    def __init__(self, spec: BotSpec, child: RunningChild, move_seconds: float) -> None:
+    def __init__(self, spec: BotSpec, child: Player, move_seconds: float) -> None:
         self.name = ""
         """What it calls itself; may be empty."""
         self.variants: tuple[str, ...] = ()
         """Those it says it plays; empty means every one."""
         self.said = ""
         """The last 64 KB that it wrote to stderr; known at its end."""
+        self._spec = spec
         self._subject = f"bot {str(spec)!r}"
         self._child = child
         self._move_seconds = move_seconds
@@ -72,8 +85,8 @@ class ChildSession:
         )
         return self._games
 
-    async def ask(self, game: int, moves: list[int]) -> int:
-        """Its answer after the moves, any number. Raises Resign, BotFault."""
+    async def ask(self, game: int, moves: list[int]) -> Move:
+        """Its answer after the moves: any number, with a score perhaps. Raises Resign, BotFault."""
         turns = self._frame.turns
         turns.game.append(game)
         turns.ply.append(len(moves))
@@ -87,8 +100,8 @@ class ChildSession:
             got = f"an answer to games {answered[0]}, plies {answered[1]}, with {answered[2]} cells"
             raise self.fault(got, f"one to game {game}, ply {len(moves)}")
         if answer.moves.resigned:
-            raise Resign
-        return answer.moves.cell[0]
+            raise Resign(*reasons(answer.moves)[:1])
+        return Move(answer.moves.cell[0], answer.moves.score[0] if answer.moves.score else None)
 
     async def end(self, game: int, outcome: Outcome, moves: list[int]) -> None:
         """Tells that the game is over, and waits until the bot has heard it."""
@@ -103,18 +116,18 @@ class ChildSession:
         while (await self._receive(deadline, "an acknowledgement")).done_through < self._frames:
             pass
 
-    async def answer(self, position: Position) -> int:
+    async def answer(self, position: Position) -> Move:
         """Its answer to a single position, in a game of its own.
 
         Raises Resign, BotFault, and PositionError for a position to which no moves lead.
         """
         moves = position.moves or moves_to(position)
         game = self.begin(position.variant, position.side, position.seed, moves)
-        cell = await self.ask(game, moves)
+        move = await self.ask(game, moves)
         await self.end(game, VOID, moves)
-        if cell not in position.free:
-            raise self.fault(f"{named(position.variant, cell)} on {position}", "a free cell")
-        return cell
+        if move.cell not in position.free:
+            raise self.fault(f"a bot that {wrong_move(position, move.cell)}, in {position}", "one of the free cells")
+        return move
 
     def fault(self, got: str, expected: str) -> BotFault:
         """An error about this bot."""
@@ -125,15 +138,19 @@ class ChildSession:
         if not self._stopped:
             await self._stop("")
 
-    async def _stop(self, reason: str) -> str:
-        """Ends the child. Returns what it did, a phrase that follows "it"."""
+    async def _stop(self, reason: str) -> Death:
+        """Ends the child. Returns what it did."""
         self._stopped = True
         death = await self._child.stop(reason)
         self.said = death.stderr
-        return death.reason
+        return death
 
-    async def _gone(self, wanted: str, reason: str = "") -> BotFault:
-        return self.fault(f"a process that {await self._stop(reason)}", wanted)
+    async def _gone(self, wanted: str, reason: str = "") -> BotError:
+        death = await self._stop(reason)
+        if self._frames == 0 and (refusal := death.refusal(child_kind(self._spec.kind))):
+            self.said = death.stderr.rstrip().removesuffix(refusal)
+            return BotRefusal(refusal)
+        return self.fault(f"a process that {death.reason}", wanted)
 
     async def _send_frame(self) -> None:
         self._frames += 1
@@ -160,7 +177,7 @@ async def child_session(
 
     `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
     """
-    child = await start_child(launcher, ChildCommand(spec.kind, spec.target, spec.options), times)
+    child = await start_player(spec, launcher, times)
     session = ChildSession(spec, child, move_seconds)
     try:
         yield session
@@ -189,6 +206,6 @@ def moves_to(position: Position) -> list[int]:
     return moves
 
 
-def named(variant: Variant, cell: int) -> str:
-    """A cell that a bot has chosen, for people: hosts send the same number for whatever lies off the board."""
-    return f"cell {cell}" if cell < variant.cells else "a cell off the board"
+def wrong_move(position: Position, cell: int) -> str:
+    """What is wrong with a move that the side to move may not make, a phrase that follows "it"."""
+    return placed_wrongly(position.variant, position.own, position.opponent, cell, position.side)

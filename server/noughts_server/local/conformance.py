@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noughts_bots.bot import Resign
-from noughts_bots.errors import BotError
+from noughts_bots.errors import BotError, BotSpecError
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings
@@ -14,11 +14,12 @@ from noughts_referee.rules import (
     Result,
     Termination,
     Variant,
+    cell_name,
     game_seed,
     lost,
     side_seed,
 )
-from noughts_server.local.child_session import ChildSession, child_session, named
+from noughts_server.local.child_session import ChildSession, child_session, wrong_move
 
 
 @dataclass(slots=True)
@@ -44,8 +45,15 @@ class ConformanceReport:
     """Whether the same seeds gave the same games again."""
     faults: list[str] = field(default_factory=list)
     """A line for each."""
+    lost_by: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Games that it lost by its own doing: of each way how many, and what it did in the first of them."""
     said: str = ""
     """The last 64 KB of what it printed."""
+
+    def count(self, way: str, first: str) -> None:
+        """A game that it lost by its own doing; `first` is told if it is the first one lost in this way."""
+        times, known = self.lost_by.get(way, (0, first))
+        self.lost_by[way] = times + 1, known
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
@@ -88,7 +96,7 @@ async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Con
         report.repeats = again.games == report.games
         report.faults += again.faults
         report.said = again.said
-    if report.games and report.resigned == len(report.games):
+    if report.games and report.resigned == len(report.games) and not report.lost_by:
         report.faults.append("it resigns every game")
     return report
 
@@ -105,9 +113,13 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
             session.require(plan.variant)
             for number in range(plan.games):
                 await _play(session, plan.variant, game_seed(plan.seed, number), number, report)
+        except BotSpecError:
+            raise
         except BotError as fault:
             report.faults.append(f"got {fault.got}, expected {fault.expected}")
     report.said = session.said.strip()
+    for way, (times, first) in report.lost_by.items():
+        report.faults.append(f"it {way} in {times} of {len(report.games)} games, first in {first}")
     return report
 
 
@@ -127,18 +139,20 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
                 game = session.begin(variant, side, side_seed(seed, side), moves, number + 1)
             began = time.perf_counter()
             try:
-                cell = await session.ask(game, moves)
-            except Resign:
+                cell = (await session.ask(game, moves)).cell
+            except Resign as resignation:
                 report.resigned += 1
+                if reason := str(resignation):
+                    report.count(f"resigned with {reason}", f"game {number + 1} at ply {len(moves)}")
                 outcome = lost(side, Termination.RESIGNED)
                 continue
             report.move_us.append((time.perf_counter() - began) * 1e6)
             if cell not in position.free:
-                free = " ".join(map(str, position.free))
-                report.faults.append(
-                    f"game {number + 1}, ply {len(moves)}: got {named(variant, cell)} after {moves}, "
-                    f"expected a free one: {free}"
+                free = ", ".join(f"{cell_name(variant, each)} ({each})" for each in position.free)
+                what = (
+                    f"it {wrong_move(position, cell)}, after the moves {moves}; expected one of the free cells {free}"
                 )
+                report.count("made an illegal move", f"game {number + 1} at ply {len(moves)}: {what}")
                 outcome = lost(side, Termination.ILLEGAL_MOVE)
                 continue
         position.play(cell)

@@ -1,4 +1,4 @@
-"""Which launcher starts child players here: behind the lock, unless somebody has chosen otherwise."""
+"""What is started for a bot, and which launcher does it: behind the lock, unless somebody has chosen otherwise."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noughts_referee.children.launcher import Launcher
+    from noughts_bots.specs import BotSpec
+    from noughts_referee.children.launcher import ChildCommand, Launcher
 
 _ENTRY = "noughts_bots.hosts.warm:main"
 
@@ -21,6 +22,17 @@ class Locking(StrEnum):
     """Whatever the kernel can lock; what it cannot is said."""
     OFF = "off"
     """None: children may do what their user may."""
+
+
+def command_of(spec: "BotSpec") -> "ChildCommand":
+    """What is started for a bot of a kind that is. Raises BotSpecError for options of a program that there are not."""
+    from noughts_bots.specs import Speech, speech
+    from noughts_referee.children.launcher import ChildCommand
+
+    spoken = speech(spec)
+    if spec.child_kind is not None and not spec.child_kind.hosted:
+        return ChildCommand(spec.kind, spec.target, json_lines=spoken is Speech.JSON)
+    return ChildCommand(spec.kind, spec.target, spec.options)
 
 
 @asynccontextmanager

@@ -1,11 +1,15 @@
 """What a tournament on this machine is to be, how far it is, and what came of it. Nothing of the server is loaded."""
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.clock import MARGIN_US
+from noughts_referee.rules import FAULTS, Outcome
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 
@@ -14,25 +18,52 @@ if TYPE_CHECKING:
     from noughts_server.store.entries import Standing
 
 
+TOO_SLOW = "was too slow"
+"""The reason of games that were lost on time."""
+
+
 class LocalError(Exception):
     """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
 
 
+class SpecRefused(LocalError):
+    """A bot that cannot be had as its spec says; the text is what its host said about it."""
+
+    def __init__(self, refusal: str, said: str) -> None:
+        super().__init__(f"{refusal}\n{said}".rstrip())
+
+
+class FaultyGame(NamedTuple):
+    """The first game that a bot lost by some fault."""
+
+    ordinal: int
+    """Its number in the tournament."""
+    ply: int
+    """Moves that had been made."""
+    variant: str
+    side: str
+    """The bot's: `first` or `second`."""
+    what: str = ""
+    """What it did there, where that differs from game to game; a phrase that follows "it"."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalFault:
-    """What a child player did that ended its process, once or several times."""
+    """What a bot did wrong, once or several times."""
 
     bot: str
     """Its label."""
     reason: str
     """A phrase that follows "it"."""
-    times: int
-    games: int
-    """Lost as crashed by that."""
-    benched: bool
+    times: int = 0
+    games: int = 0
+    """Lost by that."""
+    benched: bool = False
     """It could not be started again: its remaining games were lost as crashed."""
-    stderr: str
-    """The last that it wrote there, the last time."""
+    stderr: str = ""
+    """Of a child player: the last that it wrote there; of one that has ended, the last time."""
+    first: FaultyGame | None = None
+    """The first of the games; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +72,35 @@ class LocalPlan:
 
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
-    margin_us: int = 50_000
+    margin_us: int = MARGIN_US
+    """What a move may overstep its limit for transport."""
+    own_margins_us: Mapping[str, int] = field(default_factory=dict)
+    """The margins of bots that have their own, by label."""
     database: str | None = None
     """None: a temporary file, gone afterwards."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
     """How programs and plugins are locked in."""
+    processes: int = 0
+    """How many processes a bot has that is a program or a plugin; 0: as many as `processes_of` thinks right."""
+    affinity: bool = False
+    """Whether each process of such a bot has a core to itself, as far as there are enough."""
+    memory_bytes: int = 0
+    """What each process of such a bot may use; 0: as its kind is used to."""
+    fatal: bool = False
+    """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
+
+    def processes_of(self, spec: BotSpec) -> int:
+        """How many processes this bot has.
+
+        An engine plays one game at a time, so it gets a process for each game, but not more than there are cores: they
+        would think at each other's expense. Other kinds play many games in one process.
+        """
+        kind = spec.child_kind
+        if kind is None or (self.processes == 0 and kind.speaks_frames):
+            return 1
+        return min(self.processes or len(os.sched_getaffinity(0)), self.settings.concurrency)
 
     @property
     def has_children(self) -> bool:
@@ -67,6 +120,28 @@ class LocalProgress:
     standings: "tuple[Standing, ...]"
 
 
+class PlayedGame(NamedTuple):
+    """A game that has just been stored."""
+
+    number: int
+    """In the tournament, from 1."""
+    first: str
+    """The labels of the two."""
+    second: str
+    outcome: Outcome
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the loser did what a player must not do."""
+        return self.outcome.termination in FAULTS
+
+    @property
+    def loser(self) -> str:
+        """The label of whoever lost; empty when nobody did."""
+        side = self.outcome.loser
+        return "" if side is None else (self.first, self.second)[side]
+
+
 @dataclass(frozen=True, slots=True)
 class LocalOutcome:
     """What came of it."""
@@ -78,7 +153,15 @@ class LocalOutcome:
     pairs: "tuple[PairScore, ...]"
     terminations: dict[str, int]
     faults: tuple[LocalFault, ...] = ()
-    """Why child players died, and what they wrote."""
+    """What bots did wrong, and what those wrote that were started."""
+
+    fatal: PlayedGame | None = None
+    """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
+
+    @property
+    def benched(self) -> bool:
+        """Whether a bot could not be started, and lost games for that alone."""
+        return any(fault.benched for fault in self.faults)
 
 
 class LocalStop:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import grpc.aio
 
 from noughts_bots.events import SessionEvent
+from noughts_bots.specs import BotSpec
 from noughts_bots.stream import (
     Login,
     PlayCall,
@@ -21,17 +22,22 @@ from noughts_bots.stream import (
     open_call,
     raise_if_failed,
 )
+from noughts_proto.child_kinds import child_kind
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_server.local.launcher import Locking, launching
+from noughts_server.local.players import Player, start_player
 
 _MOST_DEATHS = 3
-_SHOWN_LINES = 15
 
 
 class PlayerFailed(Exception):
-    """A player that ended several times in a row without an answer; the text has the last lines it wrote."""
+    """A player that ended several times in a row without an answer."""
+
+
+class PlayerRefused(Exception):
+    """A player that cannot be had as its spec says; the text is what its host said about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,9 @@ class PlayerEnded:
 
     reason: str
     """A phrase that follows "it"."""
-    lines: tuple[str, ...]
-    """The last that it wrote to stderr."""
 
     def __str__(self) -> str:
-        return "\n".join([f"the player: it {self.reason}", *self.lines])
+        return f"the player: it {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +61,61 @@ class LockNotice:
         return self.text
 
 
-RelayEvent = SessionEvent | PlayerEnded | LockNotice
+@dataclass(frozen=True, slots=True)
+class PlayerLost:
+    """The player has lost a game by what it must not do; a Python bot says so itself."""
+
+    game: str
+    """`tournaments/ID/games/NUMBER`."""
+    ply: int
+    fault: str
+    """A phrase that follows "it"."""
+
+    def __str__(self) -> str:
+        return f"the player lost {self.game} at ply {self.ply}: it {self.fault}"
+
+
+RelayEvent = SessionEvent | PlayerEnded | PlayerLost | LockNotice
 
 
 @dataclass(frozen=True, slots=True)
 class RelayPlan:
     """What plays, and what its hello is to say instead of what it says itself."""
 
-    command: ChildCommand
+    spec: BotSpec
     max_games: int = 0
     """0: as many as it says."""
     challenges: bool = True
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     locking: Locking = Locking.USUAL
+    processes: int = 1
+    """Of an engine."""
+    memory_bytes: int = 0
+    """What each process may use; 0: as its kind is used to."""
 
 
-async def relay(plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None]) -> None:
-    """Plays until the server ends the session. Raises PlayerFailed, LockIncomplete, and what `keep_dialling` raises."""
+async def relay(
+    plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None], heard: Callable[[bytes], None]
+) -> None:
+    """Plays until the server ends the session. `heard` is given what the player writes to stderr, as it comes.
+
+    Raises PlayerFailed, PlayerRefused, LockIncomplete, and what `keep_dialling` raises.
+    """
     deaths = 0
     async with launching(plan.locking, lambda text: on_event(LockNotice(text))) as launcher:
         while True:
             try:
-                return await keep_dialling(login, on_event, lambda: _RelaySession(plan, launcher, login, on_event))
+                return await keep_dialling(
+                    login, on_event, lambda: _RelaySession(plan, launcher, login, on_event, heard)
+                )
             except _PlayerEndedError as ended:
+                if refusal := ended.death.refusal(child_kind(plan.spec.kind)):
+                    raise PlayerRefused(refusal) from None
                 deaths = 1 if ended.answered else deaths + 1
-                lines = tuple(ended.death.stderr.splitlines()[-_SHOWN_LINES:])
-                on_event(PlayerEnded(ended.death.reason, lines))
+                on_event(PlayerEnded(ended.death.reason))
                 if deaths == _MOST_DEATHS:
                     what = f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
-                    raise PlayerFailed("\n".join([what, *lines])) from None
+                    raise PlayerFailed(what) from None
 
 
 class _PlayerEndedError(Exception):
@@ -101,9 +131,17 @@ class _RelaySession:
     """One stream and its child."""
 
     def __init__(
-        self, plan: RelayPlan, launcher: Launcher, login: Login, on_event: Callable[[RelayEvent], None]
+        self,
+        plan: RelayPlan,
+        launcher: Launcher,
+        login: Login,
+        on_event: Callable[[RelayEvent], None],
+        heard: Callable[[bytes], None],
     ) -> None:
         self.welcomed = False
+        self._heard = heard
+        self._names: dict[int, str] = {}
+        """Of running games, by handle."""
         self._plan = plan
         self._launcher = launcher
         self._login = login
@@ -112,7 +150,15 @@ class _RelaySession:
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
         """Plays until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
-        child = await start_child(self._launcher, self._plan.command, self._plan.times)
+        plan = self._plan
+        child = await start_player(
+            plan.spec,
+            self._launcher,
+            plan.times,
+            processes=plan.processes,
+            memory_bytes=plan.memory_bytes,
+            heard=self._heard,
+        )
         reason, died = "", False
         try:
             hello = self._renamed(await child.hello())
@@ -130,7 +176,7 @@ class _RelaySession:
         hello.declines_challenges = hello.declines_challenges or not self._plan.challenges
         return pb.PlayRequest(hello=hello)
 
-    async def _carry(self, child: RunningChild, hello: pb.PlayRequest, call: PlayCall) -> bool:
+    async def _carry(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:
         """Carries frames both ways until one end has gone; returns whether it was the child's."""
         died = False
 
@@ -150,8 +196,22 @@ class _RelaySession:
             async with asyncio.TaskGroup() as tasks:
                 upwards = tasks.create_task(up())
                 while (frame := await next_frame(call)) is not None:
+                    self._tell_faults(frame)
                     await child.frames.write(frame)
                 upwards.cancel()
         if not died:
             await raise_if_failed(call)
         return died
+
+    def _tell_faults(self, frame: pb.PlayResponse) -> None:
+        """Says which games were lost by a fault of a player that does not say so itself."""
+        if child_kind(self._plan.spec.kind).hosted:
+            return
+        for starts in frame.starts:
+            numbers = (f"{starts.tournament}/games/{number}" for number in starts.number)
+            self._names.update(zip(starts.game, numbers, strict=True))
+        ends = frame.ends
+        for row, fault in zip(ends.faulted, ends.fault, strict=True):
+            self._on_event(PlayerLost(self._names.get(ends.game[row], "a game"), ends.plies[row], fault))
+        for handle in ends.game:
+            self._names.pop(handle, None)

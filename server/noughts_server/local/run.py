@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from noughts_bots.specs import unique_labels
 from noughts_server.local.bot_process import bot_processes
-from noughts_server.local.plan import LocalError, LocalFault, LocalOutcome, LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.plan import (
+    LocalError,
+    LocalFault,
+    LocalOutcome,
+    LocalPlan,
+    LocalProgress,
+    LocalStop,
+    PlayedGame,
+)
 
 if TYPE_CHECKING:
     from noughts_server.store.games import ExportedGame
@@ -24,6 +32,7 @@ __all__ = [
     "LocalPlan",
     "LocalProgress",
     "LocalStop",
+    "PlayedGame",
     "play_locally",
 ]
 
@@ -39,10 +48,11 @@ async def play_locally(
     stop: LocalStop,
     export: "Callable[[Iterator[ExportedGame]], None] | None" = None,
     on_note: Callable[[str], None] = _nothing,
+    on_game: Callable[[PlayedGame], None] | None = None,
 ) -> LocalOutcome:
     """Plays the plan to its end or to `stop`. Raises LocalError, LockIncomplete, or what keeps a server from starting.
 
-    `on_note` gets lines for people about how child players are locked.
+    `on_note` gets lines for people about how child players are locked, `on_game` each game as soon as it is stored.
 
     `export` is called once at the end with all stored games in slot order.
     """
@@ -66,6 +76,6 @@ async def play_locally(
         # Of the lock nothing is said where nobody is locked in.
         tell = on_note if plan.has_children else _nothing
         launcher = await stack.enter_async_context(launching(plan.locking, tell))
-        run = RunAtServer(plan, specs, processes, server, launcher, on_progress, stop)
+        run = RunAtServer(plan, specs, processes, server, launcher, on_progress, stop, on_game)
         await run.play()
         return await run.outcome(export)

@@ -11,12 +11,15 @@ from noughts_referee.children.launcher import Launcher
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
-from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
+from noughts_server.runtime.bus import listening
+from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.store.entries import CrosstableCell as PairScore
 from noughts_server.store.entries import Standing, crosstable
 from noughts_server.store.games import ExportedGame, export, terminations
+from noughts_server.store.results import CommitReport
 from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
 
 _START_SECONDS = 30.0
@@ -35,8 +38,11 @@ class RunAtServer:
         launcher: Launcher,
         on_progress: Callable[[LocalProgress], None],
         stop: LocalStop,
+        on_game: Callable[[PlayedGame], None] | None = None,
     ) -> None:
         self._plan = plan
+        self._on_game = on_game
+        self._fatal: PlayedGame | None = None
         self._server = server
         self._on_progress = on_progress
         self._stop = stop
@@ -45,12 +51,16 @@ class RunAtServer:
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
         self._tournament = LocalTournament(server, plan.settings, versions)
-        self._children = LocalChildren(server, self._tournament, plan.settings.variant, launcher, plan.children)
+        self._children = LocalChildren(server, self._tournament, plan, launcher)
 
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
         await self._tournament.create()
+        for label, margin_us in self._plan.own_margins_us.items():
+            self._tournament.set_margin(label, margin_us)
         async with AsyncExitStack() as stack:
+            if self._on_game is not None or self._plan.fatal:
+                stack.enter_context(listening(self._server.bus, COMMITTED, self._committed))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = [
                 tasks.create_task(self._play_bot(label, spec), name=label) for label, spec in self._specs.items()
@@ -73,7 +83,7 @@ class RunAtServer:
         """What is stored; `write` gets the games."""
         store = self._server.store
         await self._server.recorder.flush()
-        await self._children.keep_notes()
+        await self._children.faults.keep()
 
         def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
@@ -91,8 +101,20 @@ class RunAtServer:
             standings=table,
             pairs=pairs,
             terminations=ends,
-            faults=self._children.faults,
+            faults=self._children.faults.found,
+            fatal=self._fatal,
         )
+
+    def _committed(self, report: CommitReport) -> None:
+        # Entries are numbered in the order in which they joined.
+        labels = tuple(self._specs)
+        for game in report.games:
+            played = PlayedGame(game.ordinal, labels[game.first], labels[game.second], game.outcome)
+            if self._on_game is not None:
+                self._on_game(played)
+            if self._plan.fatal and self._fatal is None and played.is_fault:
+                self._fatal = played
+                self._stop.finish()
 
     # The bots' processes.
 

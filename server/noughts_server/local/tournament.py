@@ -57,6 +57,10 @@ class LocalTournament:
         """The bot of this label, which plays without a ticket: in this process, or as its child."""
         return self._bots[label]
 
+    def set_margin(self, label: str, margin_us: int) -> None:
+        """What the moves of this label's bot may overstep their limits, in microseconds, instead of the server's."""
+        self._server.referee.player(self._bots[label].bot_version_id).margin_us = margin_us
+
     def excuse(self, label: str) -> None:
         """Nobody need wait for the bot of this label: its games are lost as they begin."""
         self._excused.add(label)

@@ -72,6 +72,7 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         start_at=timestamp(joining.start_at),
         reason=tournament.reason,
         challenge=tournament.kind is Kind.CHALLENGE,
+        own_times={label: time_control_message(time) for label, time in tournament.settings.own_times.items()},
     )
 
 

@@ -64,5 +64,6 @@ class EventLog:
             game=f"{conditions.name}/games/{game.ordinal}",
             bot=self._sessions.name(conditions.players[loser]),
             termination=str(outcome.termination),
+            **({"fault": game.fault} if game.fault else {}),
             ply=len(game.moves) // (1 if conditions.variant.cells <= 256 else 2),
         )

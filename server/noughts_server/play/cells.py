@@ -1,15 +1,10 @@
-"""How people name cells: `h8` as on a Gomoku board, the digits of a numeric keypad on 3x3.
-
-Columns are letters from the left (a .. z, aa ..), rows are numbers from the bottom, as in chess, Gomoku and Connect
-Four. On boards of several layers the layer's number stands in front: `2b3`.
-"""
+"""How people type cells: by their names (see `rules.cells`), or the digits of a numeric keypad on 3x3."""
 
 import re
 
-from noughts_referee.rules import Variant
+from noughts_referee.rules import Variant, column_name
 
 _TYPED = re.compile(r"(?P<layer>\d*)(?P<column>[a-z]+)(?P<row>\d*)")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def has_keypad(variant: Variant) -> bool:
@@ -21,19 +16,6 @@ def keypad_cell(digit: int) -> int:
     """The cell under a key of the numeric keypad, whose 7 is at the top left."""
     row, column = divmod(digit - 1, 3)
     return (2 - row) * 3 + column
-
-
-def column_name(column: int) -> str:
-    """`a` for 0, `z` for 25, `aa` for 26."""
-    return _LETTERS[column] if column < len(_LETTERS) else f"a{_LETTERS[column - len(_LETTERS)]}"
-
-
-def cell_name(variant: Variant, cell: int) -> str:
-    """What the cell is called, e.g. `h8`; `2b3` is in the second layer."""
-    above, column = divmod(cell, variant.columns)
-    layer, row = divmod(above, variant.rows)
-    name = f"{column_name(column)}{variant.rows - row}"
-    return f"{layer + 1}{name}" if variant.layers > 1 else name
 
 
 def read_cell(variant: Variant, text: str) -> int | None:

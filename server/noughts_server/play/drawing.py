@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from noughts_referee.rules import Variant
-from noughts_server.play.cells import column_name
+from noughts_referee.rules import Variant, column_name
 
 _BETWEEN_LAYERS = 3
 MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}

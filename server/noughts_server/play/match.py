@@ -9,11 +9,13 @@ from noughts_referee.rules import (
     Result,
     Termination,
     Variant,
+    cell_name,
+    column_name,
     game_seed,
     side_seed,
 )
 from noughts_server.competition.score import Score
-from noughts_server.play.cells import cell_name, column_name, landing
+from noughts_server.play.cells import landing
 
 MARKS = "XO"
 

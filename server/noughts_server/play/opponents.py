@@ -103,7 +103,7 @@ class BotSeating(Seating):
 
     async def _think(self, thinker: Thinker) -> int:
         position = self.match.position
-        position.own_clock_us = position.opponent_clock_us = self._move_us
+        position.own_clock_us = position.opponent_clock_us = position.limit_us = self._move_us
         work, chosen, over = Work(), list[int](), self.match.played.copy()
 
         def think() -> None:

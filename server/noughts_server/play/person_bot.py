@@ -61,7 +61,7 @@ class OnlineSeating(Seating):
         name = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in game.opponent)
         self.match.players = (self.match.players[0], Participant(name, person=False))
         self.match.begin(first=game.side)
-        self._clocks = Clocks(game.time, running=game.side)
+        self._clocks = Clocks((game.time, game.opponent_time), running=game.side)
 
     def asked(self, moves: list[int], clocks: tuple[float, float], answer: "asyncio.Future[int]") -> None:
         """It is the person's turn."""

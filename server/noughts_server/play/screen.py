@@ -12,8 +12,7 @@ from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from noughts_referee.rules import Variant
-from noughts_server.play.cells import cell_name
+from noughts_referee.rules import Variant, cell_name
 from noughts_server.play.drawing import MARK_STYLES, QUIET, Scene
 from noughts_server.play.key_input import BoardCommand, Typing, Unreadable
 from noughts_server.play.match import Refused

@@ -1,9 +1,10 @@
 """Who is online: the wires of all bots that ever logged in, and the tickets of those that are about to."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import grpc
 
@@ -11,7 +12,7 @@ from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Carry
 from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, StreamClosed, WireCounts, WireSettings
-from noughts_referee.referee import Referee
+from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import covers
 from noughts_server.errors import InvalidArgument, ProtocolUnsupported
 from noughts_server.runtime.bus import Bus
@@ -75,6 +76,25 @@ class Present(NamedTuple):
     """In flight."""
 
 
+class SessionWire(Protocol):
+    """A connection to a bot, or to one of its processes."""
+
+    player: Seated
+
+    @property
+    def online(self) -> bool:
+        """Whether it takes games."""
+
+    def close(self, closed: StreamClosed) -> None:
+        """Ends the stream that it has, if any, and says why."""
+
+    def dismiss(self) -> None:
+        """The bot will not come back: it loses its running games."""
+
+    def shut(self, closed: StreamClosed) -> None:
+        """The server stops: nothing runs on."""
+
+
 class Sessions:
     """The wires of this server, by key of the bot version."""
 
@@ -84,6 +104,9 @@ class Sessions:
         self._referee = referee
         self._bus = bus
         self._wires: dict[int, FrameWire] = {}
+        """Of bots that are one process."""
+        self._teams: dict[int, tuple[SessionWire, ...]] = {}
+        """Of bots that are several, or none that carries frames: a wire for each."""
         self._logins: dict[int, OnlineBot] = {}
         """Of each version that ever logged in."""
         self._tickets: dict[str, Ticket] = {}
@@ -93,24 +116,47 @@ class Sessions:
         """The wire of a bot version, made at first sight; with `settings`, else with those of the server."""
         wire = self._wires.get(version)
         if wire is None:
-            player = self._referee.player(version)
-            wire = self._wires[version] = FrameWire(player, self._referee, settings or self.settings, self.counts)
-            wire.on_presence = partial(self._bus.publish, PRESENCE, version)
+            wire = self._wires[version] = self._frame_wire(version, self._referee.player(version), settings)
         return wire
 
+    def team_wires(self, version: int, processes: int, settings: WireSettings) -> tuple[FrameWire, ...]:
+        """The wires of a bot version that is so many processes; before its first game."""
+        if processes == 1:
+            return (self.wire(version, settings),)
+        players = self._referee.player(version).enlist(processes)
+        wires = tuple(self._frame_wire(version, player, settings) for player in players)
+        self._teams[version] = wires
+        return wires
+
+    def seat(self, version: int, wires: Sequence[SessionWire]) -> None:
+        """From now on these carry the games of a bot version, which has no stream."""
+        self._teams[version] = tuple(wires)
+
+    def present_changed(self, version: int) -> None:
+        """The bot version has come or gone."""
+        self._bus.publish(PRESENCE, version)
+
+    def _frame_wire(self, version: int, player: Seated, settings: WireSettings | None) -> FrameWire:
+        wire = FrameWire(player, self._referee, settings or self.settings, self.counts)
+        wire.on_presence = partial(self.present_changed, version)
+        return wire
+
+    def _wires_of(self, version: int) -> tuple[SessionWire, ...]:
+        if version in self._teams:
+            return self._teams[version]
+        return (self._wires[version],) if version in self._wires else ()
+
     def online(self, version: int) -> bool:
-        """Whether the bot version has a stream now."""
-        wire = self._wires.get(version)
-        return wire is not None and wire.online
+        """Whether the bot version has a stream now, or a process that plays."""
+        return any(wire.online for wire in self._wires_of(version))
 
     def login(self, version: int) -> OnlineBot | None:
         """How the bot version logged in, if it is online."""
         return self._logins.get(version) if self.online(version) else None
 
-    def logged_in(self, version: int, login: OnlineBot) -> FrameWire:
-        """The wire of a bot version that has just logged in."""
+    def logged_in(self, version: int, login: OnlineBot) -> None:
+        """A bot version has just logged in."""
         self._logins[version] = login
-        return self.wire(version)
 
     def welcome(self, hello: pb.Hello, bot: str, version: str) -> pb.Welcome:
         """The answer to a hello: `bots/NAME` and `bots/NAME/versions/V` are who the bot is."""
@@ -123,7 +169,6 @@ class Sessions:
             protocol=PROTOCOL,
             heartbeat_ms=round(self.settings.heartbeat * 1000),
             grace_ms=round(self.settings.grace * 1000),
-            margin_us=self._referee.arbiter.margin_us,
             max_games=min(hello.max_games or UNTIMED_GAMES, MOST_GAMES),
         )
 
@@ -143,9 +188,9 @@ class Sessions:
         """Ends every stream that was opened with the token, and says why. Its bots lose their running games."""
         for version, login in self.logins_online().items():
             if login.token == token:
-                wire = self._wires[version]
-                wire.close(closed)
-                wire.dismiss()
+                for wire in self._wires_of(version):
+                    wire.close(closed)
+                    wire.dismiss()
 
     def name(self, version: int) -> str:
         """`bots/NAME/versions/V` of a bot version that ever logged in; empty of any other."""
@@ -155,13 +200,16 @@ class Sessions:
     def present(self) -> list[Present]:
         """The bot versions that have a stream now."""
         return [
-            Present(self.name(version), len(wire.player.games)) for version, wire in self._wires.items() if wire.online
+            Present(self.name(version), sum(len(wire.player.games) for wire in self._wires_of(version)))
+            for version in {**self._wires, **self._teams}
+            if self.online(version)
         ]
 
     def close_all(self, closed: StreamClosed) -> None:
         """Ends every stream, and says why; nobody's grace runs on afterwards."""
-        for wire in self._wires.values():
-            wire.shut(closed)
+        for version in {**self._wires, **self._teams}:
+            for wire in self._wires_of(version):
+                wire.shut(closed)
 
     def issue_ticket(self, ticket: Ticket) -> str:
         """A secret that logs the bot in once."""

@@ -10,7 +10,7 @@ from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import parse_variant
 from noughts_server.errors import InvalidArgument
-from noughts_server.messages.conversions import timestamp
+from noughts_server.messages.conversions import time_control_message, timestamp
 from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
 from noughts_server.store.bot_games import list_bot_games
 from noughts_server.store.database import Connection, Store
@@ -74,8 +74,11 @@ def game_message(game: StoredGame) -> pb.Game:
         termination=game.termination,  # type: ignore[arg-type]  # equal values
         end_time=timestamp(game.ended_at),
         rating_seq=game.rating_seq,
+        fault=game.fault,
         first_bot=game.first_bot,
         second_bot=game.second_bot,
         winning_cells=parse_variant(game.variant).won_with(game.moves),
+        first_time=time_control_message(game.first_time),
+        second_time=time_control_message(game.second_time),
         agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )

@@ -42,9 +42,10 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         welcome = self._sessions.welcome(hello, bot.bot, bot.version)
         welcome.waits_for.extend(waits_for)
         login = OnlineBot(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
-        wire = self._sessions.logged_in(bot.bot_version_id, login)
+        self._sessions.logged_in(bot.bot_version_id, login)
+        wire = self._sessions.wire(bot.bot_version_id)
         wire.player.opens = hello.opens
-        await wire.serve(context, welcome, hello.max_games)
+        await wire.serve(context, welcome, hello.max_games, prepares=hello.prepares)
         return None
 
     async def _hello(self, context: PlayContext) -> pb.Hello:

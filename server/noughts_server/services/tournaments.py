@@ -170,11 +170,12 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
         settings=TournamentSettings(
             variant=message.variant or "tictactoe",
             time=time_control(message.time),
+            own_times={label: time_control(time) for label, time in message.own_times.items()},
             schedule=_schedule_kind(message),
             games_per_pair=message.games_per_pair or _DEFAULT_GAMES,
             concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
             seed=message.seed if message.HasField("seed") else secrets.randbits(64),
-            rated=message.rated if message.HasField("rated") else True,
+            rated=message.rated if message.HasField("rated") else not message.own_times,
             title=message.title,
         ),
         joining=Joining(

@@ -139,10 +139,21 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     Another database would use its own bulk load here.
     """
     for part in _parts(games):
-        parameters: list[int | bytes] = [ended_at]
-        for tournament, ordinal, attempt, first, second, result, termination, moves, times in part:
+        parameters: list[int | bytes | str | None] = [ended_at]
+        for tournament, ordinal, attempt, first, second, result, termination, moves, times, fault in part:
             # A plus makes plain numbers of members of enumerations, which sqlite3 would look adapters up for.
-            parameters += (tournament, ordinal, attempt, first, second, +result, +termination, moves, times)
+            parameters += (
+                tournament,
+                ordinal,
+                attempt,
+                first,
+                second,
+                +result,
+                +termination,
+                moves,
+                times,
+                fault or None,
+            )
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
 
@@ -172,7 +183,7 @@ def _upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: t
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
     # In the order of a FinishedGame's fields. Numbered parameters would spare the SELECT, but cost more than all else.
-    columns = "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times"
+    columns = "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault"
     row = ",".join("?" * len(FinishedGame._fields))
     rows = ",".join([f"({row})"] * count)
     return f"INSERT INTO games (ended_at, {columns}) SELECT ?, * FROM (VALUES {rows})"  # noqa: S608  # only names

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, case, func, select
 
-from noughts_referee.rules import Result, Termination, game_seed, parse_variant
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
 from noughts_referee.work_units import agreed_stones, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
@@ -54,8 +55,13 @@ class StoredGame:
     """Thinking time of each move in microseconds."""
     result: Result
     termination: Termination
+    first_time: TimeControl
+    """Thinking time of the two sides."""
+    second_time: TimeControl
     ended_at: int
     """When it was stored, in milliseconds since 1970 in UTC."""
+    fault: str
+    """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"; else empty."""
     rating_seq: int | None
     """Its place in the order in which games were rated; None: not rated, or not yet."""
     agreement: Agreement | None = None
@@ -111,30 +117,47 @@ class ExportedGame(NamedTuple):
     result: str
     """`1-0`, `1/2-1/2`, `0-1` or `*`."""
     termination: str
+    first_time: str = ""
+    """Thinking time of the two sides, as on the command line; empty where bots have no times of their own."""
+    second_time: str = ""
+    fault: str = ""
+    """Why the loser lost, as in `StoredGame`; in any case not empty where it did what no player may."""
     agreement: Agreement | None = None
+    """How its opening was agreed on, if it was."""
+
+    @property
+    def loser(self) -> int | None:
+        """The side that lost: 0 moved first, 1 second; None when nobody did."""
+        return {"1-0": 1, "0-1": 0}.get(self.result)
 
 
 def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]:
     """All stored games of a tournament in slot order, a few at a time in memory. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
-    variant, seed = tournament.settings.variant, tournament.settings.seed
+    settings = tournament.settings
+    variant, seed = settings.variant, settings.seed
     cells = parse_variant(variant).cells
     of_tournament = entries.c.tournament_id == tournament_id
     named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
     labels: dict[int, str] = {row.number: row.label for row in named}
+    times = {label: str(settings.time_of(label)) if settings.own_times else "" for label in labels.values()}
     results = {int(result): str(result) for result in Result}
     terminations = {int(termination): str(termination) for termination in Termination}
     agreement_of = _agreements(connection, tournament)
     for row in connection.execute(_games(tournament).execution_options(yield_per=_ROWS_AT_ONCE)):
+        first, second = labels[row.first_entry], labels[row.second_entry]
         yield ExportedGame(
             variant,
-            labels[row.first_entry],
-            labels[row.second_entry],
+            first,
+            second,
             game_seed(seed, row.ordinal),
             unpack_moves(row.moves, cells),
             unpack_times(row.times),
             results[row.result],
             terminations[row.termination],
+            times[first],
+            times[second],
+            row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
             agreement_of(row, labels),
         )
 
@@ -204,7 +227,10 @@ def _game(
         times_us=unpack_times(row.times),
         result=Result(row.result),
         termination=Termination(row.termination),
+        first_time=tournament.settings.time_of(first.label),
+        second_time=tournament.settings.time_of(second.label),
         ended_at=row.ended_at,
+        fault=row.fault or "",
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
     )

@@ -1,11 +1,11 @@
 """Notes on games: what is kept of a side that failed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from noughts_server.store.schema import game_notes
+from noughts_server.store.schema import game_notes, games
 from noughts_server.store.tournaments import get_tournament
 
 LONGEST_NOTE = 64 * 1024
@@ -36,6 +36,15 @@ def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
         connection.execute(delete(game_notes).where(*key))
     values = [{"tournament_id": row.pop("tournament"), **row} for row in rows]
     connection.execute(insert(game_notes), values)
+
+
+def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str]) -> None:
+    """Says of stored games, by ordinal, why the loser lost: what was not known yet when they were stored."""
+    column = games.c
+    of_game = (column.tournament_id == bindparam("tournament"), column.ordinal == bindparam("number"))
+    rows = [{"tournament": tournament, "number": number, "why": _shortened(why)} for number, why in faults.items()]
+    if rows:
+        connection.execute(update(games).where(*of_game).values(fault=bindparam("why")), rows)
 
 
 def notes_of(connection: Connection, slug: str, ordinal: int) -> dict[int, str]:

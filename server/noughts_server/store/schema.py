@@ -7,6 +7,7 @@
 """
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Boolean,
     Column,
@@ -23,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0003"
+REVISION = "0005"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -125,6 +126,8 @@ tournaments = Table(
     Column("start_at", BigInteger),
     # Why it was cancelled, where that was not its owner's wish.
     Column("reason", String(200)),
+    # Times of single entries by label, as text: {"Slow": "180/30+0"}. Null: none has its own.
+    Column("own_times", JSON(none_as_null=True)),
     Index(None, "state"),
     Index(None, "kind"),
 )
@@ -167,6 +170,8 @@ games = Table(
     Column("moves", LargeBinary, nullable=False),
     Column("times", LargeBinary, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
+    # Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it".
+    Column("fault", Text),
     sqlite_with_rowid=False,
 )
 

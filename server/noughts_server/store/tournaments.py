@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Update, func, insert, select, update
 
-from noughts_referee.clock import TimeControl
+from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_referee.work_units import Conditions
 from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule
@@ -21,11 +21,11 @@ from noughts_server.errors import (
     WrongState,
 )
 from noughts_server.store import rater
-from noughts_server.store.join_window import Joining
+from noughts_server.store.join_window import MOST_ENTRIES, Joining
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
-from noughts_server.store.validation import check_number, check_slug, check_text
+from noughts_server.store.validation import check_name, check_number, check_slug, check_text
 
 MOST_GAMES = 100_000_000
 _MOST_GAMES_PER_PAIR = 1_000_000
@@ -115,7 +115,8 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
     check_number("tournament.games_per_pair", settings.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
     check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
     check_number("tournament.seed", settings.seed, 0, (1 << 64) - 1)
-    _check_time(settings.time)
+    _check_time("tournament.time", settings.time)
+    _check_own_times(settings)
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
@@ -128,6 +129,7 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
         "move_us": settings.time.move_us,
         "bank_us": settings.time.bank_us,
         "increment_us": settings.time.increment_us,
+        "own_times": {label: str(time) for label, time in settings.own_times.items()} or None,
         "schedule": settings.schedule,
         "games_per_pair": settings.games_per_pair,
         "concurrency": settings.concurrency,
@@ -286,6 +288,7 @@ def conditions(connection: Connection, tournament_id: int) -> Conditions:
         name=tournament.name,
         variant=parse_variant(tournament.settings.variant),
         time=tournament.settings.time,
+        own_times=tournament.settings.own_times,
         seed=tournament.settings.seed,
         concurrency=tournament.settings.concurrency,
         players=tuple(row.bot_version_id for row in rows),
@@ -301,14 +304,24 @@ def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
         raise InvalidArgument.of(field, error.got, error.expected) from error
 
 
-def _check_time(time: TimeControl) -> None:
-    check_number("tournament.time.move_us", time.move_us, 0, _LONGEST_TIME_US)
-    check_number("tournament.time.bank_us", time.bank_us, 0, _LONGEST_TIME_US)
-    check_number("tournament.time.increment_us", time.increment_us, 0, _LONGEST_TIME_US)
-    if time.move_us and (time.bank_us or time.increment_us):
-        raise InvalidArgument.of("tournament.time", "both", "either move_us, or bank_us with increment_us")
+def _check_time(field: str, time: TimeControl) -> None:
+    check_number(f"{field}.move_us", time.move_us, 0, _LONGEST_TIME_US)
+    check_number(f"{field}.bank_us", time.bank_us, 0, _LONGEST_TIME_US)
+    check_number(f"{field}.increment_us", time.increment_us, 0, _LONGEST_TIME_US)
     if time.increment_us and not time.bank_us:
-        raise InvalidArgument.of("tournament.time.increment_us", time.increment_us, "a bank_us to add it to")
+        raise InvalidArgument.of(f"{field}.increment_us", time.increment_us, "a bank_us to add it to")
+
+
+def _check_own_times(settings: TournamentSettings) -> None:
+    own = settings.own_times
+    if len(own) > MOST_ENTRIES:
+        raise InvalidArgument.of("tournament.own_times", f"{len(own)} entries", f"at most {MOST_ENTRIES}")
+    for label, time in own.items():
+        check_name("tournament.own_times", label)
+        _check_time(f"tournament.own_times.{label}", time)
+    if own and settings.rated:
+        expected = "an unrated tournament, where entries have times of their own"
+        raise InvalidArgument.of("tournament.rated", "true", expected)
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:
@@ -356,6 +369,7 @@ def _tournament(row: Any) -> Tournament:
         settings=TournamentSettings(
             variant=row.variant,
             time=TimeControl(row.move_us, row.bank_us, row.increment_us),
+            own_times={label: parse_time_control(time) for label, time in (row.own_times or {}).items()},
             schedule=ScheduleKind(row.schedule),
             games_per_pair=row.games_per_pair,
             concurrency=row.concurrency,

@@ -192,26 +192,26 @@ def test_moves_are_taken_back_and_games_begun_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "infos, clock_us, move, bank",
+    "infos, clock_us, limit_us, move, bank",
     [
-        ((), 0, 0.0, 0.0),
-        (("timeout_match 0", "time_left 2147483647"), 0, 0.0, 0.0),
-        (("timeout_turn 1500", "timeout_match 0", "time_left 2147483647"), 1_500_000, 1.5, 0.0),
-        (("timeout_turn 0",), 1, 1e-6, 0.0),
-        (("timeout_turn 5000", "timeout_match 180000", "time_left 170000"), 170_000_000, 5.0, 180.0),
-        (("time_left 60000",), 60_000_000, 0.0, 60.0),
-        (("timeout_match 1000", "time_left -5"), 1, 0.0, 1.0),
-        (("timeout_turn soon", "colour blue", ""), 0, 0.0, 0.0),
+        ((), 0, 0, 0.0, 0.0),
+        (("timeout_match 0", "time_left 2147483647"), 0, 0, 0.0, 0.0),
+        (("timeout_turn 1500", "timeout_match 0", "time_left 2147483647"), 1_500_000, 1_500_000, 1.5, 0.0),
+        (("timeout_turn 0",), 1, 1, 1e-6, 0.0),
+        (("timeout_turn 5000", "timeout_match 180000", "time_left 170000"), 170_000_000, 5_000_000, 5.0, 180.0),
+        (("time_left 60000",), 60_000_000, 60_000_000, 0.0, 60.0),
+        (("timeout_match 1000", "time_left -5"), 1, 1, 0.0, 1.0),
+        (("timeout_turn soon", "colour blue", ""), 0, 0, 0.0, 0.0),
     ],
 )
 def test_times_of_the_manager_are_the_bots_clock(
-    infos: tuple[str, ...], clock_us: int, move: float, bank: float
+    infos: tuple[str, ...], clock_us: int, limit_us: int, move: float, bank: float
 ) -> None:
     bot = Recorder()
     machine = engine(bot)
     assert say(machine, "START 15", *(f"INFO {info}" for info in infos)) == ["OK", *(None for _ in infos)]
     say(machine, "BEGIN", "TURN 1,0")
-    assert {position.own_clock_us for position in bot.asked} == {clock_us}
+    assert {(position.own_clock_us, position.limit_us) for position in bot.asked} == {(clock_us, limit_us)}
     (game,) = bot.games
     assert (game.time.move, game.time.bank) == (move, bank)
 

@@ -10,13 +10,19 @@ from noughts_referee.rules import VariantError, parse_variant
 TEXT = st.text(st.characters(codec="ascii", exclude_characters="\r\n"), max_size=20)
 
 
-@given(st.lists(st.tuples(TEXT, st.sampled_from(["\r", "\n", "\r\n"]))), st.integers(1, 7))
-def test_lines_are_the_same_however_they_end_and_arrive(written: list[tuple[str, str]], piece: int) -> None:
-    data = "".join(text + end for text, end in written).encode()
+@given(st.lists(TEXT), st.sampled_from(["\r", "\n", "\r\n"]), st.integers(1, 7))
+def test_lines_are_the_same_however_they_end_and_arrive(written: list[str], end: str, piece: int) -> None:
+    data = "".join(text + end for text in written).encode()
     lines = Lines()
     got = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
-    assert got == [text.strip() for text, _ in written if text.strip()]
+    assert got == [text.strip() for text in written if text.strip()]
     assert lines.rest() == []
+
+
+def test_where_lines_end_with_lf_cr_is_a_byte_like_any_other() -> None:
+    lines = Lines()
+    assert lines.feed(b"OK\nMESSAGE depth \r of 20\n7,7\r\nMESSAGE depth \r") == ["OK", "MESSAGE depth \r of 20", "7,7"]
+    assert lines.feed(b" of 20\n") == ["MESSAGE depth \r of 20"]
 
 
 def test_a_line_that_was_begun_is_there_at_the_end() -> None:

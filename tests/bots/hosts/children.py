@@ -60,7 +60,7 @@ class Child:
             game=[self._handle], number=[self._handle], side=[1 + side], seed=[5], opponent=[0], opponents=["x"],
             move_count=[len(moves)], moves=list(moves),
         )  # fmt: skip
-        return Game(self._handle, parse_variant(variant), list(moves), move_us or bank_us)
+        return Game(self._handle, parse_variant(variant), list(moves), bank_us or move_us)
 
     def ask(self, game: Game) -> int | None:
         """The child's move, which is added to the game; RESIGNS if it resigns. EOFError if it has ended."""

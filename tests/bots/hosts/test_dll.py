@@ -192,6 +192,20 @@ def test_clocks_are_told_in_milliseconds(tmp_path: Path) -> None:
         assert child.turn({1: (6, 0)}, frame) == {1: 5}
 
 
+def test_of_a_bank_and_the_limit_of_a_move_the_less_is_the_librarys_clock(tmp_path: Path) -> None:
+    told = "return turn->own_clock_ms == 30000 && turn->opponent_clock_ms == 170000 ? 5 : 6;"
+    with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
+        child.hello()
+        frame = pb.PlayResponse()
+        frame.starts.add(
+            tournament="tournaments/t", variant="mnk:9,9,5", game=[1], number=[1], side=[1], seed=[5], opponent=[0],
+            opponents=["x"], move_count=[0], time={"bank_us": 180_000_000, "move_us": 30_000_000},
+        )  # fmt: skip
+        frame.turns.own_clock_us.append(180_000_000)
+        frame.turns.opponent_clock_us.append(170_000_000)
+        assert child.turn({1: (0, 0)}, frame) == {1: 5}
+
+
 def test_options_reach_create_and_what_it_made_is_destroyed_once(tmp_path: Path) -> None:
     source = (
         """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from noughts_referee.children.running_child import ChildSettings
 
-KINDS = ("exec", "py", "dll", "gomocup", "remote")
+KINDS = ("exec", "json", "lines", "py", "dll", "gomocup", "remote")
 CHILDREN = KINDS[:-1]
 """Those that the referee starts."""
 
@@ -33,7 +33,7 @@ Cell = Verdict | NotApplicable
 
 PATIENT = ChildSettings(start=60.0, silence=60.0, stop=3.0, heartbeat=2.0)
 """For those who end, or play on, by themselves."""
-QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, heartbeat=0.2)
+QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, restart=0.5, heartbeat=0.2)
 """For those who hang."""
 QUICK_TO_END = ChildSettings(start=60.0, silence=60.0, stop=0.2, heartbeat=1.0)
 """For those who do not end when they should."""
@@ -48,14 +48,18 @@ class Fault(NamedTuple):
     """A phrase that follows "a bot that"."""
     habit: str
     cells: tuple[Cell, Cell, Cell, Cell, Cell]
-    """In the order of KINDS."""
+    """Of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots; JSON and LINES have those of the other two."""
     time: str = "none"
     times: ChildSettings = PATIENT
     unlocked: bool = False
     """It is played without the lock, too: the verdicts are the same code, and some rows show it."""
 
     def cell(self, kind: str) -> Cell:
-        return self.cells[KINDS.index(kind)]
+        if kind == "json":
+            return JSON.get(self.habit, self.cells[0])
+        if kind == "lines":
+            return LINES.get(self.what) or LINES[self.habit]
+        return self.cells[("exec", "py", "dll", "gomocup", "remote").index(kind)]
 
 
 PLAYS_ON = Verdict("plays on")
@@ -66,6 +70,7 @@ WAITS = Verdict("waits")
 LOST = Verdict("disconnected")
 SILENT = Verdict("crashed", "silent for 0.5 s while it owed an answer")
 HUNG = Verdict("timeout", "hung: while it owed no answer")
+THINKS_ON = Verdict("timeout", "thought for 0.5 s about a game that was over")
 NOT_STARTED = Verdict("crashed", "did not say Hello within 0.4 s")
 
 ELSEWHERE = NotApplicable("its machine is its author's")
@@ -93,8 +98,6 @@ def refused(reason: str) -> Verdict:
     return Verdict("waits", reason)
 
 
-ENGINE_ENDED = "ended with exit code 70"
-
 FAULTS = (
     Fault(
         "crashes",
@@ -103,7 +106,7 @@ FAULTS = (
             crash("ended with exit code 3", "what a pity"),
             crash("ended with exit code 3", "what a pity"),
             crash("was ended by signal 6 (SIGABRT)"),
-            crash(ENGINE_ENDED, "what a pity\nthe engine has ended with exit code 3"),
+            crash("ended with exit code 3", "what a pity"),
             LOST,
         ),
         unlocked=True,
@@ -115,7 +118,7 @@ FAULTS = (
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
-            crash(ENGINE_ENDED, "the engine was ended by signal 11"),
+            crash("was ended by signal 11 (SIGSEGV)", "a pointer to nowhere"),
             NotApplicable("from here it looks like any crash"),
         ),
     ),
@@ -126,7 +129,7 @@ FAULTS = (
             crash("ended with exit code 7", "good bye"),
             crash("ended with exit code 7", "good bye"),
             crash("ended with exit code 7", "good bye"),
-            crash(ENGINE_ENDED, "good bye\nthe engine has ended with exit code 7"),
+            crash("ended with exit code 7", "good bye"),
             LOST,
         ),
     ),
@@ -137,7 +140,7 @@ FAULTS = (
             crash("ended with exit code 0"),
             crash("ended with exit code 0"),
             crash("ended with exit code 0"),
-            crash(ENGINE_ENDED, "the engine has ended with exit code 0"),
+            crash("ended with exit code 0"),
             LOST,
         ),
     ),
@@ -161,19 +164,19 @@ FAULTS = (
         unlocked=True,
     ),
     Fault("is stopped (SIGSTOP)", "stop", (SILENT, SILENT, SILENT, SILENT, LIKE_SILENCE), times=QUICK),
-    Fault("loops", "loop", (HUNG, HUNG, HUNG, HUNG, LIKE_SILENCE), time="0.2/move", times=QUICK),
-    Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, HUNG, LATE), time="0.2/move", times=QUICK),
+    Fault("loops", "loop", (HUNG, HUNG, HUNG, THINKS_ON, LIKE_SILENCE), time="0.2/move", times=QUICK),
+    Fault("is silent, with a clock", "hang", (HUNG, HUNG, HUNG, THINKS_ON, LATE), time="0.2/move", times=QUICK),
     Fault("is late", "late", (LATE, LATE, LATE, LATE, LATE), time="0.2/move"),
     Fault(
         "places a stone off the board",
         "off the board",
-        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="the engine says '30,30'"), ILLEGAL),
+        (ILLEGAL, ILLEGAL, ILLEGAL, ILLEGAL._replace(told="30,30 is no point of the board"), ILLEGAL),
     ),
     Fault("places a stone on another", "occupied", (ILLEGAL,) * 5, unlocked=True),
     Fault(
         "writes without end",
         "endless output",
-        (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, HUNG, LATE),
+        (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, THINKS_ON, LATE),
         time="0.2/move",
         times=QUICK,
     ),
@@ -206,9 +209,10 @@ FAULTS = (
             crash("sent 5 bytes that are no PlayRequest", "what it sent began with b'hello'"),
             RESIGNS._replace(told="the centre"),
             NotApplicable("all that it can return is a number; a negative one resigns"),
-            ILLEGAL._replace(told="the engine says 'my move is h8'"),
+            SILENT._replace(told="my move is h8"),
             cut_off("INTERNAL"),
         ),
+        times=QUICK,
     ),
     Fault(
         "sends columns that do not match",
@@ -256,7 +260,7 @@ FAULTS = (
         time="0.3/move",
     ),
     Fault("is behind half-open TCP", "half-open", (NO_TCP, NO_TCP, NO_TCP, NO_TCP, LATE), time="0.3/move"),
-    Fault("takes 600 MB of memory", "memory", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
+    Fault("takes 2 GB of memory", "memory", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
     Fault("forks without end", "fork bomb", (PLAYS_ON, PLAYS_ON, PLAYS_ON, PLAYS_ON, ELSEWHERE)),
     Fault(
         "leaves a process behind",
@@ -265,7 +269,7 @@ FAULTS = (
             crash("ended with exit code 4"),
             PLAYS_ON,
             PLAYS_ON,
-            crash(ENGINE_ENDED, "the engine has ended with exit code 4"),
+            crash("ended with exit code 4"),
             ELSEWHERE,
         ),
     ),
@@ -278,7 +282,12 @@ FAULTS = (
         times=QUICK_TO_END,
     ),
     Fault("is slow to start", "slow start", (PLAYS_ON,) * 5),
-    Fault("never starts", "never starts", (NOT_STARTED, NOT_STARTED, NOT_STARTED, NOT_STARTED, WAITS), times=NEVER),
+    Fault(
+        "never starts",
+        "never starts",
+        (NOT_STARTED, NOT_STARTED, NOT_STARTED, crash("did not answer START 5 within 0.4 s"), WAITS),
+        times=NEVER,
+    ),
     Fault(
         "dies at once, three times",
         "dies at once",
@@ -286,7 +295,7 @@ FAULTS = (
             crash("ended with exit code 9", "no licence found"),
             crash("ended with exit code 9", "no licence found"),
             crash("ended with exit code 9", "no licence found"),
-            crash("ended with exit code 1", "the engine has ended with exit code 9"),
+            crash("ended with exit code 9", "no licence found"),
             NOT_STARTED_HERE,
         ),
     ),
@@ -313,6 +322,58 @@ FAULTS = (
     ),
 )
 
+NO_JSON = "wrote a line that is no PlayRequest in JSON"
+TOO_LONG = "wrote a line of more than 2,097,152 bytes"
+JSON: dict[str, Cell] = {
+    "50 MB": crash(TOO_LONG, "what it sent began with"),
+    "large frame": crash(TOO_LONG, "what it sent began with"),
+    "no answer": crash(NO_JSON, "what it sent began with b'hello'"),
+    "print": crash(NO_JSON, "what it sent began with b'MESSAGE My move is the centre"),
+}
+"""By habit: programs that speak JSON, `exec{frames=json}:`; the others fare as those that speak frames."""
+
+PROGRAM_ENDED = "ended with exit code 70"
+LIKE_HANGING = NotApplicable("it looks like one that hangs")
+LINES: dict[str, Cell] = {
+    "crash": crash(PROGRAM_ENDED, "what a pity\nthe program has ended with exit code 3"),
+    "segfault": crash(PROGRAM_ENDED, "the program was ended by signal 11"),
+    "exit": crash(PROGRAM_ENDED, "good bye\nthe program has ended with exit code 7"),
+    "leave after a move": crash(PROGRAM_ENDED, "the program has ended with exit code 0"),
+    "raise": NOT_PYTHON,
+    "hang": SILENT,
+    "hang ignoring SIGTERM": SILENT,
+    "stop": SILENT,
+    "is silent, with a clock": HUNG,
+    "loop": HUNG,
+    "late": LATE,
+    "off the board": ILLEGAL,
+    "occupied": ILLEGAL,
+    "endless output": RESIGNS._replace(told="the program answered 'MESSAGE once more'"),
+    "50 MB": RESIGNS._replace(told="the program answered with a line of 4,096 bytes or more"),
+    "large frame": HOST_WRITES,
+    "no answer": RESIGNS._replace(told="the program answered 'my move is h8'"),
+    "uneven columns": HOST_WRITES,
+    "unknown games": HOST_WRITES,
+    "print": RESIGNS._replace(told="the program answered 'MESSAGE My move is the centre'"),
+    "closes its input": LIKE_HANGING,
+    "stops reading": LIKE_HANGING,
+    "half-open": NO_TCP,
+    "memory": PLAYS_ON,
+    "fork bomb": PLAYS_ON,
+    "leaves a process": crash(PROGRAM_ENDED, "the program has ended with exit code 4"),
+    "files": PLAYS_ON,
+    "network": PLAYS_ON,
+    "ignores the end": PLAYS_ON,
+    "slow start": PLAYS_ON,
+    "never starts": LIKE_HANGING,
+    "dies at once": crash(PROGRAM_ENDED, "no licence found\nthe program has ended with exit code 9"),
+    "no hello": HOST_WRITES,
+    "old protocol": HOST_WRITES,
+    "wrong ticket": NO_TICKET,
+}
+"""By habit, or what it does: programs that read lines, `lines:`."""
+
+_HEADINGS = {"json": "exec{frames=json}"}
 _WORDS = {
     "illegal_move": "illegal move",
     "timeout": "time",
@@ -334,7 +395,8 @@ def table() -> str:
         word = _WORDS.get(cell.termination, cell.termination)
         return f"{word}: *{cell.reason.strip(' :')}*" if cell.reason else word
 
-    lines = ["| a bot that | " + " | ".join(f"`{kind}:`" for kind in CHILDREN) + " | remote |", "|---" * 6 + "|"]
-    lines += [f"| {fault.what} | " + " | ".join(map(shown, fault.cells)) + " |" for fault in FAULTS]
+    lines = ["| a bot that | " + " | ".join(f"`{_HEADINGS.get(kind, kind)}:`" for kind in CHILDREN) + " | remote |"]
+    lines.append("|---" * (len(KINDS) + 1) + "|")
+    lines += [f"| {fault.what} | " + " | ".join(shown(fault.cell(kind)) for kind in KINDS) + " |" for fault in FAULTS]
     lines += ["", "Not applicable:", "", *(f"{number}. {why}" for number, why in enumerate(whys, 1))]
     return "\n".join(lines) + "\n"

@@ -42,6 +42,11 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
     match kind:
         case "exec":
             return f"exec=exec:{shlex.join([python, str(PLAYER), str(field.notes), habit, ground])}"
+        case "json":
+            words = [python, str(PLAYER), str(field.notes), habit, ground, "json"]
+            return f"json=exec{{frames=json}}:{shlex.join(words)}"
+        case "lines":
+            return f"lines=lines:{shlex.join([python, str(PROGRAMS / 'liner.py'), habit, ground])}"
         case "py":
             return f"py=py{{habit={habit},ground={ground}}}:{PROGRAMS / 'plugin.py'}:Misbehaving"
         case "dll":
@@ -50,6 +55,10 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
         case _:
             # Nothing else in its command tells its processes from those of other tests.
             return f"gomocup=gomocup:{shlex.join([python, str(PROGRAMS / 'engine.py'), habit, ground])}"
+
+
+OUTLIVED = ("made an illegal move", "was too slow", "resigned")
+"""Faults that end a game, and not the process."""
 
 
 def rows() -> Iterator[object]:
@@ -88,10 +97,13 @@ async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
     for kind, verdict in verdicts.items():
         games = [game for game in field.games if is_between(game, (kind,), HONEST)]
         check(games, kind, verdict)
-        reasons = [found.reason for found in outcome.faults if found.bot == kind]
+        found = [found.reason for found in outcome.faults if found.bot == kind]
+        assert bool(found) == (verdict.termination != "plays on"), (kind, found)
+        assert all(game.fault for game in games if game.termination not in ("line", "board_full")), (kind, games)
+        reasons = [reason for reason in found if not reason.startswith(OUTLIVED)]
         assert bool(reasons) == bool(verdict.reason), (kind, reasons)
         assert all(verdict.reason in reason for reason in reasons), (kind, reasons)
-        kept = [note[kind] for note in notes if kind in note]
+        kept = [note[kind] for note in notes if kind in note] + [game.fault for game in games]
         assert not verdict.told or any(verdict.told in note for note in kept), (kind, kept)
     check_the_others(field.games)
 

@@ -99,7 +99,7 @@ async def test_games_of_milliseconds_are_seen_ply_by_ply_from_before_their_begin
 
 
 async def test_clocks_are_told_with_each_ply(cinema: Cinema, token: str) -> None:
-    time = types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000)
+    time = types_pb2.TimeControl(move_us=30_000_000, bank_us=60_000_000, increment_us=1_000_000)
     async with cinema.playing(token, gated=True, games_per_pair=1, time=time):
         watching = cinema.watch(GAME)
         begun = (await watching.must()).snapshot.games[0]
@@ -114,6 +114,27 @@ async def test_clocks_are_told_with_each_ply(cinema: Cinema, token: str) -> None
         # Read from the store, the clocks are the same.
         again = await cinema.watch(GAME).to_the_end()
         assert again.view.games[GAME] == watching.view.games[GAME]
+
+
+async def test_sides_with_times_of_their_own_have_their_own_clocks(cinema: Cinema, token: str) -> None:
+    move = types_pb2.TimeControl(move_us=30_000_000)
+    own = {"ada": types_pb2.TimeControl(bank_us=60_000_000, increment_us=1_000_000), "bob": types_pb2.TimeControl()}
+    async with cinema.playing(token, gated=True, games_per_pair=1, time=move, own_times=own):
+        watching = cinema.watch(GAME)
+        begun = (await watching.must()).snapshot.games[0]
+        assert (begun.time, begun.first_time, begun.second_time) == (move, own["ada"], own["bob"])
+        assert (begun.first_clock_us, begun.HasField("second_clock_us")) == (60_000_000, False)
+        for _ in range(9):
+            cinema.gate.release()
+        await watching.to_the_end()
+        plies = [ply for message in watching.messages for ply in message.increments.plies]
+        assert plies[1].first_clock_us == plies[0].first_clock_us == 61_000_000 - plies[0].time_us
+        assert not any(ply.HasField("second_clock_us") for ply in plies)
+        # Read from the store, all of it is the same.
+        again = await cinema.watch(GAME).to_the_end()
+        assert again.view.games[GAME] == watching.view.games[GAME]
+        stored = await cinema.game()
+        assert (stored.first_time, stored.second_time) == (own["ada"], own["bob"])
 
 
 async def test_a_result_is_told_only_when_it_is_stored(cinema: Cinema, token: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noughts_bots.ask import answer
-from noughts_bots.errors import BotFault
+from noughts_bots.errors import BotFault, BotSpecError
 from noughts_bots.reference.random_ import Random
 from noughts_bots.specs import BotSpec, parse_spec
 from noughts_referee.children.running_child import ChildSettings
@@ -66,10 +66,13 @@ async def test_a_bot_that_draws_from_elsewhere_is_told_from_one_that_repeats(tmp
 @pytest.mark.parametrize(
     "choose, complaint",
     [
-        ("return 4", "got cell 4 after "),
-        ("return 99", "got a cell off the board after [], expected a free one: 0 1 2 3 4 5 6 7 8"),
+        ("return 4", "an illegal move in 6 of 6 games, first in game 1 at ply 2: it placed a stone on b2 (cell 4), "),
+        (
+            "return 99",
+            "a stone off the board, which has cells 0 to 8, after the moves []; expected one of the free cells a3",
+        ),
         ("raise Resign", "it resigns every game"),
-        ("raise ValueError('why')", "it resigns every game"),
+        ("raise ValueError('why')", "it resigned with ValueError: why in 6 of 6 games, first in game 1 at ply 0"),
         ("os._exit(7)", "got a process that ended with exit code 7, expected a move"),
         ("os.abort()", "got a process that was ended by signal 6 (SIGABRT), expected a move"),
     ],
@@ -92,9 +95,11 @@ async def test_what_a_faulty_bot_printed_is_kept(tmp_path: Path) -> None:
     found = await checked(bot(tmp_path, "raise ValueError('why')", before="print('x' * 100_000, 'here')"))
     assert "ValueError: why" in found.said
     assert len(found.said) <= 64 * 1024
-    found = await checked(bot(tmp_path, "return 0", before="raise RuntimeError('not today')"))
-    assert found.faults == ["got a process that ended with exit code 1, expected a hello"]
-    assert "got RuntimeError: not today, expected a module that can be imported" in found.said.splitlines()[-1]
+
+
+async def test_a_bot_that_cannot_be_loaded_is_refused_in_the_words_of_its_host(tmp_path: Path) -> None:
+    with pytest.raises(BotSpecError, match="got RuntimeError: not today, expected a module that can be imported"):
+        await checked(bot(tmp_path, "return 0", before="raise RuntimeError('not today')"))
 
 
 async def test_a_bot_that_is_silent_is_given_up_and_is_gone_afterwards(tmp_path: Path) -> None:
@@ -124,12 +129,12 @@ async def test_a_child_answers_positions_as_the_bot_itself_does(text: str) -> No
     async with asked(parse_spec("py:noughts_bots.reference.random_:Random")) as child:
         for seed in range(5):
             move = await child.answer(Position.parse(TICTACTOE, text, seed=seed))
-            assert move == answer(Random(), Position.parse(TICTACTOE, text, seed=seed)).move
+            assert move.cell == answer(Random(), Position.parse(TICTACTOE, text, seed=seed)).move
 
 
 async def test_a_child_that_answers_with_an_occupied_cell_is_at_fault(tmp_path: Path) -> None:
     async with asked(bot(tmp_path, "return 0")) as child:
-        with pytest.raises(BotFault, match="got cell 0 on X"):
+        with pytest.raises(BotFault, match=r"got a bot that placed a stone on a3 \(cell 0\), which is occupied, in X"):
             await child.answer(Position.parse(TICTACTOE, "X........ O"))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from noughts_bots.events import Online
 from noughts_bots.session import Login
-from noughts_referee.children.launcher import ChildCommand
+from noughts_bots.specs import BotSpec
 from noughts_referee.rules import Termination
 from noughts_server.local.launcher import Locking
 from noughts_server.local.relay import RelayEvent, RelayPlan, relay
@@ -29,12 +29,12 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 async def relayed(ground: Ground, notes: Path, habit: str) -> AsyncIterator[list[RelayEvent]]:
     """The player with this habit as the bot `mine`, and what was told of it."""
     events: list[RelayEvent] = []
-    command = ChildCommand("exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
+    spec = BotSpec(None, "exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
     # The player counts its lives in a file, which the lock would not let it write.
-    plan = RelayPlan(command, locking=Locking.OFF)
+    plan = RelayPlan(spec, locking=Locking.OFF)
     login = Login(ground.address, ground.token, name="mine", version="1")
     async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(relay(plan, login, events.append))
+        playing = tasks.create_task(relay(plan, login, events.append, lambda said: None))
         await ground.until_online("mine")
         yield events
         playing.cancel()

@@ -25,6 +25,10 @@ class Game:
     times_us: list[int] = field(default_factory=lambda: [1500, 20, 3])
     result: str = "1-0"
     termination: str = "line"
+    first_time: str = ""
+    second_time: str = ""
+    fault: str = ""
+    loser: int | None = 1
     agreement: Agreement | None = None
 
 
@@ -41,6 +45,17 @@ def test_a_line_holds_a_game_in_compact_json(tmp_path: Path) -> None:
         '"moves":[4,0,8],"result":"1-0","termination":"line","winning_cells":[]}\n'
     )
     assert target.read_text() == expected * 2
+
+
+def test_the_sides_times_stand_in_a_line_only_where_bots_have_their_own(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    write(target, [Game(), Game(first_time="1/move", second_time="180/30+0")], times=True)
+    plain, own = (json.loads(line) for line in target.read_text().splitlines())
+    assert {key: own.pop(key) for key in ("first_time", "second_time")} == {
+        "first_time": "1/move",
+        "second_time": "180/30+0",
+    }
+    assert list(own) == list(plain)
 
 
 def test_times_are_milliseconds(tmp_path: Path) -> None:

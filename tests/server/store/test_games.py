@@ -123,6 +123,9 @@ async def test_export_has_all_games_in_slot_order_in_the_words_of_files(arena: A
             unpack_times(game.times),
             words[game.result],
             "void" if game.result == Result.VOID else "line",
+            "",
+            "",
+            "",
             None,
         )
         for game in played

@@ -71,7 +71,7 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
     chosen: dict[str, Any] = {
         "title": "The Cup",
         "variant": "mnk:3,3,3",
-        "time": parse_time_control("60+0.5"),
+        "time": parse_time_control("60/2+0.5"),
         "games_per_pair": 10,
         "concurrency": 4,
         "seed": 2**64 - 1,
@@ -101,8 +101,8 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
         ("seed", -1),
         ("seed", 2**64),
         ("time", TimeControl(move_us=-1)),
-        ("time", TimeControl(move_us=1, bank_us=1)),
         ("time", TimeControl(increment_us=1)),
+        ("time", TimeControl(move_us=1, increment_us=1)),
         ("time", TimeControl(bank_us=2**62)),
     ],
 )
@@ -307,6 +307,34 @@ async def test_referee_is_told_the_conditions(arena: Arena) -> None:
     assert (told.time, told.seed, told.concurrency) == (tournament.settings.time, 7, 1024)
     assert told.labels == ("bob", "ada")
     assert told.players == (1, 2)
+
+
+async def test_times_of_single_entries_are_kept_and_told_to_the_referee(arena: Arena) -> None:
+    own = {"ada": parse_time_control("180/30+0"), "zoe": parse_time_control("none")}
+    time = parse_time_control("1/move")
+    tournament = await arena.tournament(time=time, own_times=own, rated=False, bots=("bob", "ada"))
+    assert (await get(arena)).settings == tournament.settings
+    assert tournament.settings.own_times == own
+    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert (told.limits, told.timed) == ((time, own["ada"]), True)
+
+
+@pytest.mark.parametrize(
+    "own_times, rated, subject",
+    [
+        ({"ada": TimeControl(move_us=-1)}, False, "tournament.own_times.ada.move_us"),
+        ({"ada": TimeControl(increment_us=1)}, False, "tournament.own_times.ada.increment_us"),
+        ({"a b": TimeControl()}, False, "tournament.own_times"),
+        ({f"bot{number}": TimeControl() for number in range(4097)}, False, "tournament.own_times"),
+        ({"ada": TimeControl(move_us=1)}, True, "tournament.rated"),
+    ],
+)
+async def test_wrong_times_of_single_entries_are_refused(
+    arena: Arena, own_times: dict[str, TimeControl], rated: bool, subject: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        await create(arena, own_times=own_times, rated=rated)
+    assert caught.value.subject == subject
 
 
 # The table.

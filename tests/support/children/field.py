@@ -77,12 +77,14 @@ class Field:
         concurrency: int = 1,
         variant: str = "tictactoe",
         children: ChildSettings = QUICK,
+        processes: int = 0,
+        keep_times: bool = False,
     ) -> LocalOutcome:
         """A round robin of these bots."""
         self.games = []
 
         def export(played: Iterator[ExportedGame]) -> None:
-            self.games = [game._replace(times_us=[]) for game in played]
+            self.games = [game if keep_times else game._replace(times_us=[]) for game in played]
 
         plan = LocalPlan(
             specs=tuple(map(parse_spec, specs)),
@@ -96,6 +98,7 @@ class Field:
             database=self.database,
             children=children,
             locking=self.locking,
+            processes=processes,
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("noughts_server.local.launcher.launching", self._attentively)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-HOG_BYTES = 600 * 1024 * 1024
+HOG_BYTES = 2048 * 1024 * 1024
 MOST_FORKS = 200
 LINE_BYTES = 50_000_000
 _said: list[str] = []

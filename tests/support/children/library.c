@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HOG_BYTES (600L * 1024 * 1024)
+#define HOG_BYTES (2048L * 1024 * 1024)
 #define LINE_BYTES 50000000L
 
 static int has(const char *habit) { return strcmp(HABIT, habit) == 0; }

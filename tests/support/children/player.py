@@ -1,8 +1,8 @@
 """A player without our SDK: protobuf and two pipes. It takes the lowest free cell, and misbehaves as it is told.
 
-    python player.py NOTES HABIT [GROUND]
+    python player.py NOTES HABIT [GROUND [json]]
 
-Each process writes its process ID as a line into the file NOTES.
+With `json` its frames are JSON, one a line. Each process writes its process ID as a line into the file NOTES.
 """
 
 import contextlib
@@ -12,10 +12,12 @@ import sys
 from typing import Any
 
 import habits  # type: ignore[import-not-found]  # it lies beside this program
+from google.protobuf.json_format import MessageToJson, Parse
 
 from noughts_proto.pipes import LARGEST_UP
 from noughts_proto.v1 import play_pb2 as pb
 
+JSON = sys.argv[4:] == ["json"]
 BAD_PLIES = {2, 3}
 """It misbehaves when it is asked for one of these: each game once, whichever side it has."""
 
@@ -31,11 +33,19 @@ def read(size: int) -> bytes:
 
 
 def send(message: pb.PlayRequest) -> None:
+    if JSON:
+        habits.write(MessageToJson(message, indent=None).encode() + b"\n")
+        return
     body = message.SerializeToString()
     habits.write(struct.pack("<I", len(body)) + body)
 
 
 def receive() -> pb.PlayResponse:
+    if JSON:
+        line = b""
+        while not line.endswith(b"\n"):
+            line += read(1)
+        return Parse(line, pb.PlayResponse())
     (size,) = struct.unpack("<I", read(4))
     return pb.PlayResponse.FromString(read(size))
 
@@ -53,6 +63,15 @@ def misbehave(habit: str, ground: str) -> int | None:
             os._exit(3)
         case "another code each time":
             os._exit(lives())
+        case "endless output" if JSON:
+            while True:
+                habits.write(b"{}\n" * 10_000)
+        case "50 MB" | "large frame" if JSON:
+            habits.write(bytes(habits.LINE_BYTES if habit == "50 MB" else LARGEST_UP + 1))
+            habits.wait_for_the_end()
+        case "no answer" if JSON:
+            habits.write(b"hello\n")
+            habits.wait_for_the_end()
         case "endless output":
             while True:
                 habits.write(struct.pack("<I", 0) * 10_000)
@@ -112,7 +131,7 @@ def answers(frame: pb.PlayResponse, games: dict[int, Any], habit: str, ground: s
 
 
 def main() -> None:
-    notes, habit, *ground = sys.argv[1:]
+    notes, habit, *ground = sys.argv[1:4]
     # Behind the lock nobody writes there.
     with contextlib.suppress(PermissionError), open(notes, "a") as file:
         file.write(f"{os.getpid()}\n")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from typing import TypeVar
 
-from noughts_bots.bot import Bot
+from noughts_bots.bot import Bot, Move
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Variant
@@ -25,7 +25,7 @@ class _AskedBot(Bot):
         self._session = session
         self._runner = runner
 
-    def choose(self, position: Position) -> int:
+    def choose(self, position: Position) -> Move:
         return self._runner.run(self._session.answer(position))
 
 

@@ -47,6 +47,8 @@ def run(
     no_lock: options.NoLockOption = False,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
+    processes: options.ProcessesOption = 0,
+    memory: options.MemoryOption = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
@@ -74,13 +76,12 @@ def run(
     name = name or unique_labels((parsed,))[0]
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     if started:
-        from noughts_referee.children.launcher import ChildCommand
         from noughts_referee.children.running_child import ChildSettings
         from noughts_server.local.relay import RelayPlan, relay
 
-        command_to_start = ChildCommand(parsed.kind, parsed.target, parsed.options)
-        plan = RelayPlan(command_to_start, max_games, challenges, ChildSettings(start=start_timeout), locking)
-        run_loop(until_terminated(relay(plan, login, _printing(output_format))))
+        times = ChildSettings(start=start_timeout)
+        plan = RelayPlan(parsed, max_games, challenges, times, locking, processes or 1, options.read_memory(memory))
+        run_loop(until_terminated(relay(plan, login, _printing(output_format), _pass_on)))
         return
     bot = make_bot(parsed)
     bot.max_games, bot.accepts_challenges = max_games, challenges
@@ -108,6 +109,12 @@ def _printing(output_format: Format) -> "Callable[[RelayEvent], None]":
     return lambda event: print(output.printable(str(event)), flush=True)
 
 
+def _pass_on(said: bytes) -> None:
+    """What a player writes to its stderr is shown on ours."""
+    sys.stderr.write(output.printable(said.decode(errors="replace")))
+    sys.stderr.flush()
+
+
 def ask(
     spec: SpecArgument,
     variant: options.VariantOption = "tictactoe",
@@ -123,11 +130,12 @@ def ask(
     space and the side to move, which is the bot's mark; it is needed where counts do not tell. On a terminal the answer
     is a picture of the board, coloured by score.
 
-    A plugin or program (`py:`, `dll:`, `exec:`, `gomocup:`) answers from a process of its own. It is told moves that
-    lead to the position, and tells neither candidates nor scores. It is locked in as in a tournament.
+    A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a process of its own. It is told
+    moves that lead to the position, and tells its move's score at most. It is locked in as in a tournament. A position
+    in which the game is over already is refused.
 
     JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
-    Cells are numbered row by row from 0.
+    There cells are numbered row by row from 0; people read a1 at the bottom left.
     """
     locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
     asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
@@ -181,20 +189,34 @@ def _answers(bot: "Bot", read_variant: "Variant", seed: int) -> "Iterator[tuple[
             continue
         try:
             position = Position.parse(read_variant, text, seed=seed)
+            if over := _over(position):
+                raise PositionError(text, f"one in which the game goes on: {over}")
             yield position, answer(bot, position)
         except PositionError as error:
             if not typed:
                 raise Problem(f"line {number}: {error}") from error
             output.warn(f"{error}.")
-        except Resign:
+        except Resign as resignation:
+            why = f": {resignation}" if str(resignation) else ""
             if not typed:
-                raise Problem(f"line {number}: the bot resigns") from None
-            output.warn("the bot resigns.")
+                raise Problem(f"line {number}: the bot resigns{why}") from None
+            output.warn(f"the bot resigns{why}.")
+
+
+def _over(position: "Position") -> str:
+    """How the game has ended in this position, in words; empty while it goes on."""
+    outcome = position.outcome()
+    if outcome is None:
+        return ""
+    return "the board is full" if outcome.winner is None else f"{'XO'[outcome.winner]} has won already"
 
 
 def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
-    shown = " ".join(f"{cell}:{score}" for cell, score in answer.scores.items())
-    return position, answer.move, " ".join(map(str, answer.candidates)), shown
+    from noughts_referee.rules import cell_name, cell_names
+
+    variant = position.variant
+    shown = " ".join(f"{cell_name(variant, cell)}:{score:g}" for cell, score in answer.scores.items())
+    return position, cell_name(variant, answer.move), cell_names(variant, answer.candidates), shown
 
 
 def list_bots(
@@ -315,7 +337,8 @@ def _list_reference_bots(output_format: Format) -> None:
     console.print(output.table(("spec", "what it does", "plays"), [*found, *theirs], first_whole=whole))
     console.print("\nAn option follows a colon, as in nextstep:depth=3; a name of your own stands before a =.")
     console.print(
-        "Not here: py:FILE.py:CLASS, dll:FILE.so, exec:COMMAND, gomocup:COMMAND; noughts bot check tries one."
+        "Not here: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND;"
+        " noughts bot check tries one."
     )
 
 

@@ -1,23 +1,25 @@
 """Boards as text: rows of marks, the last move and the winning cells marked, layers side by side if there is room."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.text import Text
 
-from noughts_referee.rules import Variant, VariantError, parse_variant
+from noughts_referee.rules import Variant, VariantError, cell_names, column_name, parse_variant
 
 STYLES = ("bold cyan", "bold magenta")
 """Of the first mover's marks and of the second's."""
 
 _WON = "bold black on green"
+_QUIET = "bright_black"
 _GAP = 2
 
 
 def board_lines(variant: str, moves: Sequence[int], winning: Collection[int] = (), *, width: int = 80) -> list[Text]:
     """The board after the moves, as lines of at most `width` characters if it fits into them.
 
-    The last move is in reverse, the winning cells are in green. A flat board is drawn as it is; of several layers each
-    has a heading. Of a variant that this program does not know, only that is said: a plugin is not installed here.
+    Columns and rows are named as in the names of cells (`h8`). The last move is in reverse, the winning cells are in
+    green. A flat board is drawn as it is; of several layers each has a heading. Of a variant that this program does not
+    know, only that is said: a plugin is not installed here.
     """
     try:
         known = parse_variant(variant)
@@ -31,6 +33,14 @@ def board_lines(variant: str, moves: Sequence[int], winning: Collection[int] = (
     return _side_by_side(layers, width)
 
 
+def cells_text(variant: str, cells: Iterable[int]) -> str:
+    """The cells by name, `h8 i9`; by number where this program does not know the variant."""
+    try:
+        return cell_names(parse_variant(variant), cells)
+    except VariantError:
+        return " ".join(map(str, cells))
+
+
 def board_width(variant: str, most: int) -> int:
     """How many characters wide its drawing is where `most` are to be had."""
     return max(map(len, board_lines(variant, (), width=most)))
@@ -40,8 +50,9 @@ def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collecti
     sides = {cell: ply & 1 for ply, cell in enumerate(moves)}
     size = variant.columns * variant.rows
     rows = []
-    for start in range(layer * size, (layer + 1) * size, variant.columns):
-        row = Text(" ", no_wrap=True, overflow="crop")
+    margin = len(str(variant.rows))
+    for number, start in enumerate(range(layer * size, (layer + 1) * size, variant.columns)):
+        row = Text(no_wrap=True, overflow="crop").append(f"{variant.rows - number:>{margin}} ", style=_QUIET)
         for cell in range(start, start + variant.columns):
             side = sides.get(cell)
             style = "dim" if side is None else STYLES[side]
@@ -51,6 +62,8 @@ def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collecti
                 style += " reverse"
             row.append("." if side is None else "XO"[side], style=style).append(" ")
         rows.append(row)
+    letters = "".join(f"{column_name(column):>2}" for column in range(variant.columns))
+    rows.append(Text(" " * margin + letters, style=_QUIET, no_wrap=True, overflow="crop"))
     return rows
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from noughts_referee.rules import Position
-from noughts_server.play.cells import cell_name, column_name
+from noughts_referee.rules import Position, cell_name, column_name
 
 if TYPE_CHECKING:
     from noughts_bots.ask import Answer

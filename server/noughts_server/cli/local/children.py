@@ -1,29 +1,50 @@
-"""Bots that the referee starts itself, on the command line: what is checked before, and what is told of them after."""
+"""Bots that the referee starts itself, on the command line: what is checked before anything is started."""
 
 import shlex
 import shutil
-from typing import TYPE_CHECKING, Any
-
-from noughts_server.cli import output
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from noughts_bots.gomocup.options import EngineOptions
     from noughts_bots.specs import BotSpec
-    from noughts_server.local.run import LocalFault, LocalOutcome, LocalPlan
-
-_SHOWN_LINES = 15
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
 TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
 """What to do with a program that dials in where none can."""
 
+_LIBRARIES = {
+    b"\x7fELF",  # Linux and most others
+    *(bytes.fromhex(magic) for magic in ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe")),  # macOS
+}
+"""What the files of shared libraries begin with."""
+
 
 def check_startable(spec: "BotSpec") -> bool:
-    """Whether the bot is started as a child player. Raises BotSpecError for a command that cannot be run."""
-    if spec.child_kind is None:
+    """Whether the bot is started as a child player.
+
+    Raises BotSpecError for a command that cannot be run, and a file that is missing or no library. What is in a file,
+    its host says when it loads it, before the first game.
+    """
+    kind = spec.child_kind
+    if kind is None:
         return False
-    if not spec.child_kind.hosted:
+    if kind.starts_programs:
         _check_command(spec)
+    elif kind.target == "file":
+        _check_library(spec)
+    elif (file := spec.target.rpartition(":")[0]).endswith(".py"):
+        _check_file(spec, file)
     return True
+
+
+def engine_options(spec: "BotSpec") -> "EngineOptions | None":
+    """What the spec of an engine asks for; None for other kinds. Raises BotSpecError."""
+    if spec.child_kind is None or spec.child_kind.speaks_frames:
+        return None
+    from noughts_server.engines.command import engine_command
+
+    return engine_command(spec)[1]
 
 
 def require_startable(spec: "BotSpec") -> "BotSpec":
@@ -49,14 +70,15 @@ def require_frames_on_pipes(spec: "BotSpec", advice: str) -> None:
 
 def _check_command(spec: "BotSpec") -> None:
     from noughts_bots.errors import BotSpecError
-    from noughts_bots.specs import dials_in
+    from noughts_bots.specs import speech
 
-    dials_in(spec)  # its options are right
+    speech(spec)  # its options are right
+    engine_options(spec)
     subject = f"bot {str(spec)!r}"
     try:
         program, *_ = shlex.split(spec.target)
     except ValueError as error:
-        advice = "the whole spec needs quotes of its own in a shell: 'exec:python my_bot.py'"
+        advice = f"the whole spec needs quotes of its own in a shell: '{spec.kind}:python my_bot.py'"
         raise BotSpecError(subject, f"a command with {str(error).lower()}", "one whose quotes match", advice) from error
     if shutil.which(program) is None:
         place = "written as from this folder" if "/" in program else f"in PATH, or written ./{program}"
@@ -64,29 +86,20 @@ def _check_command(spec: "BotSpec") -> None:
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
 
 
-def faults_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
-    """`{"faults": [...]}` where bots were started as child players; else nothing."""
-    return {"faults": [_document(fault) for fault in outcome.faults]} if plan.has_children else {}
+def _check_file(spec: "BotSpec", file: str) -> None:
+    from noughts_bots.errors import BotSpecError
+
+    path = Path(file).expanduser()
+    if not path.is_file():
+        got = f"{path.absolute()}, which is {'a folder' if path.is_dir() else 'no file'}"
+        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "look at its name, as seen from this folder")
 
 
-def _document(fault: "LocalFault") -> dict[str, Any]:
-    return {
-        "bot": fault.bot,
-        "reason": fault.reason,
-        "times": fault.times,
-        "games": fault.games,
-        "benched": fault.benched,
-        "stderr": fault.stderr,
-    }
+def _check_library(spec: "BotSpec") -> None:
+    from noughts_bots.errors import BotSpecError
 
-
-def show_faults(outcome: "LocalOutcome") -> None:
-    """Tells people why child players ended, and the last that they wrote to stderr."""
-    for fault in outcome.faults:
-        times = "" if fault.times == 1 else f" ({fault.times:,} times)"
-        lost = f"; {output.count(fault.games, 'game')} lost" if fault.games else ""
-        output.warn(f"{fault.bot}: it {fault.reason}{times}{lost}.")
-        if fault.benched:
-            output.note("  It could not be started three times in a row: that lost it its remaining games.")
-        for line in fault.stderr.splitlines()[-_SHOWN_LINES:]:
-            output.note(f"  | {line}")
+    _check_file(spec, spec.target)
+    with open(Path(spec.target).expanduser(), "rb") as file:
+        if file.read(4) not in _LIBRARIES:
+            advice = "compile one: see `noughts bot header`; a Python class is py:FILE.py:CLASS, a program exec:COMMAND"
+            raise BotSpecError(f"bot {str(spec)!r}", "a file that is no library", "a shared library", advice)

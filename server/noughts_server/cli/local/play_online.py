@@ -11,7 +11,7 @@ from noughts_bots.event_loop import run_loop
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login
 from noughts_bots.session import play as play_session
-from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
+from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.cli import options, output
@@ -20,6 +20,7 @@ from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.play_screen import show
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import free_name
+from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.resource_names import bot_name
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
@@ -128,12 +129,11 @@ class _PersonSession:
     async def _challenge(self, number: int) -> None:
         """Begins the games."""
         plan = self._plan
-        time = plan.time
         request = challenges_pb2.CreateChallengeRequest(
             challenger=f"bots/{self._login.name}",
             opponent=bot_name((plan.opponent or "").removeprefix("bot:")),
             variant=plan.variant.name,
-            time=types_pb2.TimeControl(move_us=time.move_us, bank_us=time.bank_us, increment_us=time.increment_us),
+            time=time_message(plan.time),
             games=plan.games,
             seed=plan.seed + number,
         )

@@ -4,35 +4,51 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from noughts_server.cli.errors import INTERRUPTED
+from noughts_referee.rules import Termination
+from noughts_server.cli.errors import INTERRUPTED, Problem
 from noughts_server.cli.options import LogLevel
-from noughts_server.cli.output import note
+from noughts_server.cli.output import count, note
 from noughts_server.cli.signals import two_stages
 
 if TYPE_CHECKING:
     from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop
 
+_WHAT_IT_DID = {
+    Termination.ILLEGAL_MOVE: "made an illegal move",
+    Termination.TIMEOUT: "lost on time",
+    Termination.DISCONNECTED: "disconnected",
+    Termination.CRASHED: "crashed",
+}
 
-def play(plan: "LocalPlan", *, output: Path | None = None, times: bool = False) -> "LocalOutcome":
-    """Plays the plan, with progress on a terminal. Writes the games to `output`."""
+
+def play(
+    plan: "LocalPlan", *, output: Path | None = None, times: bool = False, every: int | None = None
+) -> "LocalOutcome":
+    """Plays the plan, with progress on a terminal, else with the score after every so many games.
+
+    Writes the games to `output`.
+    """
     from noughts_bots.event_loop import run_loop
     from noughts_server.cli.logs import configure_logs
     from noughts_server.records.jsonl import GamesFile
 
     configure_logs(LogLevel.WARNING)
     if output is None:
-        return run_loop(_play(plan, None))
+        return run_loop(_play(plan, None, every))
     with GamesFile(output, times=times) as file:
-        return run_loop(_play(plan, file.write))
+        return run_loop(_play(plan, file.write, every))
 
 
-async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None) -> "LocalOutcome":
+async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None, every: int | None) -> "LocalOutcome":
     from noughts_server.cli.drawing.progress import showing_progress
+    from noughts_server.cli.drawing.score_lines import score_lines
     from noughts_server.local.run import LocalStop, play_locally
 
     stop = LocalStop()
     with showing_progress() as show, two_stages(lambda: _finish(stop), stop.abort):
-        return await play_locally(plan, on_progress=show, stop=stop, export=export, on_note=note)
+        return await play_locally(
+            plan, on_progress=show, stop=stop, export=export, on_note=note, on_game=score_lines(plan, every)
+        )
 
 
 def _finish(stop: "LocalStop") -> None:
@@ -40,8 +56,18 @@ def _finish(stop: "LocalStop") -> None:
     stop.finish()
 
 
-def leave_if_interrupted(outcome: "LocalOutcome") -> None:
-    """Ends the program with the exit code of an interruption, after the result has been printed."""
+def leave_if_ended_early(outcome: "LocalOutcome") -> None:
+    """After the result has been printed: ends the program with the exit code of an interruption, if there was one.
+
+    Raises Problem if it was a fault that ended the run (`--fatal`).
+    """
+    if outcome.fatal is not None:
+        game = outcome.fatal
+        did = _WHAT_IT_DID[game.outcome.termination]
+        raise Problem(
+            f"{game.loser} {did} in game {game.number:,} ({game.first} - {game.second})",
+            f"That ended the run (--fatal) after {outcome.games:,} of {count(outcome.games_total, 'game')}.",
+        )
     if outcome.interrupted:
         note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
         raise SystemExit(INTERRUPTED)

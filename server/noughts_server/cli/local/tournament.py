@@ -8,7 +8,8 @@ from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.standings import standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.local.children import check_startable, faults_document, show_faults
+from noughts_server.cli.local.children import check_startable
+from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 
@@ -55,13 +56,20 @@ class LocalOptions:
     concurrency: options.ConcurrencyOption = 1
     seed: options.SeedOption = None
     time: options.TimeOption = "none"
+    time_of: options.TimeOfOption = None
     margin: options.MarginOption = "50ms"
-    start_timeout: options.StartTimeoutOption = 5.0
+    margin_of: options.MarginOfOption = None
+    start_timeout: options.StartTimeoutOption = 10.0
+    processes: options.ProcessesOption = 0
+    affinity: options.AffinityOption = False
+    memory: options.MemoryOption = ""
     require_lock: options.RequireLockOption = False
     no_lock: options.NoLockOption = False
     database: options.DatabaseOption = None
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
+    every: options.EveryOption = None
+    fatal: options.FatalOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +105,23 @@ def match(
 
     JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
     "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
-    With a program or plugin also "faults": [{"bot", "reason", "times", "games", "benched", "stderr"}].
+    With --time-of also "own_times": {LABEL: T}. Also "faults": [{"bot", "reason", "times", "games", "benched",
+    "stderr", "first": {"game", "ply", "variant", "side", "reason"}}]. Exit code 1 if a bot could not be started, 2 if
+    its spec is wrong.
     """
     plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
     from noughts_bots.specs import unique_labels
-    from noughts_server.cli.local.run import leave_if_interrupted, play
+    from noughts_server.cli.local.run import leave_if_ended_early, play
 
-    outcome = play(plan, output=playing.games_file, times=playing.times)
+    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
     result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
-    result.show(output_format, faults_document(plan, outcome))
+    result.show(output_format, {**_own_times_document(plan), **faults_document(outcome)})
     if output_format is Format.TEXT:
-        show_faults(outcome)
-    leave_if_interrupted(outcome)
+        _print_own_times(plan)
+        show_faults(plan, outcome)
+    leave_if_ended_early(outcome)
+    leave_if_benched(outcome)
 
 
 def run(
@@ -124,8 +136,8 @@ def run(
 
     JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating"}], "crosstable": {"labels",
     "cells"}, "variant", "seed", "terminations"}. cells.A.B is A's score against B: {"wins", "draws", "losses",
-    "first": {...}, "second": {...}}, the last two for the games that A and that B began. With a program or plugin
-    also "faults": [{"bot", "reason", "times", "games", "benched", "stderr"}].
+    "first": {...}, "second": {...}}, the last two for the games that A and that B began. With --time-of also
+    "own_times": {LABEL: T}. "faults" and the exit code are as of `match`.
     """
     read_schedule = options.read_schedule(schedule)
     if len(specs) < 2:
@@ -140,10 +152,24 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
     """What the options ask for. Raises UsageProblem, BotError and what else is wrong with them."""
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
+    from noughts_bots.specs import unique_labels
+
     locking = options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
+    memory_bytes = options.read_memory(playing.memory)
+    from noughts_server.cli.local.children import engine_options
+
+    labels = unique_labels(read_specs)
+    own_times = options.read_times_of(playing.time_of, labels)
+    own_margins_us = options.read_margins_of(playing.margin_of, labels)
+    for label, spec in zip(labels, read_specs, strict=True):
+        said = engine_options(spec)
+        if said is not None and said.time:
+            own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
+        if said is not None and said.margin:
+            own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
     _check_playable(read_specs, variant)
     from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.schedule import ScheduleKind
@@ -155,16 +181,23 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
         settings=TournamentSettings(
             variant=variant.name,
             time=time,
+            own_times=own_times,
             schedule=schedule or ScheduleKind.ROUND_ROBIN,
             games_per_pair=playing.games,
             concurrency=playing.concurrency,
             seed=options.read_seed(playing.seed),
+            rated=not own_times,
             title=title,
         ),
         margin_us=margin_us,
+        own_margins_us=own_margins_us,
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
         locking=locking,
+        processes=playing.processes,
+        affinity=playing.affinity,
+        memory_bytes=memory_bytes,
+        fatal=playing.fatal,
     )
 
 
@@ -185,15 +218,16 @@ def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
 
 
 def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: Format, hint: str = "") -> None:
-    from noughts_server.cli.local.run import leave_if_interrupted, play
+    from noughts_server.cli.local.run import leave_if_ended_early, play
 
-    outcome = play(plan, output=playing.games_file, times=playing.times)
+    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     if output_format is Format.JSON:
-        output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
+        output.print_json({**_tournament_document(plan, outcome), **faults_document(outcome)})
     else:
         _print_tournament(plan, outcome, hint)
-        show_faults(outcome)
-    leave_if_interrupted(outcome)
+        show_faults(plan, outcome)
+    leave_if_ended_early(outcome)
+    leave_if_benched(outcome)
 
 
 def _crosstable(outcome: "LocalOutcome") -> Crosstable:
@@ -208,7 +242,20 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "variant": plan.settings.variant,
         "seed": plan.settings.seed,
         "terminations": outcome.terminations,
+        **_own_times_document(plan),
     }
+
+
+def _own_times_document(plan: "LocalPlan") -> dict[str, Any]:
+    """`{"own_times": {LABEL: T}}` where bots have times of their own; else nothing."""
+    own = {label: str(time) for label, time in plan.settings.own_times.items()}
+    return {"own_times": own} if own else {}
+
+
+def _print_own_times(plan: "LocalPlan") -> None:
+    own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
+    if own:
+        output.stdout().print(output.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
 
 
 def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> None:
@@ -224,5 +271,6 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     console.print(standings_table(outcome.standings))
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
+    _print_own_times(plan)
     if hint:
         console.print(hint)

@@ -68,17 +68,15 @@ def challenge(
     from noughts_bots.event_loop import run_loop
     from noughts_bots.specs import make_bot, parse_spec, unique_labels
     from noughts_proto.v1 import challenges_pb2 as pb
-    from noughts_proto.v1 import types_pb2
     from noughts_server.cli.client import connected
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.remote.challenge_run import free_name, play_challenge, play_challenge_with
+    from noughts_server.cli.remote.time_controls import time_message
 
     request = pb.CreateChallengeRequest(
         opponent=bot_name(opponent.removeprefix("bot:")),
         variant=read_variant.name,
-        time=types_pb2.TimeControl(
-            move_us=read_time.move_us, bank_us=read_time.bank_us, increment_us=read_time.increment_us
-        ),
+        time=time_message(read_time),
         games=games,
         seed=read_seed,
     )

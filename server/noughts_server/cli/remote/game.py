@@ -10,6 +10,8 @@ from noughts_server.cli.resource_names import game_name, tournament_name
 if TYPE_CHECKING:
     from noughts_proto.v1 import games_pb2 as pb
 
+_LAST_MOVES = 4
+
 
 def list_games(
     tournament: Annotated[str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.")],
@@ -22,7 +24,8 @@ def list_games(
     """The games of a tournament, in slot order.
 
     JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
-    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot"}.
+    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot", "first_time", "second_time"}, and
+    "fault": {"bot", "side", "ply", "reason"} of one that was lost by a fault. Cells are numbers there.
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
@@ -34,9 +37,10 @@ def list_games(
         for row in found:
             output.print_json(document(row))
         return
-    columns = (">#", "first", "second", "result", "termination", ">plies")
+    columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
     rows = [
-        (_number(row), row.first, row.second, result_text(row), termination_text(row), len(row.moves)) for row in found
+        (_number(row), row.first, row.second, result_text(row), termination_text(row), len(row.moves), _last(row))
+        for row in found
     ]
     output.stdout().print(output.table(columns, rows) if rows else f"No games in {request.parent} yet.")
 
@@ -69,13 +73,17 @@ def show(
 
 
 def _print(shown: "pb.Game") -> None:
-    from noughts_server.cli.drawing.boards import board_lines
+    from noughts_server.cli.drawing.boards import board_lines, cells_text
 
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(
-        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, seed {shown.seed}"
+        f"{result_text(shown)}, {termination_text(shown).replace('_', ' ')}; {shown.variant}, {_times(shown)},"
+        f" seed {shown.seed}"
     )
+    if fault := fault_document(shown):
+        what = f"{fault['bot']} at ply {fault['ply']}: it {fault['reason']}"
+        console.print(output.printable(what), soft_wrap=True, markup=False)
     for line in board_lines(shown.variant, shown.moves, shown.winning_cells, width=console.width - 1):
         # Without what pads the last cell: who copies a board does not want it.
         line.rstrip()
@@ -83,14 +91,16 @@ def _print(shown: "pb.Game") -> None:
     if shown.HasField("agreement"):
         agreed = shown.agreement
         console.print(f"opening: {agreed.rule}, {agreed.stones} stones agreed on, begun by {agreed.opener}")
-    console.print(f"moves: {' '.join(map(str, shown.moves))}", soft_wrap=True)
+    console.print(f"moves: {cells_text(shown.variant, shown.moves)}", soft_wrap=True)
     if shown.winning_cells:
-        console.print(f"winning cells: {' '.join(map(str, shown.winning_cells))}", soft_wrap=True)
+        console.print(f"winning cells: {cells_text(shown.variant, shown.winning_cells)}", soft_wrap=True)
 
 
 def document(row: "pb.Game") -> dict[str, Any]:
     """A game as JSON."""
     from datetime import UTC
+
+    from noughts_server.cli.remote.time_controls import time_text
 
     return {
         "game": row.name,
@@ -107,13 +117,41 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "rating_seq": row.rating_seq if row.HasField("rating_seq") else None,
         "first_bot": row.first_bot,
         "second_bot": row.second_bot,
+        "first_time": time_text(row.first_time),
+        "second_time": time_text(row.second_time),
         **({"opening": opening_document(row.agreement)} if row.HasField("agreement") else {}),
+        **({"fault": fault} if (fault := fault_document(row)) else {}),
     }
 
 
 def opening_document(agreement: "pb.Agreement") -> dict[str, Any]:
     """How an opening was agreed on, as JSON."""
     return {"rule": agreement.rule, "opener": agreement.opener, "stones": agreement.stones}
+
+
+def fault_document(row: "pb.Game") -> dict[str, Any] | None:
+    """Who lost the game by its own doing, when, and why; None where nothing is known of that."""
+    from noughts_referee.rules import Result
+
+    loser = Result(row.result).loser
+    if not row.fault or loser is None:
+        return None
+    bot, side = ((row.first, "first"), (row.second, "second"))[loser]
+    return {"bot": bot, "side": side, "ply": len(row.moves), "reason": row.fault}
+
+
+def _last(row: "pb.Game") -> str:
+    from noughts_server.cli.drawing.boards import cells_text
+
+    return cells_text(row.variant, row.moves[-_LAST_MOVES:])
+
+
+def _times(shown: "pb.Game") -> str:
+    """`time 1/move`; `time 1/move (X) and 5/move (O)` where the sides' differ."""
+    from noughts_server.cli.remote.time_controls import time_text
+
+    first, second = time_text(shown.first_time), time_text(shown.second_time)
+    return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
 
 
 def _number(row: "pb.Game") -> str:

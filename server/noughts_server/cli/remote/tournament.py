@@ -28,6 +28,7 @@ def create(
     opening_rule: options.OpeningOption = None,
     games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
     time: options.TimeOption = "none",
+    time_of: options.TimeOfOption = None,
     concurrency: Annotated[
         int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
     ] = 1_024,
@@ -60,28 +61,29 @@ def create(
     """Creates a tournament that bots can join.
 
     WHEN is a moment such as `2026-03-01T18:00` (by this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now.
-    A tournament that starts by itself is cancelled if it has too few entries by then.
+    A tournament that starts by itself is cancelled if it has too few entries by then. With --time-of it is unrated.
 
-    JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "games_per_pair",
+    JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
+    "games_per_pair",
     "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
     "start_at", "reason", "challenge", "standings", "crosstable", "offline"}.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
+    own_times = options.read_times_of(time_of)
     from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_proto.v1 import types_pb2
     from noughts_server.cli.client import connected
+    from noughts_server.cli.remote.time_controls import time_message
 
     wanted = pb.Tournament(
         name=tournament_name(name),
         title=title.encode(errors="replace").decode(),
         variant=read_variant.name,
-        time=types_pb2.TimeControl(
-            move_us=read_time.move_us, bank_us=read_time.bank_us, increment_us=read_time.increment_us
-        ),
+        time=time_message(read_time),
+        own_times={label: time_message(own) for label, own in own_times.items()},
         games_per_pair=games,
         concurrency=concurrency,
         seed=options.read_seed(seed),
-        rated=not unrated,
+        rated=not unrated and not own_times,
         entries_min=entries_min,
         entries_max=entries_max,
         join_from=_moment(join_from, "--join-from"),

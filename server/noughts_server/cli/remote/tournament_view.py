@@ -59,7 +59,8 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
     console.print(
         f"{state_wording(shown)}{played}\n"
-        f"{shown.variant}, time {time_wording(shown)}, {output.count(shown.games_per_pair, 'game')} a pair,"
+        f"{shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
+        f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
     )
     if _state(shown) == "open":
@@ -93,6 +94,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "state": _state(shown),
         "variant": shown.variant,
         "time": time_wording(shown),
+        "own_times": own_times_document(shown),
         "games_per_pair": shown.games_per_pair,
         "concurrency": shown.concurrency,
         "seed": shown.seed if shown.HasField("seed") else None,
@@ -133,6 +135,18 @@ def _state(shown: "pb.Tournament") -> str:
 
 def time_wording(shown: "pb.Tournament") -> str:
     """The time control, e.g. `60+0.5`."""
-    from noughts_referee.clock import TimeControl
+    from noughts_server.cli.remote.time_controls import time_text
 
-    return str(TimeControl(shown.time.move_us, shown.time.bank_us, shown.time.increment_us))
+    return time_text(shown.time)
+
+
+def own_times_document(shown: "pb.Tournament") -> dict[str, str]:
+    """The times of entries that have their own, by label."""
+    from noughts_server.cli.remote.time_controls import time_text
+
+    return {label: time_text(time) for label, time in sorted(shown.own_times.items())}
+
+
+def _own_times(shown: "pb.Tournament") -> str:
+    told = [f"{output.printable(label)} {time}" for label, time in own_times_document(shown).items()]
+    return f" ({', '.join(told)})" if told else ""

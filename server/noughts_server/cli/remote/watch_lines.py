@@ -5,9 +5,10 @@ from typing import Any
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Result, Termination
 from noughts_server.cli import output
+from noughts_server.cli.drawing.boards import cells_text
+from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import short
 from noughts_server.feed.view import View
 
@@ -79,8 +80,10 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         yield "Nothing is being played now."
     for game in (*message.snapshot.games, *message.increments.games):
         yield _game_line(game)
+    begun = {game.name: game.variant for game in message.increments.games}
     for ply in message.increments.plies:
-        yield _ply_line(ply)
+        known = view.games.get(ply.game)
+        yield _ply_line(ply, begun.get(ply.game, known.variant if known else ""))
     for end in message.increments.ends:
         yield f"{short_game(end.game)}: {Result(end.result)}, {_words(end.termination)}"
     for tournament in (*message.snapshot.tournaments, *message.increments.tournaments):
@@ -139,19 +142,18 @@ def _words(termination: int) -> str:
 
 def _game_line(game: pb.WatchedGame) -> str:
     begin = f"{short_game(game.name)}: {game.first} (X) - {game.second} (O), {game.variant}"
-    moves = f", moves {' '.join(map(str, game.moves))}" if game.moves else ""
+    moves = f", moves {cells_text(game.variant, game.moves)}" if game.moves else ""
     if game.state == pb.GAME_STATE_ENDED:
         return f"{begin}{moves}, {ended_line(game)}"
     return f"{begin}, {_game_state(game)}{moves}"
 
 
-def _ply_line(ply: pb.WatchedPly) -> str:
-    clocks = ""
-    if ply.HasField("first_clock_us"):
-        clocks = f", clocks {ply.first_clock_us / 1e6:.1f} s and {ply.second_clock_us / 1e6:.1f} s"
+def _ply_line(ply: pb.WatchedPly, variant: str) -> str:
+    shown = ["-" if clock is None else f"{clock / 1e6:.1f} s" for clock in clocks_of(ply)]
+    clocks = "" if shown == ["-", "-"] else f", clocks {' and '.join(shown)}"
     score = f", score {score_text(ply.score)}" if ply.HasField("score") else ""
     return (
-        f"{short_game(ply.game)}: ply {ply.ply}, {'XO'[ply.ply & 1]} on {ply.cell},"
+        f"{short_game(ply.game)}: ply {ply.ply}, {'XO'[ply.ply & 1]} on {cells_text(variant, (ply.cell,))},"
         f" {ply.time_us / 1000:.1f} ms{clocks}{score}"
     )
 
@@ -195,12 +197,16 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
 
 
 def _game(game: pb.WatchedGame) -> dict[str, Any]:
+    own_times = {}
+    if game.HasField("first_time"):
+        own_times = {"first_time": time_text(game.first_time), "second_time": time_text(game.second_time)}
     return {
         "game": game.name,
         "variant": game.variant,
         "first": game.first,
         "second": game.second,
-        "time": str(TimeControl(game.time.move_us, game.time.bank_us, game.time.increment_us)),
+        "time": time_text(game.time),
+        **own_times,
         "state": _game_state(game),
         "moves": list(game.moves),
         "times_ms": [microseconds / 1000 for microseconds in game.times_us],
@@ -225,10 +231,17 @@ def _game_state(game: pb.WatchedGame) -> str:
     return pb.GameState.Name(game.state).removeprefix("GAME_STATE_").lower()
 
 
+def clocks_of(of: pb.WatchedGame | pb.WatchedPly) -> tuple[int | None, int | None]:
+    """What the two clocks show, in microseconds; None of a side without a limit."""
+    return (
+        of.first_clock_us if of.HasField("first_clock_us") else None,
+        of.second_clock_us if of.HasField("second_clock_us") else None,
+    )
+
+
 def _clocks(of: pb.WatchedGame | pb.WatchedPly) -> dict[str, float | None]:
-    if not of.HasField("first_clock_us"):
-        return {"first_clock_ms": None, "second_clock_ms": None}
-    return {"first_clock_ms": of.first_clock_us / 1000, "second_clock_ms": of.second_clock_us / 1000}
+    first, second = (None if clock is None else clock / 1000 for clock in clocks_of(of))
+    return {"first_clock_ms": first, "second_clock_ms": second}
 
 
 def _result(of: pb.WatchedGame | pb.WatchedEnd) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from rich.text import Text
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width
+from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
 from noughts_server.cli.remote.watch_lines import (
+    clocks_of,
     ended_line,
     rating_of,
     score_text,
@@ -175,8 +176,9 @@ class Screen:
         name = output.printable((game.first, game.second)[side])
         text = Text(f"{'>' if to_move else ' '} ", no_wrap=True, overflow="ellipsis")
         text.append("XO"[side], style=STYLES[side]).append(f" {name}", style="bold" if to_move else "")
-        if game.HasField("first_clock_us"):
-            left = (game.first_clock_us, game.second_clock_us)[side] / 1e6
+        clock_us = clocks_of(game)[side]
+        if clock_us is not None:
+            left = clock_us / 1e6
             if to_move and game.state == pb.GAME_STATE_RUNNING:
                 left -= time.monotonic() - self._moved_at.get(game.name, time.monotonic())
             text.append(f"  {_clock(left)}", style="reverse" if to_move else "")
@@ -193,7 +195,7 @@ def _scores(game: pb.WatchedGame) -> Text:
 
 def _last_moves(game: pb.WatchedGame) -> str:
     begin = max(0, len(game.moves) - _MOST_MOVES)
-    return ("... " if begin else "") + " ".join(map(str, game.moves[begin:]))
+    return ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
 
 
 def _clock(seconds: float) -> str:

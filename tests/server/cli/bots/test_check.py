@@ -47,16 +47,18 @@ def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
 
 
 def test_check_of_a_faulty_bot_exits_with_1_and_says_what_is_wrong(noughts: Any, centre: str) -> None:
-    shown = noughts(f"bot check py:{centre}x", code=1).stdout
-    assert "did you mean Centre?" in shown
-    assert "Wrong: py:" in shown
-    found = json.loads(noughts("bot check dll:./nothing.so --format json", code=1).stdout)
-    assert found["faults"] == ["got a process that ended with exit code 1, expected a hello"]
-    assert "which is no file" in found["said"]
+    shown = noughts(f"bot check 'exec:{sys.executable} {centre.partition(':')[0]}'", code=1).stdout
+    assert "Wrong: exec:" in shown
+    assert "expected a hello" in shown
+
+
+def test_check_of_a_bot_that_is_not_there_is_a_usage_error(noughts: Any, centre: str) -> None:
+    assert "Did you mean Centre?" in noughts(f"bot check py:{centre}x", code=2).stderr
+    assert "nothing.so, which is no file" in noughts("bot check dll:./nothing.so --format json", code=2).stderr
 
 
 def test_check_of_a_reference_bot_is_a_usage_error(noughts: Any) -> None:
-    assert "expected one of py, dll, gomocup, exec" in noughts("bot check random", code=2).stderr
+    assert "expected one of py, dll, gomocup, lines, exec" in noughts("bot check random", code=2).stderr
 
 
 def test_ask_of_a_plugin_answers_from_another_process(noughts: Any, centre: str) -> None:
@@ -77,10 +79,7 @@ def test_ask_of_a_plugin_names_a_line_that_no_game_leads_to(noughts: Any, centre
 
 
 def test_ask_of_a_plugin_that_cannot_be_loaded_fails(noughts: Any, centre: str) -> None:
-    assert (
-        "got a process that ended with exit code 1"
-        in noughts(f"bot ask py:{centre}x", stdin=".........\n", code=1).stderr
-    )
+    assert "got name 'Centrex'" in noughts(f"bot ask py:{centre}x", stdin=".........\n", code=2).stderr
 
 
 def test_header_is_there_and_compiles(noughts: Any, tmp_path: Path) -> None:

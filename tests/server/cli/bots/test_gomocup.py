@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
-from noughts_bots import Bot, GameInfo, Position, parse_variant
-from noughts_bots.hosts.gomocup import load
+from noughts_bots import Position, parse_variant
 from noughts_bots.reference.candidate_bot import CandidateBot
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.specs import BotSpec, make_bot, parse_spec
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.rules import VOID
+from noughts_server.local.child_session import ChildSession, child_session
+from noughts_server.local.launcher import Locking, launching
 from tests.support.processes import PROGRAM
 
 COMMAND = f"{sys.executable} -m noughts_server.cli bot gomocup"
@@ -77,33 +80,38 @@ def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(noughts: Any) -
     assert "a process of its own only" in noughts("bot gomocup exec:./foo", code=2).stderr
 
 
-# Our engine, started by our adapter, makes the bot's own moves.
+# Our engine, driven by our own manager, makes the bot's own moves.
 
 
-def assert_same_moves(engine: Bot, bot: CandidateBot, position: Position, side: int, most: int) -> None:
+async def assert_same_moves(session: ChildSession, bot: CandidateBot, position: Position, most: int) -> None:
     """Plays on between the engine and chance; the bot itself would make the same moves, or draw lots for them."""
-    variant, chance = position.variant, make_bot(parse_spec("random"))
-    engine.start(GameInfo("tournaments/t/games/1", variant, side, "random"))
+    variant, chance, side = position.variant, make_bot(parse_spec("random")), position.side
+    game = session.begin(variant, side, 1, position.moves)
     while position.free and position.ply < most:
-        mover = engine if position.side == side else chance
-        cell = mover.choose(position.copy())
-        assert isinstance(cell, int)
-        if mover is engine:
+        if position.side == side:
+            cell = (await session.ask(game, position.moves)).cell
             assert cell in bot.consider(position).candidates
+        else:
+            drawn = chance.choose(position.copy())
+            assert isinstance(drawn, int)
+            cell = drawn
         position.play(cell)
         if variant.completes(position.opponent, cell):
-            return
+            break
+    await session.end(game, VOID, position.moves)
 
 
 @pytest.mark.parametrize("spec", ["first-free", "minimax:depth=2", "threats:nodes=150"])
-@pytest.mark.parametrize("opening", [0, 2])
-def test_a_bot_makes_the_same_moves_through_the_protocol(spec: str, opening: int) -> None:
-    engine, bot = load(f"{COMMAND} {spec}", {}), make_bot(parse_spec(spec))
-    try:
+@pytest.mark.parametrize("opening", [0, 2, 3])
+async def test_a_bot_makes_the_same_moves_through_the_protocol(spec: str, opening: int) -> None:
+    bot = make_bot(parse_spec(spec))
+    engine = BotSpec(None, "gomocup", f"{COMMAND} {spec}", {})
+    async with (
+        launching(Locking.OFF, lambda note: None) as launcher,
+        child_session(engine, launcher, ChildSettings(start=20.0), move_seconds=20.0) as session,
+    ):
+        await session.greet()
         for variant in map(parse_variant, ("gomoku", "gomoku20", "mnk:12,9,5")):
-            for side in (0, 1):
-                middle = variant.cells // 2
-                begun = Position.after(variant, range(middle, middle + opening), seed=side)
-                assert_same_moves(engine, bot, begun, side, most=20)
-    finally:
-        engine.close()
+            middle = variant.cells // 2
+            begun = Position.after(variant, range(middle, middle + opening), seed=opening)
+            await assert_same_moves(session, bot, begun, most=20)

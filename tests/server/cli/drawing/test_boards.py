@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.drawing.boards import board_lines
+from noughts_server.cli.drawing.boards import board_lines, cells_text
 
 
 def drawn(variant: str, moves: list[int], *, width: int = 80) -> list[str]:
@@ -15,20 +15,39 @@ def drawn(variant: str, moves: list[int], *, width: int = 80) -> list[str]:
 
 
 def test_a_flat_board_is_drawn_row_by_row_and_a_stone_where_it_came_to_rest() -> None:
-    assert drawn("connect4", [38, 31])[-2:] == [" . . . O . . .", " . . . X . . ."]
+    assert drawn("connect4", [38, 31])[-3:] == ["2 . . . O . . .", "1 . . . X . . .", "  a b c d e f g"]
 
 
 def test_layers_stand_side_by_side_with_headings_or_one_under_another() -> None:
     wide = [
         " layer 1   layer 2   layer 3",
-        " X . .     . . .     . . .",
-        " . . .     . O .     . . .",
-        " . . .     . . .     . . X",
+        "3 X . .   3 . . .   3 . . .",
+        "2 . . .   2 . O .   2 . . .",
+        "1 . . .   1 . . .   1 . . X",
+        "  a b c     a b c     a b c",
     ]
     assert drawn("tictactoe3d", [0, 13, 26]) == wide
-    narrow = drawn("tictactoe3d", [0, 13, 26], width=20)
-    assert narrow[:4] == [" layer 1   layer 2", " X . .     . . .", " . . .     . O .", " . . .     . . ."]
-    assert narrow[4:] == ["", " layer 3", " . . .", " . . .", " . . X"]
+    narrow = drawn("tictactoe3d", [0, 13, 26], width=22)
+    assert narrow[:3] == [" layer 1   layer 2", "3 X . .   3 . . .", "2 . . .   2 . O ."]
+    assert narrow[3:] == [
+        "1 . . .   1 . . .",
+        "  a b c     a b c",
+        "",
+        " layer 3",
+        "3 . . .",
+        "2 . . .",
+        "1 . . X",
+        "  a b c",
+    ]
+
+
+def test_rows_and_columns_of_a_large_board_are_named_as_its_cells_are() -> None:
+    lines = drawn("gomoku", [112])
+    assert lines[7].startswith(" 8 . . . . . . . X .")
+    assert lines[-1] == "   a b c d e f g h i j k l m n o"
+    assert drawn("mnk:28,3,3", [])[-1].endswith(" y zaaab")
+    assert cells_text("gomoku", [112, 0]) == "h8 a15"
+    assert cells_text("square-six", [112, 0]) == "112 0"
 
 
 def test_a_variant_that_is_not_installed_here_is_named_instead_of_drawn() -> None:
@@ -57,7 +76,7 @@ def test_a_played_game_shows_its_board_and_tells_its_winning_cells(played: None,
     number = won[0]["game"].rpartition("/")[2]
     shown = noughts(f"game show {name}/{number} --server {server}").stdout
     assert "layer 3" in shown
-    assert f"winning cells: {' '.join(map(str, won[0]['winning_cells']))}" in shown
+    assert f"winning cells: {cells_text('tictactoe3d', won[0]['winning_cells'])}" in shown
     watched = noughts(f"watch {name}/{number} --server {server} --format json").stdout
     [snapshot] = [json.loads(text) for text in watched.splitlines()]
     assert snapshot["games"][0]["winning_cells"] == won[0]["winning_cells"]

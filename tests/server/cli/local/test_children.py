@@ -60,6 +60,13 @@ def test_the_document_of_a_match_has_the_faults(cli: Cli) -> None:
             "times": 4,
             "games": 4,
             "benched": False,
+            "first": {
+                "game": 1,
+                "ply": 2,
+                "variant": "tictactoe",
+                "side": "first",
+                "reason": "ended with exit code 3",
+            },
             "stderr": "what a pity\n",
         }
     ]
@@ -69,12 +76,16 @@ def test_the_document_of_a_match_has_the_faults(cli: Cli) -> None:
 def test_people_read_why_a_bot_failed_and_what_it_wrote(cli: Cli) -> None:
     said, complained = cli.run("tournament", "run", f"Mine={cli.player('crash')}", "first-free", "random")
     assert "crashed" in said
-    assert complained == "Warning: Mine: it ended with exit code 3 (4 times); 4 games lost.\n  | what a pity\n"
+    first, where, advice, written = complained.splitlines()
+    assert first == "Warning: Mine: it ended with exit code 3 (4 times); 4 games lost."
+    assert where == "  First in game 2 at ply 2 (tictactoe, moving first)."
+    assert advice.startswith("  Try it alone: noughts bot check 'exec:")
+    assert written == "  | what a pity"
 
 
 def test_the_start_may_take_as_long_as_the_option_says(cli: Cli) -> None:
     spec = f"Slow={cli.player('slow start')}"
-    document = cli.json("match", spec, "first-free", "--start-timeout", "0.3")
+    document = json.loads(cli.run("match", spec, "first-free", "--start-timeout", "0.3", "--format", "json", code=1)[0])
     (fault,) = document["faults"]
     assert (fault["reason"], fault["benched"]) == ("did not say Hello within 0.3 s (see --start-timeout)", True)
     assert cli.json("match", spec, "first-free", "--start-timeout", "20")["terminations"] == {"line": 2}
@@ -121,5 +132,6 @@ def test_a_relayed_program_that_keeps_dying_is_given_up_with_what_it_wrote(cli: 
         finally:
             server.terminate()
             server.communicate(timeout=60)
-    assert said.count("the player: it ended with exit code 9\nno licence found\n") == 3
+    assert said.count("the player: it ended with exit code 9\n") == 3
+    assert complained.count("no licence found\n") == 3
     assert "the player ended 3 times without an answer; at last it ended with exit code 9" in complained

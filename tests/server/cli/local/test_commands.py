@@ -53,6 +53,7 @@ def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
         "a_second",
         "terminations",
         "elo",
+        "faults",
     ]
     assert (document["games"], document["variant"], document["seed"]) == (21, "tictactoe", 7)
     assert document["a"] == flat(document["a_first"], document["a_second"])
@@ -117,6 +118,29 @@ def test_times_stand_beside_the_moves_when_asked_for(noughts: Any, tmp_path: Pat
     for line in map(json.loads, file.read_text().splitlines()):
         assert len(line["times_ms"]) == len(line["moves"])
         assert all(time >= 0 for time in line["times_ms"])
+
+
+CLOCK_WATCHER = """
+from noughts_bots import Bot
+
+class Watcher(Bot):
+    def start(self, game):
+        self.time = game.time
+
+    def choose(self, position):
+        if not (self.time.bank, self.time.move, self.time.increment) == (60.0, 5.0, 0.5):
+            return 99
+        if not position.limit_us == 5_000_000 < 55_000_000 < position.own_clock_us:
+            return 99
+        return position.free[0]
+"""
+
+
+def test_a_bank_and_a_limit_of_a_move_together_reach_the_bots(noughts: Any, tmp_path: Path) -> None:
+    (tmp_path / "watcher.py").write_text(CLOCK_WATCHER)
+    watcher = f"py:{tmp_path}/watcher.py:Watcher"
+    document = json.loads(noughts(f"match {watcher} first-free --time 60/5+0.5 --format json").stdout)
+    assert document["terminations"] == {"line": 2}
 
 
 def test_drawn_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:

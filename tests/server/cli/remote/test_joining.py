@@ -151,6 +151,7 @@ def test_challenge_with_a_reference_bot_prints_what_match_prints(
     assert (result["challenger"], result["opponent"]) == ("bots/alice-nextstep:depth=3", "bots/bob")
     assert set(result["elo"]) == {"value", "error95", "los"}
     played = ask("match nextstep:depth=3 minimax --games 10 --seed 5")
+    assert played.pop("faults") == []
     assert {key: result[key] for key in played} == played
     text = noughts("challenge bot:bob@1 --seed 5", env=env).stdout
     assert "alice-random - bob: tictactoe, seed 5" in text

@@ -240,3 +240,24 @@ def test_token_on_the_command_line_works_with_a_warning(noughts: Any, server: st
     assert json.loads(result.stdout)["state"] == "open"
     assert "process list" in result.stderr
     assert token not in result.stderr
+
+
+def test_a_bot_of_a_tournament_at_a_server_has_a_time_of_its_own(
+    ask: Ask, bots: list[str], noughts: Any, env: dict[str, str]
+) -> None:
+    created = ask("tournament create handicap --time 60/30+1 --time-of alice-minimax=9/move --time-of zoe=none")
+    assert (created["time"], created["rated"]) == ("60/30+1", False)
+    assert created["own_times"] == {"alice-minimax": "9/move", "zoe": "none"}
+    for bot in bots:
+        ask(f"tournament join handicap --bot {bot}")
+    ask("tournament start handicap")
+    until(lambda: ask("tournament show handicap")["state"] == "finished")
+    game = ask("game show handicap/1")
+    assert (game["first"], game["first_time"], game["second_time"]) == ("alice-random", "60/30+1", "9/move")
+    watched = json.loads(noughts("watch handicap/1 --format json", env=env).stdout.splitlines()[0])["games"][0]
+    assert (watched["time"], watched["first_time"], watched["second_time"]) == ("60/30+1", "60/30+1", "9/move")
+    assert watched["second_clock_ms"] == 9_000
+    # For people.
+    shown = noughts("tournament show handicap", env=env).stdout
+    assert "time 60/30+1 (alice-minimax 9/move, zoe none), 2 games a pair, unrated" in shown
+    assert "time 60/30+1 (X) and 9/move (O), seed" in noughts("game show handicap/1", env=env).stdout

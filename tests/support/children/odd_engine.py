@@ -30,8 +30,13 @@ class Engine:
         self.columns = self.rows = 0
         self.taken: set[tuple[int, int]] = set()
         self.moves = 0
+        self.starts = 0
+        self.was_deaf = False
 
     def start(self, columns: int, rows: int) -> None:
+        self.starts += 1
+        if "one-start" in HABITS and self.starts == 2:
+            sys.exit(5)
         self.columns, self.rows = columns, rows
         self.taken = set()
         say("OK - everything is good" if "wordy" in HABITS else "OK")
@@ -45,6 +50,10 @@ class Engine:
         at = self.moves if "at" not in HABITS else int(HABITS["at"]) == self.moves
         if at:
             self.misbehave()
+        if "grumble" in HABITS:
+            say("ERROR Unknown command: TIME_LEFT")
+        if "raw" in HABITS:
+            sys.stdout.buffer.write(b"MESSAGE depth \r eval 12 \r\n")
         if "think" in HABITS:
             began = time.monotonic()
             time.sleep(float(HABITS["think"]))
@@ -55,7 +64,7 @@ class Engine:
                     self.taken.add((column, row))
                     if "suggest" in HABITS:
                         say(f"SUGGEST {column},{row}")
-                        log(sys.stdin.readline().strip())
+                        log(sys.stdin.buffer.readline().decode().strip())
                     say(f"{column},{row}")
                     if at and "leave" in HABITS:
                         sys.exit(0)
@@ -89,13 +98,19 @@ class Engine:
                 return
             if HABITS.get("never") == rest:
                 signal.pause()
+            time.sleep(float(HABITS.get("slow-start", 0)))
             columns, _, rows = rest.partition(",")
             self.start(int(columns), int(rows or columns))
         elif word == "RESTART":
             if "no-restart" in HABITS:
                 say("UNKNOWN command")
+            elif "deaf-once" in HABITS and not self.was_deaf:
+                self.was_deaf = True
+                say("ERROR Unknown command: RESTART")
             elif "silent-restart" not in HABITS:
-                self.start(self.columns, self.rows)
+                time.sleep(float(HABITS.get("slow-restart", 0)))
+                self.taken = set()
+                say("OK")
         elif word == "BEGIN":
             self.move()
         elif word == "TURN":
@@ -103,12 +118,16 @@ class Engine:
             self.move()
         elif word == "BOARD":
             self.taken = set()
-            while (row := sys.stdin.readline().strip()) != "DONE":
+            while (row := sys.stdin.buffer.readline().decode().strip()) != "DONE":
                 log(row)
                 self.place(row)
             log("DONE")
             self.move()
+        elif word == "ABOUT":
+            if "nameless" not in HABITS:
+                say('name="odd", version="1"')
         elif word == "INFO":
+            time.sleep(float(HABITS.get("slow-info", 0)))
             if HABITS.get("complain", "nothing") in rest:
                 say("ERROR unsupported info" if "limit" in rest else "UNKNOWN info")
         elif word == "END":
@@ -127,9 +146,13 @@ def main() -> None:
         with Path(HABITS["pid"]).open("a") as file:
             file.write(f"{brood.pid}\n")
     engine = Engine()
-    for line in iter(sys.stdin.readline, ""):
-        if line.strip():
-            log(line.rstrip("\n"))
+    for line in (written.decode() for written in iter(sys.stdin.buffer.readline, b"")):
+        if not line.strip():
+            continue
+        log(line.rstrip("\r\n"))
+        if (HABITS.get("reads", "") == "lf" and "\r" in line) or (HABITS.get("reads") == "crlf" and "\r" not in line):
+            say("UNKNOWN command")
+        else:
             engine.obey(line.strip())
 
 

@@ -1,0 +1,131 @@
+"""What may be said of an engine in its spec: `gomocup{restart=on,threads=2,info.evaluate=1}:COMMAND`."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from noughts_bots.errors import BotSpecError
+
+MEMORY_BYTES = 367_001_600
+"""350 MiB: what Gomocup allows, and managers say when nobody chooses."""
+
+_INFO = "info."
+_INFO_KEY = re.compile(r"[A-Za-z0-9_\-]{1,40}")
+_MEMORY = re.compile(r"(\d{1,9})(m|mib|mb|g|gib|gb)?", re.IGNORECASE)
+_MIB = 1024 * 1024
+_MOST_MEMORY_MIB = 1 << 20
+
+
+class Restart(StrEnum):
+    """What makes an engine ready for its next game."""
+
+    AUTO = "auto"
+    """RESTART, and a new process where it is refused twice or not answered."""
+    ON = "on"
+    """A new process for each game."""
+    OFF = "off"
+    """RESTART, and nothing else: an engine that refuses it has crashed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How one engine is treated."""
+
+    restart: Restart = Restart.AUTO
+    board: bool = False
+    """Whether every question shows the whole board (BOARD), not only the opponent's last move (TURN)."""
+    memory_bytes: int = MEMORY_BYTES
+    """What it is told that it may use (`max_memory`)."""
+    infos: Mapping[str, str] = field(default_factory=dict)
+    """What else it is told, by INFO and in this order."""
+    in_own_folder: bool = False
+    """Whether its working folder is the one that its program lies in; else a folder that is empty, and its own."""
+    margin: str = ""
+    """What its moves may overstep their limit, as `--margin` writes it; empty: as all others."""
+    time: str = ""
+    """Its time control, as `--time` writes it; empty: as all others."""
+
+
+def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
+    """The options of a spec. `subject` is how the engine is called in errors. Raises BotSpecError."""
+    chosen: dict[str, Any] = {}
+    infos: dict[str, str] = {}
+    for key, value in options.items():
+        if key.startswith(_INFO):
+            infos[_checked_key(key, subject)] = value
+            continue
+        reader = _READERS.get(key)
+        if reader is None:
+            advice = "write gomocup{KEY=VALUE,...}:COMMAND"
+            raise BotSpecError(subject, f"option {key}", f"one of {', '.join(_READERS)} or {_INFO}KEY", advice)
+        try:
+            name, read = reader(value)
+        except ValueError:
+            expected, advice = _EXPECTED[key]
+            raise BotSpecError(f"{subject}, option {key}", value, expected, advice) from None
+        if name.startswith(_INFO):
+            infos[name.removeprefix(_INFO)] = read
+        else:
+            chosen[name] = read
+    return EngineOptions(**chosen, infos=infos)
+
+
+def _checked_key(key: str, subject: str) -> str:
+    name = key.removeprefix(_INFO)
+    if not _INFO_KEY.fullmatch(name):
+        raise BotSpecError(f"{subject}, option {key}", repr(name), "letters, digits, - and _", "as in info.evaluate=1")
+    return name
+
+
+def _counted(key: str) -> Callable[[str], tuple[str, str]]:
+    """Reads a number from 1 that the engine is told under this key."""
+
+    def read(value: str) -> tuple[str, str]:
+        if not value.isascii() or not value.isdigit() or not 0 < int(value) < 1 << 31:
+            raise ValueError
+        return _INFO + key, value
+
+    return read
+
+
+def read_size(text: str) -> int:
+    """Bytes of a size as people write it: MiB, or GiB with a `g`. Raises ValueError."""
+    found = _MEMORY.fullmatch(text.strip())
+    mib = 0 if found is None else int(found[1]) * (1024 if (found[2] or "m").lower().startswith("g") else 1)
+    if not 0 < mib <= _MOST_MEMORY_MIB:
+        raise ValueError(f"got {text!r}, expected a size such as 512 or 2g")
+    return mib * _MIB
+
+
+def _switch(name: str, values: Mapping[str, bool]) -> Callable[[str], tuple[str, bool]]:
+    def read(value: str) -> tuple[str, bool]:
+        if value not in values:
+            raise ValueError
+        return name, values[value]
+
+    return read
+
+
+_READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
+    "restart": lambda value: ("restart", Restart(value)),
+    "board": _switch("board", {"on": True, "off": False}),
+    "depth": _counted("max_depth"),
+    "nodes": _counted("max_node"),
+    "threads": _counted("thread_num"),
+    "memory": lambda value: ("memory_bytes", read_size(value)),
+    "cwd": _switch("in_own_folder", {"engine": True, "scratch": False}),
+    "margin": lambda value: ("margin", value),
+    "time": lambda value: ("time", value),
+}
+_A_NUMBER = "a whole number from 1"
+_EXPECTED = {
+    "restart": ("on, off or auto", "on: a new process for each game; off: RESTART and nothing else"),
+    "board": ("on or off", "on: the whole board with every question, not the last move alone"),
+    "depth": (_A_NUMBER, "it is sent as INFO max_depth"),
+    "nodes": (_A_NUMBER, "it is sent as INFO max_node"),
+    "threads": (_A_NUMBER, "it is sent as INFO thread_num"),
+    "memory": ("MiB as in 350, or 2g", "it is sent as INFO max_memory, in bytes"),
+    "cwd": ("engine or scratch", "engine: the folder of its program; scratch: an empty one of its own"),
+}

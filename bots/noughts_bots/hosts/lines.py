@@ -1,0 +1,129 @@
+"""Bots as programs that know neither frames nor JSON: `lines:COMMAND`. One question a line, one answer a line.
+
+    tictactoe 1 4 2 7          variant, side to move (0 or 1), the moves so far
+    8                          a cell; or a cell and a score; or `resign`
+
+The program is asked one question at a time, of whatever game, and each tells the whole game. A line that is no answer
+resigns the game, and the next question goes to a new process: what the old one may still say answers nothing.
+"""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO, NoReturn
+
+from noughts_bots.bot import Bot, Move, Resign
+from noughts_bots.errors import BotSpecError
+from noughts_referee.rules import Position
+
+CRASHED = 70
+"""The exit code of a host whose program has ended."""
+
+_LONGEST_LINE = 4_096
+_SHOWN = 80
+_STOP_SECONDS = 1.0
+
+
+def load(target: str, options: Mapping[str, str]) -> Bot:
+    """Starts the program. Raises BotSpecError."""
+    subject = f"bot 'lines:{target}'"
+    try:
+        command = shlex.split(target)
+    except ValueError as error:
+        raise BotSpecError(subject, str(error).lower(), "a command as in a shell", "look at its quotes") from None
+    try:
+        return LinesBot(command)
+    except OSError as error:
+        advice = "is it there, executable, and for this machine?"
+        raise BotSpecError(subject, f"{command[0]}: {error.strerror}", "a program that can be run", advice) from None
+
+
+class LinesBot(Bot):
+    """Asks a program, which runs as long as it answers as it should. Raises OSError if it cannot be started."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._program: _Program | None = _Program(command)
+
+    def choose(self, position: Position) -> Move:
+        if self._program is None:
+            self._program = _Program(self._command)
+        try:
+            return read_answer(self._program.ask(question(position)))
+        except EOFError:
+            self._end_with_it(self._program)
+        except ValueError as error:
+            self._program.kill()
+            self._program = None
+            raise Resign(f"the program answered {error}") from None
+
+    def close(self) -> None:
+        """Lets the program end."""
+        if self._program is not None:
+            self._program.stop()
+
+    def _end_with_it(self, program: "_Program") -> NoReturn:
+        """This process ends with its program, so that the referee sees a crash."""
+        code = program.stop()
+        how = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+        print(f"the program {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
+        raise SystemExit(CRASHED)
+
+
+def question(position: Position) -> str:
+    """`VARIANT SIDE [MOVE ...]`: what the program reads about the position."""
+    return " ".join((position.variant.name, str(position.side), *map(str, position.moves)))
+
+
+def read_answer(line: str) -> Move:
+    """`CELL`, `CELL SCORE` or `resign [WHY]`. Raises Resign, and ValueError for a line that is no answer."""
+    first, *rest = line.split() or [""]
+    if first == "resign":
+        raise Resign(" ".join(rest))
+    try:
+        (score,) = map(float, rest) if rest else (None,)
+        return Move(int(first), score)
+    except ValueError:
+        shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+        raise ValueError(f"{shown!r}, expected a cell, a cell and a score, or resign") from None
+
+
+class _Program:
+    """The running program: its standard error is ours."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._questions: IO[bytes] = self._process.stdin
+        self._answers: IO[bytes] = self._process.stdout
+
+    def ask(self, question: str) -> str:
+        """The line that the program says to it. Raises EOFError when it has ended, ValueError for too long a line."""
+        with suppress(BrokenPipeError):
+            self._questions.write(f"{question}\n".encode())
+            self._questions.flush()
+        line = self._answers.readline(_LONGEST_LINE)
+        if not line:
+            raise EOFError
+        if not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
+            raise ValueError(f"with a line of {_LONGEST_LINE:,} bytes or more, expected a cell")
+        return line.decode(errors="replace").strip()
+
+    def stop(self) -> int:
+        """Closes its input, gives it a second, and ends it. Returns its exit code, negative: the signal."""
+        with suppress(BrokenPipeError):
+            self._questions.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_STOP_SECONDS)
+        return self.kill()
+
+    def kill(self) -> int:
+        """Ends it at once, if it has not ended. Returns its exit code."""
+        self._process.kill()
+        for pipe in (self._questions, self._answers):
+            with suppress(BrokenPipeError):
+                pipe.close()
+        return self._process.wait()

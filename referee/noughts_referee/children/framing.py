@@ -1,0 +1,109 @@
+"""How frames lie on a child's pipes: each after its length, or as JSON, one a line. Bytes in, messages out; no I/O."""
+
+from typing import Protocol
+
+from google.protobuf.message import DecodeError
+
+from noughts_proto.pipes import LARGEST_UP, LENGTH_BYTES, FrameTooLarge, packed
+from noughts_proto.v1 import play_pb2 as pb
+
+
+class NoFrame(Exception):
+    """What a child has sent is no frame; the text says what it did, a phrase that follows "it"."""
+
+    def __init__(self, text: str, offending: bytes) -> None:
+        super().__init__(text)
+        self.offending = offending
+
+
+class Framing(Protocol):
+    """One way to put frames on pipes."""
+
+    def arrived(self, buffer: bytearray) -> bool:
+        """Whether the first message of the buffer is complete."""
+
+    def take(self, buffer: bytearray) -> bytes | None:
+        """Takes the first message out of the buffer, if it is complete. Raises NoFrame."""
+
+    def read(self, message: bytes) -> pb.PlayRequest:
+        """The frame that the message is. Raises NoFrame."""
+
+    def written(self, frame: pb.PlayResponse) -> bytes:
+        """The frame as it goes on the pipe."""
+
+
+class LengthPrefixed:
+    """Each message after its length in bytes, as `noughts_proto.pipes` describes."""
+
+    def arrived(self, buffer: bytearray) -> bool:
+        size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
+        return LENGTH_BYTES <= len(buffer) >= LENGTH_BYTES + size
+
+    def take(self, buffer: bytearray) -> bytes | None:
+        if len(buffer) < LENGTH_BYTES:
+            return None
+        size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
+        if size > LARGEST_UP:
+            length = bytes(buffer[:LENGTH_BYTES])
+            printed = f"; as text that is {length.decode()!r}, and only frames belong there" if _is_text(length) else ""
+            raise NoFrame(f"announced too large a {FrameTooLarge(size, LARGEST_UP)}{printed}", bytes(buffer))
+        end = LENGTH_BYTES + size
+        if len(buffer) < end:
+            return None
+        message = bytes(buffer[LENGTH_BYTES:end])
+        del buffer[:end]
+        return message
+
+    def read(self, message: bytes) -> pb.PlayRequest:
+        try:
+            return pb.PlayRequest.FromString(message)
+        except DecodeError:
+            raise NoFrame(f"sent {len(message):,} bytes that are no PlayRequest", message) from None
+
+    def written(self, frame: pb.PlayResponse) -> bytes:
+        return packed(frame.SerializeToString())
+
+
+class JsonLines:
+    """The same messages in proto3's mapping to JSON, one a line. Names are those of the .proto files; in what a child
+    sends, lowerCamelCase is as good. Empty lines say nothing."""
+
+    def __init__(self) -> None:
+        # Loaded by whoever plays such a child: it takes a while.
+        from google.protobuf.json_format import MessageToJson, Parse, ParseError
+
+        self._parse, self._print = Parse, MessageToJson
+        self._errors = (ParseError, ValueError, RecursionError)
+
+    def arrived(self, buffer: bytearray) -> bool:
+        return b"\n" in buffer
+
+    def take(self, buffer: bytearray) -> bytes | None:
+        while (end := buffer.find(b"\n")) >= 0:
+            line = bytes(buffer[:end]).strip()
+            if end > LARGEST_UP:
+                break
+            del buffer[: end + 1]
+            if line:
+                return line
+        if len(buffer) > LARGEST_UP:
+            raise NoFrame(f"wrote a line of more than {LARGEST_UP:,} bytes", bytes(buffer))
+        return None
+
+    def read(self, message: bytes) -> pb.PlayRequest:
+        try:
+            return self._parse(message.decode(), pb.PlayRequest())
+        except self._errors as error:
+            why = " ".join(str(error).split())[:_LONGEST_WHY]
+            raise NoFrame(f"wrote a line that is no PlayRequest in JSON: {why}", message) from None
+
+    def written(self, frame: pb.PlayResponse) -> bytes:
+        return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"
+
+
+_LONGEST_WHY = 200
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether somebody may have printed it."""
+    return data.isascii() and all(chr(byte).isprintable() or chr(byte).isspace() for byte in data)

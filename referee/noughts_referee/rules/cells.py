@@ -1,0 +1,47 @@
+"""What cells are called, for people: `h8` as on a Gomoku board.
+
+Columns are letters from the left (a .. z, aa ..), rows are numbers from the bottom, as in chess, Gomoku and Connect
+Four. On boards of several layers the layer's number stands in front: `2b3`. Files, messages and bots keep numbers.
+"""
+
+from collections.abc import Iterable
+
+from noughts_referee.rules.variants import Variant
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def column_name(column: int) -> str:
+    """`a` for 0, `z` for 25, `aa` for 26."""
+    return _LETTERS[column] if column < len(_LETTERS) else f"a{_LETTERS[column - len(_LETTERS)]}"
+
+
+def cell_name(variant: Variant, cell: int) -> str:
+    """What the cell is called, e.g. `h8`; `2b3` is in the second layer."""
+    above, column = divmod(cell, variant.columns)
+    layer, row = divmod(above, variant.rows)
+    name = f"{column_name(column)}{variant.rows - row}"
+    return f"{layer + 1}{name}" if variant.layers > 1 else name
+
+
+def cell_names(variant: Variant, cells: Iterable[int]) -> str:
+    """The same of several cells: `h8 i9 g7`."""
+    return " ".join(cell_name(variant, cell) for cell in cells)
+
+
+def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: int) -> str:
+    """What is wrong with a move that the side may not make with these stones, a phrase that follows "it".
+
+    `placed a stone on h8 (cell 112), which is occupied`; `cell` is any number.
+    """
+    if not 0 <= cell < variant.cells:
+        # Hosts send the largest number for whatever is none of a cell.
+        return f"placed a stone off the board, which has cells 0 to {variant.cells - 1}"
+    if (own | opponent) >> cell & 1:
+        why = "is occupied"
+    elif variant.below[cell] & ~(own | opponent):
+        why = "rests on nothing: stones fall to the lowest free cell of their column"
+    else:
+        kind = variant.forbids(own, opponent, cell, side) if variant.forbids else None
+        why = f"is forbidden to it ({kind})" if kind else "is free"
+    return f"placed a stone on {cell_name(variant, cell)} (cell {cell}), which {why}"

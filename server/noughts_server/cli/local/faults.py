@@ -1,0 +1,78 @@
+"""What bots did wrong in games on this machine: for programs, and for people."""
+
+from typing import TYPE_CHECKING, Any
+
+from noughts_server.cli import output
+from noughts_server.cli.errors import FAILED
+
+if TYPE_CHECKING:
+    from noughts_bots.specs import BotSpec
+    from noughts_server.local.run import LocalFault, LocalOutcome, LocalPlan
+
+_SHOWN_LINES = 20
+
+
+def faults_document(outcome: "LocalOutcome") -> dict[str, Any]:
+    """`{"faults": [...]}`: one for each distinct fault of each bot, in the order in which they came first."""
+    return {"faults": [_document(fault) for fault in outcome.faults]}
+
+
+def _document(fault: "LocalFault") -> dict[str, Any]:
+    first = fault.first
+    return {
+        "bot": fault.bot,
+        "reason": fault.reason,
+        "times": fault.times,
+        "games": fault.games,
+        "benched": fault.benched,
+        "first": None
+        if first is None
+        else {
+            "game": first.ordinal,
+            "ply": first.ply,
+            "variant": first.variant,
+            "side": first.side,
+            "reason": first.what or fault.reason,
+        },
+        "stderr": fault.stderr,
+    }
+
+
+def show_faults(plan: "LocalPlan", outcome: "LocalOutcome") -> None:
+    """Tells people who did what, when first and how often, what to do, and the last that children wrote to stderr."""
+    from noughts_bots.specs import unique_labels
+
+    specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
+    for fault in outcome.faults:
+        times = "" if fault.times == 1 else f" ({fault.times:,} times)"
+        lost = f"; {output.count(fault.games, 'game')} lost" if fault.games else ""
+        output.warn(f"{fault.bot}: it {fault.reason}{times}{lost}.")
+        if (first := fault.first) is not None:
+            what = f": it {first.what}" if first.what else ""
+            output.note(
+                f"  First in game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){what}."
+            )
+        if fault.benched:
+            output.note("  It could not be started three times in a row: that lost it its remaining games.")
+        if advice := _advice(fault, specs[fault.bot]):
+            output.note(f"  {advice}")
+        for line in fault.stderr.splitlines()[-_SHOWN_LINES:]:
+            output.note(f"  | {line}")
+
+
+def _advice(fault: "LocalFault", spec: "BotSpec") -> str:
+    from noughts_bots.specs import dials_in
+    from noughts_server.local.plan import TOO_SLOW
+
+    if fault.reason == TOO_SLOW:
+        return "It needs more time (--time), less to do, or a larger --margin on a busy machine."
+    if spec.child_kind is None or dials_in(spec):
+        return ""
+    variant = f" --variant {fault.first.variant}" if fault.first and fault.first.variant != "tictactoe" else ""
+    return f"Try it alone: noughts bot check '{spec}'{variant}"
+
+
+def leave_if_benched(outcome: "LocalOutcome") -> None:
+    """Ends the program with exit code 1 if a bot could not be started, after the result has been printed."""
+    if outcome.benched:
+        raise SystemExit(FAILED)

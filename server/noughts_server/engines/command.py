@@ -1,0 +1,38 @@
+"""What is started for the spec `gomocup{...}:COMMAND`."""
+
+import os
+import shlex
+from collections.abc import Sequence
+
+from noughts_bots.errors import BotSpecError
+from noughts_bots.gomocup.options import EngineOptions, read_options
+from noughts_bots.specs import BotSpec
+from noughts_referee.children.command import resolve
+from noughts_referee.children.launcher import ChildCommand
+
+_ROOM_BYTES = 1 << 30
+"""Above what an engine is told that it may use: for its stacks, threads, code, and a virtual machine's own needs."""
+
+
+def engine_command(spec: BotSpec, cores: Sequence[int] = ()) -> tuple[ChildCommand, EngineOptions]:
+    """The command, with absolute paths, and how its engine is to be treated. Raises BotSpecError."""
+    subject = f"bot {str(spec)!r}"
+    options = read_options(spec.options, subject)
+    try:
+        is_empty = not shlex.split(spec.target)
+    except ValueError as error:
+        raise BotSpecError(subject, str(error).lower(), "a command as in a shell", "look at its quotes") from None
+    if is_empty:
+        raise BotSpecError(subject, "no command", "an engine's program and its arguments", "write gomocup:COMMAND")
+    words = resolve(ChildCommand(spec.kind, spec.target)).words
+    folder = _own_folder(words) if options.in_own_folder else None
+    memory = options.memory_bytes + _ROOM_BYTES
+    return ChildCommand(spec.kind, shlex.join(words), folder=folder, memory_bytes=memory, cores=tuple(cores)), options
+
+
+def _own_folder(words: Sequence[str]) -> str:
+    """Where the engine lies: of `wine ./engine.exe` and `/usr/bin/java -jar engine.jar` it is the file that is run."""
+    program, *arguments = words
+    folder = os.path.dirname(program)
+    files = [word for word in arguments if os.path.isabs(word) and os.path.isfile(word)]
+    return os.path.dirname(files[0]) if files and os.path.basename(folder) == "bin" else folder

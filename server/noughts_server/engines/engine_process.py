@@ -1,0 +1,117 @@
+"""A running engine: commands go in, lines come out, in the event loop and without a task or a future for either."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from noughts_bots.gomocup.protocol import Lines
+from noughts_referee.children.launcher import Started
+from noughts_referee.children.pipe_frames import Tail
+from noughts_referee.children.running_child import Death, ended_with
+from noughts_referee.monotonic import Now
+
+_READ_BYTES = 1 << 16
+_CLOSED = "closed its standard output"
+
+
+class Listener(Protocol):
+    """Who is told what an engine says."""
+
+    def said(self, line: str, now: int) -> None:
+        """A line has come, read at that time in microseconds."""
+
+    def ended(self, reason: str) -> None:
+        """No more lines will come; `reason` is a phrase that follows "it". Called once."""
+
+
+class EngineProcess:
+    """The pipes of one engine. What it says besides its moves is kept with its stderr."""
+
+    def __init__(
+        self, started: Started, listener: Listener, now: Now, heard: Callable[[bytes], None] | None = None
+    ) -> None:
+        """`heard` is given what it writes to stderr, and its notes, as they come."""
+        self.scratch = started.scratch
+        self._started = started
+        self._listener = listener
+        self._now = now
+        self._loop = asyncio.get_running_loop()
+        self._stdin, self._stdout = started.stdin, started.stdout
+        self._tail = Tail(started.stderr, heard=heard)
+        self._lines = Lines()
+        self._ended = False
+        self._loop.add_reader(self._stdout, self._readable)
+
+    def send(self, data: bytes) -> None:
+        """Writes commands. An engine that does not take them has ended: all of a game fit into a pipe many times."""
+        try:
+            written = os.write(self._stdin, data)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            self._loop.call_soon(self._end, "closed its standard input")
+            return
+        if written < len(data):
+            self._loop.call_soon(self._end, "does not read its commands")
+
+    def note(self, text: str) -> None:
+        """Keeps a line with what it writes to stderr."""
+        self._tail.add(f"{text}\n".encode())
+
+    @property
+    def said(self) -> str:
+        """The last 64 KB of its stderr and its notes."""
+        return self._tail.text
+
+    async def stop(self, reason: str, seconds: float) -> Death:
+        """END, and so long for the engine to end itself; then it is killed with all that it has started.
+
+        `reason` is what it did; empty: what its exit code says.
+        """
+        self._ended = True
+        with suppress(OSError):
+            os.write(self._stdin, b"END\n")
+        os.close(self._stdin)
+        code: int | None = None
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    code = await self._started.wait()
+        finally:
+            self._started.kill(signal.SIGKILL)
+            self._loop.remove_reader(self._stdout)
+            os.close(self._stdout)
+            try:
+                await self._started.wait()
+            finally:
+                self._tail.close()
+        if code is not None and reason in ("", _CLOSED):
+            reason = ended_with(code)
+        return Death(reason, code, self._tail.text)
+
+    def _readable(self) -> None:
+        # The time at which a line was there is when the loop says so: what others do afterwards is not the engine's.
+        now = self._now()
+        try:
+            data = os.read(self._stdout, _READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._stdout)
+        if self._ended:
+            return  # nobody listens any more, but an engine that writes can end
+        said = self._listener.said
+        for line in self._lines.feed(data) if data else self._lines.rest():
+            said(line, now)
+        if not data:
+            self._end(_CLOSED)
+
+    def _end(self, reason: str) -> None:
+        if not self._ended:
+            self._ended = True
+            self._listener.ended(reason)

@@ -1,0 +1,318 @@
+"""An engine where frames are expected: at a server elsewhere (`bot run`), and where one question is asked at a time.
+
+It says hello, takes frames and answers with frames as any child does; behind them is a seat for each process.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from noughts_bots.dialogue import software
+from noughts_bots.gomocup.conversation import Terms
+from noughts_bots.gomocup.options import EngineOptions
+from noughts_bots.gomocup.protocol import VARIANTS
+from noughts_bots.specs import BotSpec
+from noughts_proto.transport import PROTOCOL
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.frames import ChildFrames
+from noughts_referee.children.launcher import ChildCommand, Launcher
+from noughts_referee.children.lost_games import LostGame
+from noughts_referee.children.running_child import Death
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Variant, parse_variant
+from noughts_server.engines.command import engine_command
+from noughts_server.engines.seat import EngineRefused, EngineSeat
+from noughts_server.engines.wire import score_in, terms_of
+
+
+@dataclass(slots=True)
+class _Game:
+    """A running game, as the frames tell it."""
+
+    handle: int
+    terms: Terms | None
+    """None: no engine plays it."""
+    variant: Variant
+    moves: list[int]
+    seat: "_Seat | None" = None
+    waits: tuple[int, int] | None = None
+    """The question that waits for a seat: its ply, and what the clock shows."""
+
+
+class _Seat:
+    """One process of the engine, and the game that it plays."""
+
+    def __init__(
+        self,
+        frames: "EngineFrames",
+        command: ChildCommand,
+        options: EngineOptions,
+        launcher: Launcher,
+        settings: ChildSettings,
+        heard: Callable[[bytes], None] | None,
+    ) -> None:
+        self.engine = EngineSeat(command, options, launcher, settings, self, heard=heard)
+        self.game: _Game | None = None
+        self._frames = frames
+
+    def ready(self) -> None:
+        """See `Owner`."""
+        self._frames.prepared()
+
+    def moved(self, cell: int, took_us: int, message: str) -> None:
+        """See `Owner`."""
+        if self.game is not None:
+            self._frames.answer(self.game, cell, message)
+
+    def lost(self) -> tuple[LostGame, ...]:
+        """See `Owner`."""
+        return ()
+
+    def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
+        """See `Owner`."""
+        self._frames.died(death)
+
+
+class EngineFrames(ChildFrames):
+    """The frames of an engine."""
+
+    def __init__(
+        self,
+        command: ChildCommand,
+        options: EngineOptions,
+        launcher: Launcher,
+        settings: ChildSettings,
+        processes: int,
+        heard: Callable[[bytes], None] | None,
+    ) -> None:
+        """Starts nothing: a process is started on the terms of its first game."""
+        super().__init__(settings.now)
+        self._seats = [_Seat(self, command, options, launcher, settings, heard) for _ in range(processes)]
+        self._games: dict[int, _Game] = {}
+        self._waiting: deque[_Game] = deque()
+        """Games that have no seat yet."""
+        self._outgoing = pb.PlayRequest()
+        self._has_news = asyncio.Event()
+        self._frame = 0
+        self._loop = asyncio.get_running_loop()
+        hello = pb.Hello(
+            protocol=PROTOCOL,
+            agent=f"noughts-gomocup/{software()}",
+            max_games=processes,
+            variants=VARIANTS,
+            prepares=True,
+        )
+        self._hello: pb.PlayRequest | None = pb.PlayRequest(hello=hello)
+        self._has_news.set()
+        self.death: Death | None = None
+        self.seats = [seat.engine for seat in self._seats]
+
+    # What its reader and writer see.
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether `read` would return at once."""
+        return self._has_news.is_set()
+
+    async def read(self) -> pb.PlayRequest | None:
+        """The next frame; None when there will be no more: `reason` says why."""
+        await self._has_news.wait()
+        if self._hello is not None:
+            hello, self._hello = self._hello, None
+            self._tell(False)
+            return hello
+        if self.reason:
+            return None
+        request, self._outgoing = self._outgoing, pb.PlayRequest()
+        self._has_news.clear()
+        self.last_read_us = self._now()
+        return request
+
+    async def write(self, frame: pb.PlayResponse) -> None:
+        """Takes a frame."""
+        self._count_written()
+        if frame.HasField("welcome"):
+            return
+        for handle in frame.ends.game:
+            self._end_game(handle)
+        for starts in frame.starts:
+            self._start_games(starts)
+        turns = frame.turns
+        clocks = turns.own_clock_us or [0] * len(turns.game)
+        for handle, ply, cell, clock_us in zip(turns.game, turns.ply, turns.cell, clocks, strict=True):
+            self._ask(handle, ply, cell, clock_us)
+        if frame.frame:
+            self._frame = frame.frame
+        if frame.HasField("heartbeat"):
+            self._outgoing.heartbeat.id = frame.heartbeat.id
+            self._tell(True)
+        self.prepared()
+
+    def close_writing(self) -> None:
+        """It is over."""
+        self._end("was told to end")
+
+    def close(self) -> None:
+        """Nothing is left to close: the processes are ended by their owner."""
+
+    # What its seats say.
+
+    def prepared(self) -> None:
+        """A frame is acknowledged when all games that it began can be played, each with a process that is ready."""
+        if all(seat.engine.is_ready for seat in self._seats if seat.game is not None):
+            self._outgoing.done_through = self._frame
+            self._tell(True)
+
+    def answer(self, game: _Game, cell: int, message: str) -> None:
+        """The engine's move."""
+        moves = self._outgoing.moves
+        score = score_in(message)
+        if score is not None:
+            moves.scored.append(len(moves.game))
+            moves.score.append(score)
+        moves.game.append(game.handle)
+        moves.ply.append(len(game.moves))
+        moves.cell.append(cell)
+        game.moves.append(cell)
+        self._outgoing.done_through = self._frame
+        self._tell(True)
+
+    def died(self, death: Death) -> None:
+        """A process has ended: all of them do, and whoever reads begins anew."""
+        self.death = death
+        self._end(death.reason)
+
+    def refused(self, reason: str) -> None:
+        """The engine does not play on the board."""
+        self._end(reason)
+
+    # Games.
+
+    def _start_games(self, starts: pb.Starts) -> None:
+        variant = parse_variant(starts.variant)
+        limits = starts.time
+        time = TimeControl(limits.move_us, limits.bank_us, limits.increment_us)
+        terms = terms_of(variant, time if time.timed else None)
+        taken = 0
+        for handle, count in zip(starts.game, starts.move_count, strict=True):
+            moves = list(starts.moves[taken : taken + count])
+            taken += count
+            game = self._games[handle] = _Game(handle, terms, variant, moves)
+            self._waiting.append(game)
+        self._take_seats()
+
+    def _take_seats(self) -> None:
+        for seat in self._seats:
+            if not self._waiting:
+                return
+            if seat.game is None:
+                game = self._waiting.popleft()
+                if game.terms is None:
+                    continue
+                seat.game, game.seat = game, seat
+                seat.engine.begin(game.terms)
+                if game.waits is not None:
+                    seat.engine.ask(game.moves, game.waits[1])
+
+    def _end_game(self, handle: int) -> None:
+        game = self._games.pop(handle, None)
+        if game is None:
+            return
+        if game.seat is not None:
+            game.seat.game = None
+            game.seat.engine.finish()
+            self._take_seats()
+        elif game in self._waiting:
+            self._waiting.remove(game)
+
+    def _ask(self, handle: int, ply: int, cell: int, clock_us: int) -> None:
+        game = self._games.get(handle)
+        if game is None:
+            return
+        if len(game.moves) == ply - 1:
+            game.moves.append(cell)
+        elif len(game.moves) != ply:
+            del game.moves[ply:]
+            if game.seat is not None:
+                game.seat.engine.forget()  # what it answered did not arrive, and does not count
+        if game.terms is None:
+            self._resign(game)
+        elif game.seat is None:
+            game.waits = ply, clock_us
+        else:
+            game.seat.engine.ask(game.moves, clock_us)
+
+    def _resign(self, game: _Game) -> None:
+        moves = self._outgoing.moves
+        moves.resigned.append(len(moves.game))
+        moves.game.append(game.handle)
+        moves.ply.append(len(game.moves))
+        moves.cell.append(0)
+        self._tell(True)
+
+    def _tell(self, news: bool) -> None:
+        if news or self.reason or self._hello is not None:
+            self._has_news.set()
+        else:
+            self._has_news.clear()
+
+    def _end(self, reason: str) -> None:
+        super()._end(reason)
+        self._has_news.set()
+
+
+@dataclass(slots=True)
+class EngineChild:
+    """What `RunningChild` is to a child that speaks frames. Made by `engine_child`."""
+
+    frames: EngineFrames
+    playing: "asyncio.Task[None]" = field(repr=False)
+
+    async def hello(self) -> pb.Hello:
+        """Its first frame."""
+        first = await self.frames.read()
+        assert first is not None
+        return first.hello
+
+    @property
+    def stderr(self) -> str:
+        """What its processes have written last."""
+        return "".join(seat.stderr for seat in self.frames.seats)
+
+    async def stop(self, reason: str = "") -> Death:
+        """Ends its processes. `reason` is what it did; else what its frames say."""
+        said = self.stderr
+        self.frames.close_writing()
+        self.playing.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.playing
+        if self.frames.death is not None and not reason:
+            return self.frames.death
+        return Death(reason or self.frames.reason, None, said)
+
+
+def engine_child(
+    spec: BotSpec,
+    launcher: Launcher,
+    settings: ChildSettings,
+    processes: int = 1,
+    memory_bytes: int = 0,
+    heard: Callable[[bytes], None] | None = None,
+) -> EngineChild:
+    """An engine that says hello at once, and is so many processes. Raises BotSpecError."""
+    command, options = engine_command(spec)
+    command = replace(command, memory_bytes=memory_bytes or command.memory_bytes)
+    frames = EngineFrames(command, options, launcher, settings, processes, heard)
+    return EngineChild(frames, asyncio.get_running_loop().create_task(_play(frames, frames.seats)))
+
+
+async def _play(frames: EngineFrames, seats: Sequence[EngineSeat]) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for seat in seats:
+                tasks.create_task(seat.play())
+    except* EngineRefused as refusals:
+        frames.refused(str(refusals.exceptions[0]))

@@ -1,0 +1,374 @@
+"""A seat for an engine: one game at a time, and a process that is made ready for it before any clock runs.
+
+A process is started on the terms of the game that it is for. START, the infos, RESTART, whatever it takes to end one
+and to start the next: all of it is over before the engine is asked, and only then its clock begins.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from noughts_bots.gomocup.conversation import OFF_BOARD, Conversation, Heard, Phase, Terms, as_bytes
+from noughts_bots.gomocup.options import EngineOptions, Restart
+from noughts_bots.gomocup.protocol import word_and_rest
+from noughts_referee.children.child_player import MOST_STARTS
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.launcher import ChildCommand, Launcher, Started
+from noughts_referee.children.lost_games import LostGame
+from noughts_referee.children.running_child import Death
+from noughts_server.engines.engine_process import EngineProcess
+from noughts_server.engines.transcript import Transcript
+
+_SETTLE_SECONDS = 1.0
+"""How long reading the terms may take an engine that does not answer ABOUT."""
+_MOST_RESTARTS_FAILED = 2
+"""An engine that could not be made ready so often, one after the other, is not asked again: it gets new processes."""
+# LF, as managers on Linux write it, and what the protocol says for engines that refuse that.
+_LINE_ENDS = ("\n", "\r\n")
+
+
+class EngineRefused(Exception):
+    """The engine does not play on such a board; the text says what it said, a phrase that follows "it"."""
+
+
+class Owner(Protocol):
+    """Whose seat it is. Nothing of this may raise."""
+
+    def ready(self) -> None:
+        """A process can play now."""
+
+    def moved(self, cell: int, took_us: int, message: str) -> None:
+        """The engine has answered the question so long after that was written; `message` is the last it said before."""
+
+    def lost(self) -> tuple[LostGame, ...]:
+        """The engine has ended while its game ran: that is over. Returns it."""
+
+    def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
+        """A process has gone that ended by itself, or for what it did; if `benched` there will be no other."""
+
+
+class EngineSeat:
+    """`play` keeps a process of the engine running; the rest is what the seat's owner wants of it."""
+
+    def __init__(
+        self,
+        command: ChildCommand,
+        options: EngineOptions,
+        launcher: Launcher,
+        settings: ChildSettings,
+        owner: Owner,
+        transcript: Transcript | None = None,
+        heard: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`heard` is given what its processes write to stderr, and say besides moves, as it comes."""
+        self.options = options
+        self.settings = settings
+        self.owner = owner
+        self.transcript = transcript
+        self.heard = heard
+        self.line_end = _LINE_ENDS[0]
+        self.in_game = False
+        self.question: tuple[Sequence[int], int] | None = None
+        """What waits until the engine is ready: moves, and what its clock shows in microseconds."""
+        self.asked_us = 0
+        """When the last question was written."""
+        self._command = command
+        self._launcher = launcher
+        self._loop = asyncio.get_running_loop()
+        self._terms: Terms | None = None
+        self._wanted = asyncio.Event()
+        self._life: _Life | None = None
+        self._restarts = options.restart is not Restart.ON
+        self._failed_restarts = 0
+        self._endings: set[asyncio.Task[None]] = set()
+
+    # What its owner wants.
+
+    def expect(self, terms: Terms) -> None:
+        """A process is made ready for games on these terms."""
+        self._terms = terms
+        self._wanted.set()
+
+    def begin(self, terms: Terms) -> None:
+        """A game begins."""
+        self.expect(terms)
+        self.in_game = True
+        if self._life is not None:
+            self._life.begin(terms)
+
+    def ask(self, moves: Sequence[int], own_clock_us: int) -> None:
+        """Asks for a move after these of the game, as soon as the engine is ready."""
+        self.question = moves, own_clock_us
+        if self._life is not None:
+            self._life.put_question()
+
+    def finish(self) -> None:
+        """The game is over."""
+        self.in_game = False
+        self.question = None
+        if self._life is not None:
+            self._life.finish()
+
+    def forget(self) -> None:
+        """What the engine knows of the game is not so: it is told all of it with the next question."""
+        if self._life is not None:
+            self._life.talk.forget()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it could be asked now, or has been."""
+        return self._life is not None and self._life.is_ready
+
+    def give_up(self, reason: str) -> None:
+        """Ends the process for what it did, a phrase that follows "it"."""
+        if self._life is not None:
+            self._life.ended(reason)
+
+    @property
+    def stderr(self) -> str:
+        """The last that its process has written there, or said besides moves."""
+        return self._life.process.said if self._life is not None else ""
+
+    @property
+    def about(self) -> str:
+        """What the engine says of itself."""
+        return self._life.talk.about if self._life is not None else ""
+
+    # Processes, one after the other.
+
+    async def play(self) -> None:
+        """Keeps a process running until it is cancelled, or three in a row did not start.
+
+        Raises EngineRefused for a board that the engine does not set up, and what the launcher raises.
+        """
+        failures = 0
+        try:
+            while failures < MOST_STARTS:
+                await self._wanted.wait()
+                assert self._terms is not None
+                began = self.settings.now()
+                life = self._life = _Life(self, await self._launcher.start(self._command), self._terms)
+                life.start(self.settings.start - (self.settings.now() - began) / 1e6)
+                reason = await life.over
+                self._life = None
+                if life.refused_start:
+                    self._see_off(life, "", tell=False)
+                    self._try_other_line_end(reason or "")
+                    continue
+                failures = 0 if life.was_ready else failures + 1
+                self._see_off(life, reason or "", tell=reason is not None, benched=failures == MOST_STARTS)
+        finally:
+            if self._life is not None:
+                self._see_off(self._life, "", tell=False)
+                self._life = None
+            while self._endings:
+                await asyncio.wait(self._endings)
+
+    def _try_other_line_end(self, refusal: str) -> None:
+        if self.line_end == _LINE_ENDS[-1]:
+            raise EngineRefused(refusal)
+        self.line_end = _LINE_ENDS[-1]
+
+    def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
+        """Lets the process end while others play on."""
+
+        async def end() -> None:
+            death = await life.process.stop(reason, self.settings.stop)
+            if tell:
+                self.owner.died(death, life.lost, benched=benched)
+
+        life.leave(None)
+        ending = self._loop.create_task(end())
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+
+    @property
+    def restarts(self) -> bool:
+        """Whether a process plays one game after the other."""
+        return self._restarts
+
+    def restarted(self, well: bool) -> None:
+        """A process was to be made ready for another game, which went well or not."""
+        self._failed_restarts = 0 if well else self._failed_restarts + 1
+        if self._failed_restarts == _MOST_RESTARTS_FAILED:
+            self._restarts = False
+
+
+class _Life:
+    """One process of an engine, from its START on, and the conversation with it."""
+
+    def __init__(self, seat: EngineSeat, started: Started, terms: Terms) -> None:
+        self.process = EngineProcess(started, self, seat.settings.now, seat.heard)
+        self.talk = Conversation(terms, seat.options)
+        self.over: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        """Why it is given up: what it did, a phrase that follows "it"; None: another process is wanted."""
+        self.was_ready = False
+        self.refused_start = False
+        self.lost: tuple[LostGame, ...] = ()
+        """The game that ended with it."""
+        self._seat = seat
+        self._timer: asyncio.TimerHandle | None = None
+        self._message = ""
+        self._is_stale = False
+        """Whether it thinks about a game that is over."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it could be asked now, or has been."""
+        return not self._is_stale and self.talk.phase in (Phase.READY, Phase.PLAYING, Phase.THINKING)
+
+    # What the seat wants.
+
+    def start(self, seconds: float) -> None:
+        """Sends START, which is to be answered within so many seconds."""
+        start = self.talk.terms.start
+        limit = f"{self._seat.settings.start:g} s of its start (see --start-timeout)"
+        self._within(seconds, lambda: self.leave(f"did not answer {start} within {limit}"))
+        self._send([start])
+
+    def begin(self, terms: Terms) -> None:
+        """A game begins on these terms."""
+        talk, seat = self.talk, self._seat
+        if self.over.done():
+            return
+        if terms != talk.terms:
+            if (terms.start, terms.rule) != (talk.terms.start, talk.terms.rule):
+                self.leave(None)  # not every engine may be told START twice
+                return
+            talk.terms = terms
+            if talk.phase is not Phase.STARTING:
+                self._send(terms.infos(self.process.scratch, seat.options))
+        if talk.phase is Phase.PLAYING:
+            self._restart()
+
+    def finish(self) -> None:
+        """The game is over. Whoever still thinks about it may finish the thought."""
+        if not self._seat.restarts:
+            self.leave(None)
+        elif self.talk.phase is Phase.THINKING:
+            self._is_stale = True
+            patience = self._seat.settings.restart
+            thought = f"thought for {patience:g} s about a game that was over"
+            self._within(patience, lambda: self.leave(thought))
+
+    def put_question(self) -> None:
+        """Asks what is to be asked, if the engine can be asked now."""
+        talk, seat = self.talk, self._seat
+        if (
+            seat.question is not None
+            and not self.over.done()
+            and (talk.phase is Phase.PLAYING or talk.phase is Phase.READY)
+        ):
+            moves, own_clock_us = seat.question
+            seat.question = None
+            self._message = ""
+            self._send(talk.ask(moves, own_clock_us))
+            seat.asked_us = seat.settings.now()
+
+    def leave(self, reason: str | None) -> None:
+        """The process is given up."""
+        self._cancel_timer()
+        if not self.over.done():
+            self.over.set_result(reason)
+
+    # What the engine says.
+
+    def said(self, line: str, now: int) -> None:
+        """See `Listener`."""
+        seat = self._seat
+        if seat.transcript is not None:
+            seat.transcript.heard(line)
+        heard = self.talk.hear(line)
+        if self.over.done():
+            return
+        if heard is Heard.MOVE:
+            if self.talk.cell == OFF_BOARD:
+                self.process.note(f"({line} is no point of the board)")
+            if not self._is_stale:
+                # Where the machine let the engine answer before us, it took no time.
+                seat.owner.moved(self.talk.cell, max(0, now - seat.asked_us), self._message)
+                return
+            self._is_stale = False
+            self._cancel_timer()
+            if seat.in_game:
+                self._restart()
+            return
+        if heard is Heard.READY:
+            self._ready()
+            return
+        if heard is Heard.SUGGESTION:
+            self._send([f"PLAY {word_and_rest(line)[1]}"])
+            return
+        self._message = line
+        self.process.note(line)
+        if heard is Heard.STARTED:
+            self._within(_SETTLE_SECONDS, self._settled)
+            self._send(self.talk.tell(self.process.scratch))
+        elif heard is Heard.AGAIN:
+            self._send([self.talk.restart()])
+        elif heard is Heard.REFUSAL:
+            self._refused(line)
+
+    def ended(self, reason: str) -> None:
+        """See `Listener`; also whoever gives it up calls this. A game that it plays is lost."""
+        if not self.over.done():
+            playing = self.talk.phase in (Phase.PLAYING, Phase.THINKING)
+            self._give_up(reason, lost=playing and not self._is_stale)
+
+    def _give_up(self, reason: str, *, lost: bool) -> None:
+        self.leave(reason)
+        if lost and self._seat.in_game:
+            self.lost = self._seat.owner.lost()
+
+    def _settled(self) -> None:
+        self.talk.settle()
+        self._ready()
+
+    def _ready(self) -> None:
+        self._cancel_timer()
+        if self.was_ready:
+            self._seat.restarted(True)
+        self.was_ready = True
+        self._seat.owner.ready()
+        self.put_question()
+
+    # Another game.
+
+    def _restart(self) -> None:
+        if not self._seat.restarts:
+            self.leave(None)
+            return
+        patience = self._seat.settings.restart
+        self._within(patience, lambda: self._not_restarted(f"within {patience:g} s"))
+        self._send([self.talk.restart()])
+
+    def _refused(self, line: str) -> None:
+        if not self.was_ready:
+            self.refused_start = True
+            self.leave(f"answers {self.talk.terms.start} with {line!r}")
+        else:
+            self._not_restarted("with OK")
+
+    def _not_restarted(self, how: str) -> None:
+        seat = self._seat
+        seat.restarted(False)
+        if seat.options.restart is Restart.OFF:
+            self._give_up(f"did not answer RESTART {how}, and restart=off forbids a new process", lost=True)
+        else:
+            self.process.note(f"(no OK to RESTART {how}: another process plays the next game)")
+            self.leave(None)
+
+    def _send(self, commands: Sequence[str]) -> None:
+        transcript = self._seat.transcript
+        if transcript is not None:
+            transcript.told(commands)
+        self.process.send(as_bytes(commands, self._seat.line_end))
+
+    def _within(self, seconds: float, late: Callable[[], None]) -> None:
+        self._cancel_timer()
+        self._timer = asyncio.get_running_loop().call_later(max(0.0, seconds), late)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

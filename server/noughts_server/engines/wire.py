@@ -1,0 +1,198 @@
+"""An engine at the referee: its seat is a wire that carries no frames.
+
+What an engine says is a move on the spot: the line is read, judged, and the opponent's engine asked, all in one turn of
+the event loop.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+
+from noughts_bots.bot import TimeLimits
+from noughts_bots.gomocup.conversation import Terms
+from noughts_bots.gomocup.options import EngineOptions
+from noughts_bots.gomocup.protocol import rule_of
+from noughts_referee.arbiter import Game
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.launcher import ChildCommand, Launcher
+from noughts_referee.children.lost_games import LostGame, running_games
+from noughts_referee.children.running_child import Death
+from noughts_referee.clock import TimeControl
+from noughts_referee.frame_wire import StreamClosed
+from noughts_referee.referee import Referee, Seated
+from noughts_referee.rules import Termination, Variant
+from noughts_referee.work_units import Conditions
+from noughts_server.engines.seat import EngineSeat
+from noughts_server.engines.transcript import Transcript
+
+_SCORE = re.compile(r"\b(?:ev|eval|score)\b\s*[:=]?\s*([+-]?\d{1,7}(?:\.\d{1,4})?)", re.IGNORECASE)
+
+
+def score_in(message: str) -> float | None:
+    """The score in what an engine said before its move, if there is one: `eval 12`, `score: -3`, `ev=0.5`."""
+    found = _SCORE.search(message) if message else None
+    return None if found is None else float(found[1])
+
+
+def terms_of(variant: Variant, time: TimeControl | None) -> Terms | None:
+    """What an engine is told before such a game; None for games that the protocol does not know."""
+    rule = rule_of(variant)
+    if rule is None:
+        return None
+    limits = TimeLimits() if time is None else TimeLimits(time.move_us / 1e6, time.bank_us / 1e6)
+    return Terms(variant.columns, variant.rows, rule, limits)
+
+
+class EngineWire:
+    """The wire of one engine's process: one game at a time."""
+
+    def __init__(
+        self,
+        player: Seated,
+        referee: Referee,
+        command: ChildCommand,
+        options: EngineOptions,
+        launcher: Launcher,
+        settings: ChildSettings,
+        *,
+        on_ready: Callable[[], None],
+        on_died: Callable[[Death, tuple[LostGame, ...], bool], None],
+        transcript: Transcript | None = None,
+    ) -> None:
+        self.player = player
+        self.capacity_timed = self.capacity_untimed = 0
+        self.seat = EngineSeat(command, options, launcher, settings, self, transcript)
+        self._referee = referee
+        self._settings = settings
+        self._on_ready = on_ready
+        self._on_died = on_died
+        self._loop = asyncio.get_running_loop()
+        self._silence_us = round(settings.silence * 1e6)
+        self._game: Game | None = None
+        self._conditions: Conditions | None = None
+        self._terms: Terms | None = None
+        """Of games under these conditions."""
+        self._is_asked = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        """When the timer rings, at the earliest."""
+
+    @property
+    def online(self) -> bool:
+        """Whether it takes games."""
+        return self.capacity_timed > 0
+
+    async def play(self, terms: Terms) -> None:
+        """Plays games on these terms until it is cancelled, or the engine cannot be started; see `EngineSeat.play`."""
+        self.seat.expect(terms)
+        try:
+            await self.seat.play()
+        finally:
+            self.capacity_timed = self.capacity_untimed = 0
+            self._stop_timer()
+
+    def close(self, closed: StreamClosed) -> None:
+        """An engine has no stream that could be closed."""
+
+    def dismiss(self) -> None:
+        """The engine plays no more: it loses its running game."""
+        self.capacity_timed = self.capacity_untimed = 0
+        self._referee.forfeit(self.player, Termination.DISCONNECTED)
+
+    def shut(self, closed: StreamClosed) -> None:
+        """The server stops: no limit runs on."""
+        self._stop_timer()
+
+    # The referee's side.
+
+    def wake(self) -> None:
+        """The player is told something; see `Wire`."""
+        outbox = self.player.take_outbox()
+        if outbox.ends:
+            self._game, self._is_asked = None, False
+            self.seat.finish()
+        for game in outbox.starts:
+            if game.handle in self.player.games:
+                self._begin(game)
+        if outbox.turn_game and self._game is not None:
+            game = self._game
+            self._is_asked = True
+            self.seat.ask(game.moves, game.clock_us(game.ply & 1))
+            self._watch(self._patience_us(game) / 1e6)
+
+    def _begin(self, game: Game) -> None:
+        self._game = game
+        if game.conditions is not self._conditions:
+            self._conditions = game.conditions
+            self._terms = terms_of(game.conditions.variant, game.time_of(game.side_of(self.player)))
+        assert self._terms is not None
+        self.seat.begin(self._terms)
+
+    # The seat's side.
+
+    def ready(self) -> None:
+        """See `Owner`."""
+        if not self.capacity_timed:
+            self.capacity_timed = self.capacity_untimed = 1
+            self._referee.joined(self.player, self)
+            self._on_ready()
+
+    def moved(self, cell: int, took_us: int, message: str) -> None:
+        """See `Owner`."""
+        game = self._game
+        if game is None or not self._is_asked:
+            return
+        self._is_asked = False
+        score = score_in(message)
+        scores = () if score is None else ((0, score),)
+        self._referee.answered(self.player, (game.handle,), (game.ply,), (cell,), (took_us,), (), scores)
+
+    def lost(self) -> tuple[LostGame, ...]:
+        """See `Owner`."""
+        lost = running_games(self.player)
+        self._referee.forfeit(self.player, Termination.CRASHED)
+        return lost
+
+    def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
+        """See `Owner`."""
+        self._on_died(death, lost, benched)
+
+    # Time.
+
+    def _watch(self, seconds: float) -> None:
+        """Looks at the clock after so long. A timer that rings too early costs less than one for each move."""
+        due = self._loop.time() + seconds
+        if self._timer is None or due < self._due:
+            self._stop_timer()
+            self._due = due
+            self._timer = self._loop.call_at(due, self._look)
+
+    def _patience_us(self, game: Game) -> int:
+        """How long the engine may take for this move before it is not waited for."""
+        return self._silence_us if game.time is None else game.limit_us() + self.player.margin_us
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._timer = None
+        game = self._game
+        if game is None or not self._is_asked:
+            return
+        seat, now = self.seat, self._settings.now()
+        if seat.question is not None:
+            self._watch(_AGAIN_SECONDS)  # the engine is being made ready: no clock runs
+            return
+        took = now - seat.asked_us
+        patience = self._patience_us(game)
+        if took <= patience:
+            self._watch((patience - took) / 1e6 + 1e-6)
+        elif game.time is None:
+            seat.give_up(f"silent for {self._settings.silence:g} s while it owed an answer in a game without a clock")
+        else:
+            self._referee.silent(self.player, ((game.handle, game.ply, took),))
+
+
+_AGAIN_SECONDS = 0.05

@@ -1,0 +1,142 @@
+"""What the bots of a local tournament did wrong: told at its end, each distinct fault once, and kept with games."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from noughts_referee.children.child_player import Fault
+from noughts_referee.children.lost_games import LostGame
+from noughts_referee.rules import FORFEITS, GONE, Termination
+from noughts_referee.work_units import FinishedGame
+from noughts_server.local.plan import TOO_SLOW, FaultyGame, LocalFault
+from noughts_server.runtime.bus import Subscription
+from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.server import Server
+from noughts_server.store.notes import GameNote, add_faults, add_notes
+from noughts_server.store.results import CommitReport
+
+# Of each bot: a bot that dies in every game of a million says the same in most of them.
+_MOST_NOTES = 100
+# Of each bot, too: one may end in another way each time.
+_MOST_REASONS = 20
+_OTHER_REASONS = "failed in yet other ways"
+# Games of which it is told after they were stored why they were lost.
+_MOST_AFTERWARDS = 100_000
+_OUTLIVED = FORFEITS - GONE
+_WHAT_IT_DID = {
+    Termination.ILLEGAL_MOVE: "made an illegal move",
+    Termination.TIMEOUT: TOO_SLOW,
+    Termination.RESIGNED: "resigned",
+}
+
+
+class LocalFaults:
+    """Counts what bots did wrong, whatever plays them, from the games that are stored and the children that end."""
+
+    def __init__(self, server: Server, stderr_of: Callable[[str], str | None]) -> None:
+        """`stderr_of` tells what the running child of a label has written so far; None: it has none."""
+        self._server = server
+        self._stderr_of = stderr_of
+        self._found: dict[tuple[str, str], LocalFault] = {}
+        self._notes: dict[str, list[GameNote]] = {}
+        self._afterwards: dict[int, dict[int, str]] = {}
+        """Of each tournament: why games were lost that were stored without a reason, by ordinal."""
+        self._commits: Subscription | None = server.bus.subscribe(COMMITTED, self._committed)
+
+    @property
+    def found(self) -> tuple[LocalFault, ...]:
+        """What has happened so far, in the order in which each kind of it came first."""
+        return tuple(self._found.values())
+
+    async def keep(self) -> None:
+        """Stores what is kept with games, after the last of them; nothing is counted from now on."""
+        if self._commits is not None:
+            self._commits.close()
+            self._commits = None
+        notes = [note for notes in self._notes.values() for note in notes]
+        if not notes and not self._afterwards:
+            return
+
+        def store(connection: object) -> None:
+            add_notes(connection, notes)  # type: ignore[arg-type]  # only the store names its connections
+            for tournament, faults in self._afterwards.items():
+                add_faults(connection, tournament, faults)  # type: ignore[arg-type]
+
+        await self._server.store.write(store)
+
+    def died(self, label: str, fault: Fault) -> None:
+        """A child has ended."""
+        death = fault.death
+        known = self._count(label, death.reason, fault.games, must=fault.benched)
+        known = replace(known, times=known.times + 1, benched=known.benched or fault.benched, stderr=death.stderr)
+        self._found[label, known.reason] = known
+        self._keep(label, fault.games, death.reason, death.text)
+        for game in fault.games:
+            faults = self._afterwards.setdefault(game.tournament, {})
+            if len(faults) < _MOST_AFTERWARDS:
+                faults[game.ordinal] = death.reason
+
+    def lost_benched(self, label: str, games: tuple[LostGame, ...]) -> None:
+        """A bot that cannot be started loses games: the first of them keeps what it wrote."""
+        key, fault = next((key, fault) for key, fault in self._found.items() if key[0] == label and fault.benched)
+        self._found[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
+        self._keep(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
+
+    def _committed(self, report: CommitReport) -> None:
+        """Games that a bot lost and lives on. What a child wrote may say why."""
+        for game in report.games:
+            if game.termination in _OUTLIVED:
+                self._lost(game)
+
+    def _lost(self, game: FinishedGame) -> None:
+        conditions = self._server.director.conditions(game.tournament)
+        outcome = game.outcome
+        termination, side = outcome.termination, 1 if outcome.loser else 0
+        if conditions is None or (termination is Termination.RESIGNED and not game.fault):
+            return  # who gives up on purpose does nothing wrong
+        label = conditions.labels[(game.first, game.second)[side]]
+        ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
+        lost = (LostGame(game.tournament, game.ordinal, side, ply),)
+        # Exceptions are told apart; illegal moves and late ones by their first only.
+        distinct = termination is Termination.RESIGNED
+        reason, what = (game.fault, "") if distinct else (_WHAT_IT_DID[termination], game.fault)
+        known = self._count(label, reason, lost, what)
+        stderr = self._stderr_of(label)
+        self._found[label, known.reason] = replace(
+            known, times=known.times + 1, stderr=known.stderr or _up_to(stderr or "", game.fault)
+        )
+        if stderr:
+            self._keep(label, lost, game.fault, f"it {game.fault}\n{stderr}")
+
+    def _count(
+        self, label: str, reason: str, games: tuple[LostGame, ...], what: str = "", *, must: bool = False
+    ) -> LocalFault:
+        """What is known of this fault with these games added, under its own reason unless the bot has too many."""
+        reasons = sum(bot == label for bot, _ in self._found)
+        if not must and (label, reason) not in self._found and reasons >= _MOST_REASONS:
+            reason = _OTHER_REASONS
+        known = self._found.get((label, reason), LocalFault(label, reason))
+        return replace(known, games=known.games + len(games), first=self._first(known.first, games, what))
+
+    def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], what: str = "") -> FaultyGame | None:
+        """The first in the order of slots, whatever was over first: `known` or one of `games`."""
+        game = min(games, key=lambda lost: lost.ordinal, default=None)
+        if game is None or (known is not None and known.ordinal <= game.ordinal):
+            return known
+        conditions = self._server.director.conditions(game.tournament)
+        variant = "" if conditions is None else conditions.variant.name
+        return FaultyGame(game.ordinal, game.ply, variant, ("first", "second")[game.side], what)
+
+    def _keep(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
+        notes = self._notes.setdefault(label, [])
+        for index, game in enumerate(games[: max(0, _MOST_NOTES - len(notes))]):
+            # What it wrote is the same for all games of this life.
+            said = text if index == 0 else f"it {reason}; more with game {games[0].ordinal}"
+            notes.append(GameNote(game.tournament, game.ordinal, game.side, said))
+
+
+def _up_to(stderr: str, fault: str) -> str:
+    """What was written until an exception was named, where it is: what came after concerns others."""
+    reason = fault.removeprefix("resigned: ")
+    found = stderr.find(reason) if reason else -1
+    end = stderr.find("\n", found)
+    return stderr if found < 0 or end < 0 else stderr[: end + 1]

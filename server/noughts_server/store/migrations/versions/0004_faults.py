@@ -1,0 +1,13 @@
+"""Faults of games: why the loser lost, where it was by its own doing."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("games", sa.Column("fault", sa.Text()))

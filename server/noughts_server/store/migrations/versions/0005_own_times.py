@@ -1,0 +1,13 @@
+"""Tournaments in which bots have times of their own."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("tournaments", sa.Column("own_times", sa.JSON()))

@@ -1,0 +1,68 @@
+"""Frames as JSON, one a line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from noughts_proto.pipes import LARGEST_UP
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.framing import JsonLines, NoFrame
+
+
+def test_a_frame_is_a_line_with_the_names_of_the_proto_files() -> None:
+    frame = pb.PlayResponse(frame=3, turns=pb.Turns(game=[1 << 60], ply=[2], cell=[0]))
+    line = JsonLines().written(frame)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert json.loads(line) == {"frame": "3", "turns": {"game": [str(1 << 60)], "ply": [2], "cell": [0]}}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"done_through": "7", "moves": {"game": ["5"], "ply": [0], "cell": [4]}}',
+        '{"doneThrough": 7, "moves": {"game": [5], "ply": [0], "cell": [4]}, "heartbeat": null}',
+    ],
+)
+def test_names_are_read_in_both_spellings_and_large_numbers_as_numbers_too(line: str) -> None:
+    expected = pb.PlayRequest(done_through=7, moves=pb.Moves(game=[5], ply=[0], cell=[4]))
+    assert JsonLines().read(line.encode()) == expected
+
+
+def test_lines_come_in_pieces_and_empty_ones_say_nothing() -> None:
+    framing, buffer = JsonLines(), bytearray(b'\n \r\n{"hello":')
+    assert framing.take(buffer) is None
+    assert not framing.arrived(buffer)
+    buffer += b" {}}\r\nmore"
+    assert framing.arrived(buffer)
+    assert framing.take(buffer) == b'{"hello": {}}'
+    assert framing.take(buffer) is None
+    assert buffer == b"more"
+
+
+def test_a_line_of_more_than_a_frame_may_have_is_refused_with_or_without_its_end() -> None:
+    for end in (b"", b"\n"):
+        with pytest.raises(NoFrame, match="wrote a line of more than 2,097,152 bytes"):
+            JsonLines().take(bytearray(b"x" * (LARGEST_UP + 1) + end))
+    assert JsonLines().take(bytearray(b"x" * LARGEST_UP + b"\n")) == b"x" * LARGEST_UP
+
+
+@pytest.mark.parametrize(
+    "line, why",
+    [
+        (b"hello", "Expecting value"),
+        (b'{"movs": {}}', 'has no field named "movs"'),
+        (b'{"moves": {"cell": [-1]}}', "out of range"),
+        (b"[" * 100_000, "recursion"),
+        (b'{"hello": "\xff"}', "codec can't decode"),
+        (b"3", ""),
+    ],
+)
+def test_a_line_that_is_no_frame_is_refused_with_what_is_wrong(line: bytes, why: str) -> None:
+    with pytest.raises(NoFrame, match="wrote a line that is no PlayRequest in JSON: ") as refused:
+        JsonLines().read(line)
+    assert why in str(refused.value)
+    assert len(str(refused.value)) < 300
+    assert refused.value.offending == line

@@ -1,0 +1,113 @@
+"""`--time-of` and `--margin-of`: bots with times and margins of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BOT = """
+import time
+from noughts_bots import Bot
+
+class Told(Bot):
+    '''Resigns unless it is told: its own limit of a move, and the opponent's, in seconds.'''
+
+    def __init__(self, own="0", opponent="0"):
+        self.expected = float(own), float(opponent)
+
+    def start(self, game):
+        self.told = game.time.move, game.opponent_time.move
+
+    def choose(self, position):
+        clocks = position.own_clock_us / 1e6, position.opponent_clock_us / 1e6
+        return position.free[0] if self.told == clocks == self.expected else 99
+
+class Slow(Bot):
+    def choose(self, position):
+        time.sleep(0.4)
+        return position.free[0]
+"""
+
+
+@pytest.fixture
+def bots(tmp_path: Path) -> str:
+    (tmp_path / "bots.py").write_text(BOT)
+    return f"{tmp_path}/bots.py"
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_bots_with_times_of_their_own_are_told_both(noughts: Any, bots: str, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    result = noughts(
+        f"match 'A=py{{own=5,opponent=7}}:{bots}:Told' 'B=py{{own=7,opponent=5}}:{bots}:Told'"
+        f" --time 5/move --time-of B=7/move -o {games} --format json"
+    )
+    document = json.loads(result.stdout)
+    assert document["terminations"] == {"line": 2}
+    assert document["own_times"] == {"B": "7/move"}
+    one, other = lines(games)
+    assert list(one)[-2:] == ["first_time", "second_time"]
+    assert (one["first"], one["first_time"], one["second_time"]) == ("A", "5/move", "7/move")
+    assert (other["first"], other["first_time"], other["second_time"]) == ("B", "7/move", "5/move")
+
+
+def test_only_the_bot_without_enough_time_loses_on_time(noughts: Any, bots: str, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    specs = f"Patient=py:{bots}:Slow Hurried=py:{bots}:Slow"
+    times = "--time 0.1/move --time-of Patient=60/30+0 --margin 0.05"
+    noughts(f"match {specs} {times} --no-lock -o {games}")
+    assert [(line["first"], line["result"], line["termination"]) for line in lines(games)] == [
+        ("Patient", "1-0", "timeout"),
+        ("Hurried", "0-1", "timeout"),
+    ]
+
+
+def test_a_margin_of_its_own_saves_a_bot_that_would_lose_on_time(noughts: Any, bots: str) -> None:
+    line = f"match Slow=py:{bots}:Slow first-free --time 0.1/move --no-lock --format json"
+    assert json.loads(noughts(line).stdout)["terminations"] == {"timeout": 2}
+    assert json.loads(noughts(f"{line} --margin-of Slow=20").stdout)["terminations"] == {"line": 2}
+    # The other way round the margin of the opponent is of no use.
+    assert json.loads(noughts(f"{line} --margin-of first-free=20").stdout)["terminations"] == {"timeout": 2}
+
+
+def test_a_tournament_with_times_of_single_bots_is_not_rated(noughts: Any, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    line = f"tournament run random pascal minimax --time 5/move --time-of pascal=none --format json -o {games}"
+    document = json.loads(noughts(line).stdout)
+    assert {row["rating"] for row in document["standings"]} == {None}
+    assert document["own_times"] == {"pascal": "none"}
+    for written in lines(games):
+        for side in ("first", "second"):
+            assert written[f"{side}_time"] == ("none" if written[side] == "pascal" else "5/move")
+
+
+def test_labels_may_have_an_equals_sign_of_their_own(noughts: Any) -> None:
+    line = "match nextstep:depth=3 random --time 5/move --time-of nextstep:depth=3=7/move --format json"
+    assert json.loads(noughts(line).stdout)["own_times"] == {"nextstep:depth=3": "7/move"}
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ("--time-of C=1/move", "--time-of 'C=1/move': got no bot called 'C', expected one of A, B"),
+        ("--time-of 1/move", "expected LABEL=T"),
+        ("--time-of A=soon", "--time-of A 'soon': expected `none`"),
+        ("--time-of A=1/move --time-of A=2/move", "got 'A' twice"),
+        ("--margin-of C=1", "got no bot called 'C'"),
+        ("--margin-of A=soon", "--margin-of A 'soon': expected milliseconds"),
+    ],
+)
+@pytest.mark.parametrize("command", ["match", "tournament run"])
+def test_what_is_wrong_with_them_is_said_before_anything_starts(
+    noughts: Any, tmp_path: Path, command: str, wrong: str, said: str
+) -> None:
+    games = tmp_path / "games.jsonl"
+    result = noughts(f"{command} A=random B=random {wrong} -o {games}", code=2)
+    assert said in result.stderr
+    assert not list(tmp_path.glob("*games*"))

@@ -1,0 +1,274 @@
+"""What authors read when their bots fail: the command line as they use it, in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOUGHTS = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+
+BOTS = """
+from noughts_bots import Bot, Move, run
+
+
+class Raises(Bot):
+    def choose(self, position):
+        return position.free[0] if position.ply < 2 else [1, 2][position.ply + 5]
+
+
+class Occupied(Bot):
+    def choose(self, position):
+        return position.moves[0] if position.moves else 0
+
+
+class Off(Bot):
+    def choose(self, position):
+        return 99
+
+
+class Fine(Bot):
+    def __init__(self, depth: int = 1):
+        pass
+
+    def choose(self, position):
+        return Move(position.free[-1], score=0.25)
+
+
+class Unmade(Bot):
+    def __init__(self):
+        raise RuntimeError("no weights here")
+
+"""
+EXCEPTION = "IndexError: list index out of range"
+
+
+class Desk:
+    """A folder with somebody's bots, and a terminal there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "bots.py").write_text(BOTS)
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("NOUGHTS_")}
+        self.environment = {**ours, "XDG_DATA_HOME": str(folder / "data"), "COLUMNS": "200"}
+
+    def start(self, line: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*NOUGHTS, *shlex.split(line)],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, line: str, *, code: int = 0, stdin: str = "") -> tuple[str, str]:
+        """What it says and what it complains of."""
+        with self.start(line) as process:
+            said, complained = process.communicate(stdin, timeout=60)
+        assert process.returncode == code, complained
+        return said, complained
+
+    def json(self, line: str) -> Any:
+        return json.loads(self.run(f"{line} --format json")[0])
+
+    def games(self, name: str = "games.jsonl") -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """A server of whose operator this desk is, too."""
+        database = f"sqlite:///{self.folder / 'server.db'}"
+        made = self.json(f"token create --owner ada --db {database}")
+        self.environment["NOUGHTS_TOKEN"] = made["token"]
+        with self.start(f"serve --listen 127.0.0.1:0 --db {database} --format json") as server:
+            try:
+                assert server.stdout is not None
+                self.environment["NOUGHTS_SERVER"] = json.loads(server.stdout.readline())["grpc"]
+                yield
+            finally:
+                server.terminate()
+                server.communicate(timeout=60)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_match_says_who_raised_what_when_and_how_often_with_one_traceback(desk: Desk) -> None:
+    _, complained = desk.run("match Mine=py:bots.py:Raises first-free --games 12 --concurrency 4")
+    assert f"Mine: it resigned: {EXCEPTION} (12 times); 12 games lost." in complained
+    assert "First in game 1 at ply 2 (tictactoe, moving first)." in complained
+    assert "noughts bot check 'py:bots.py:Raises'" in complained
+    assert complained.count("Traceback (most recent call last)") == 1
+    assert "bots.py" in complained
+    assert "[1, 2][position.ply + 5]" in complained
+
+
+def test_a_match_says_which_cell_was_wrong_by_the_name_that_people_read(desk: Desk) -> None:
+    _, complained = desk.run("match Mine=py:bots.py:Occupied first-free --games 4 --variant gomoku")
+    assert "Mine: it made an illegal move (4 times); 4 games lost." in complained
+    where = "First in game 1 at ply 2 (gomoku, moving first)"
+    assert f"{where}: it placed a stone on a15 (cell 0), which is occupied." in complained
+    _, complained = desk.run("match Mine=py:bots.py:Off first-free")
+    assert "it placed a stone off the board, which has cells 0 to 8." in complained
+
+
+def test_the_document_and_the_file_of_games_have_the_faults(desk: Desk) -> None:
+    document = desk.json("match A=py:bots.py:Raises B=py:bots.py:Occupied --games 2 -o games.jsonl --seed 1")
+    (fault,) = document["faults"]
+    assert (fault["bot"], fault["reason"], fault["times"]) == ("B", "made an illegal move", 2)
+    reason = "placed a stone on a3 (cell 0), which is occupied"
+    assert fault["first"] == {"game": 1, "ply": 1, "variant": "tictactoe", "side": "second", "reason": reason}
+    first, second = desk.games()
+    assert first["fault"] == {"bot": "B", "side": "second", "ply": 1, "reason": reason}
+    assert (second["fault"]["side"], second["fault"]["ply"]) == ("first", 2)
+
+
+def test_a_crash_is_told_in_the_file_of_games(desk: Desk) -> None:
+    (desk.folder / "dies.py").write_text("import sys; sys.exit(3)")
+    desk.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 2 -o games.jsonl", code=1)
+    for game in desk.games():
+        assert game["fault"]["bot"] == "Dies"
+        assert game["fault"]["reason"].endswith("ended with exit code 3")
+
+
+def test_games_without_a_fault_are_written_as_ever(desk: Desk) -> None:
+    desk.run("match py:bots.py:Fine random --games 10 --seed 3 -o games.jsonl")
+    assert {tuple(game) for game in desk.games()} == {
+        ("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells")
+    }
+
+
+def test_the_same_seed_gives_the_same_faults_at_any_concurrency(desk: Desk) -> None:
+    for concurrency, name in ((1, "one"), (16, "many")):
+        desk.run(
+            f"tournament run py:bots.py:Raises py:bots.py:Occupied random --games 20 --seed 5"
+            f" --concurrency {concurrency} -o {name}"
+        )
+    assert (desk.folder / "one").read_bytes() == (desk.folder / "many").read_bytes()
+    assert sum("fault" in game for game in desk.games("one")) >= 20
+
+
+@pytest.mark.parametrize(
+    "spec, complaint",
+    [
+        ("py:gone.py:Fine", "gone.py, which is no file, expected a file"),
+        ("py:bots.py:Fin", "got name 'Fin', expected a class or a function of"),
+        ("py:bots.py:Unmade", "got RuntimeError: no weights here, expected a bot"),
+        ("py{width=3}:bots.py:Fine", "got option width, expected one of depth"),
+        ("dll:./gone.so", "gone.so, which is no file, expected a file"),
+        ("dll:./bots.py", "got a file that is no library, expected a shared library"),
+        ("gomocup:./pbrain-gone", "got program './pbrain-gone', expected one that can be run"),
+        ("exec:./gone", "got program './gone', expected one that can be run"),
+    ],
+)
+def test_what_is_wrong_with_a_spec_is_said_before_a_game_is_played(desk: Desk, spec: str, complaint: str) -> None:
+    said, complained = desk.run(f"match '{spec}' random --games 1000000 --variant gomoku -o games.jsonl", code=2)
+    assert complaint in complained
+    assert said == ""
+    assert not (desk.folder / "games.jsonl").exists()
+
+
+def test_a_run_in_which_a_bot_was_benched_exits_with_1_and_has_its_results(desk: Desk) -> None:
+    (desk.folder / "dies.py").write_text("import sys; sys.exit('no licence found')")
+    said, complained = desk.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 4", code=1)
+    assert "4 games: 4 crashed" in said
+    assert "It could not be started three times in a row" in complained
+    assert "| no licence found" in complained
+
+
+@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__':\n    "])
+def test_a_bot_whose_file_calls_run_plays_as_a_plugin_too(desk: Desk, guard: str) -> None:
+    (desk.folder / "bots.py").write_text(f"{BOTS}\n{guard}run(Fine(), name='fine')\n")
+    assert desk.json("match py:bots.py:Fine random --games 4")["faults"] == []
+    checked, _ = desk.run("bot check py:bots.py:Fine")
+    assert ("run() does nothing here" in checked) == (guard == "")
+    assert ('guard the call by `if __name__ == "__main__":`' in checked) == (guard == "")
+
+
+def test_check_says_a_traceback_once_with_its_count(desk: Desk) -> None:
+    checked, _ = desk.run("bot check py:bots.py:Raises --games 20", code=1)
+    assert checked.count("Traceback (most recent call last)") == 1
+    assert f"it resigned with {EXCEPTION} in 20 of 20 games, first in game 1 at ply 2." in checked
+    checked, _ = desk.run("bot check py:bots.py:Off --games 20", code=1)
+    assert checked.count("Wrong: ") == 1
+    assert "it made an illegal move in 20 of 20 games, first in game 1 at ply 0" in checked
+
+
+def test_ask_reads_the_score_that_a_plugin_gives(desk: Desk) -> None:
+    answer = json.loads(desk.run("bot ask py:bots.py:Fine --format json", stdin="X...O...X O\n")[0])
+    assert (answer["move"], answer["scores"]) == (7, {"7": 0.25})
+    assert "b1:0.25" in desk.run("bot ask py:bots.py:Fine", stdin="X...O...X O\n")[0]
+
+
+@pytest.mark.parametrize("spec", ["minimax", "py:bots.py:Fine"])
+def test_ask_says_when_a_position_is_over_already(desk: Desk, spec: str) -> None:
+    said, complained = desk.run(f"bot ask {spec} --format json", stdin="X........\nXXX.OO...\n", code=1)
+    assert said.count("\n") == 1
+    assert "line 2: position 'XXX.OO...': expected one in which the game goes on: X has won already" in complained
+    assert "the board is full" in desk.run(f"bot ask {spec}", stdin="XOXXOOOXX O\n", code=1)[1]
+
+
+def test_ask_says_why_a_bot_resigns(desk: Desk) -> None:
+    assert (
+        f"line 1: the bot resigns: {EXCEPTION}"
+        in desk.run("bot ask py:bots.py:Raises", stdin="X...O...X O\n", code=1)[1]
+    )
+
+
+def test_people_at_a_server_read_names_of_cells_and_why_a_game_was_lost(desk: Desk) -> None:
+    with desk.serving():
+        for kind, name in (("Occupied", "taken"), ("Raises", "raises")):
+            with desk.start(f"bot run py:bots.py:{kind} --name {name}") as running:
+                assert running.stdout is not None
+                running.stdout.readline()
+                desk.run(f"challenge bot:{name} --with first-free --games 2 --variant gomoku")
+                running.terminate()
+                _, complained = running.communicate(timeout=30)
+            if kind == "Raises":
+                assert complained.count("Traceback (most recent call last)") == 1
+                assert "(gomoku), after [" in complained
+            else:
+                assert "at ply 1 (gomoku): it placed a stone on a15 (cell 0), which is occupied" in complained
+        games = {}
+        for row in desk.json("tournament list --challenges")["tournaments"]:
+            name = row["tournament"].removeprefix("tournaments/")
+            listed = desk.run(f"game list {name}")[0]
+            assert "a15" in listed
+            game = desk.json(f"game show {name}/1")
+            games[game["fault"]["bot"]] = game
+            text, _ = desk.run(f"game show {name}/1")
+            assert f"{game['fault']['bot']} at ply {game['fault']['ply']}: it {game['fault']['reason']}" in text
+            assert "moves: a15" in text
+            assert "15 X" in text
+            assert "a b c d e f g h i j k l m n o" in text
+            watched, _ = desk.run(f"watch {name}/1")
+            assert "moves a15" in watched
+        assert games["taken"]["fault"]["reason"] == "placed a stone on a15 (cell 0), which is occupied"
+        assert games["raises"]["fault"]["reason"] == f"resigned: {EXCEPTION}"
+        assert games["taken"]["moves"] == [0]
+
+
+def test_a_program_in_python_reads_on_its_own_terminal_what_it_did(desk: Desk) -> None:
+    with desk.serving():
+        (desk.folder / "mine.py").write_text(f"{BOTS}\nrun(Occupied(), name='mine')\n")
+        with subprocess.Popen(
+            [sys.executable, "mine.py"], cwd=desk.folder, env=desk.environment, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            process.stderr.readline()
+            desk.run("challenge bot:mine --with first-free --games 2")
+            process.terminate()
+            complained = process.communicate(timeout=30)[1]
+    assert "it placed a stone on a3 (cell 0), which is occupied" in complained

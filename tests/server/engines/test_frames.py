@@ -1,0 +1,120 @@
+"""Engines where frames are expected: asked one question at a time, and at a server elsewhere."""
+
+import asyncio
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from noughts_bots import Resign
+from noughts_bots.errors import BotFault, BotSpecError
+from noughts_bots.session import Login
+from noughts_bots.specs import BotSpec
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.rules import VOID, Position, Termination, parse_variant
+from noughts_server.engines.command import engine_command
+from noughts_server.local.child_session import ChildSession, child_session
+from noughts_server.local.launcher import Locking, launching
+from noughts_server.local.relay import RelayEvent, RelayPlan, relay
+from tests.support.children.field import PROGRAMS
+from tests.support.ground import ground_at
+
+TIMES = ChildSettings(start=10.0, stop=0.2, restart=1.0)
+
+
+def odd(habits: str = "", **options: str) -> BotSpec:
+    command = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), *habits.split()])
+    return BotSpec(None, "gomocup", command, options)
+
+
+@asynccontextmanager
+async def asked(habits: str = "") -> AsyncIterator[ChildSession]:
+    async with (
+        launching(Locking.OFF, lambda note: None) as launcher,
+        child_session(odd(habits), launcher, TIMES, move_seconds=3.0) as session,
+    ):
+        await session.greet()
+        yield session
+
+
+async def test_a_game_is_a_conversation_and_what_is_asked_again_is_told_as_a_board(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    async with asked(f"log={log}") as session:
+        variant = parse_variant("gomoku")
+        game = session.begin(variant, 0, 1, [0, 16])
+        assert (await session.ask(game, [0, 16])).cell == 1
+        assert (await session.ask(game, [0, 16, 1, 17])).cell == 2
+        assert (await session.ask(game, [0, 16])).cell == 1
+        await session.end(game, VOID, [0, 16, 1])
+        assert (await session.answer(Position.after(variant, [7]))).cell == 0
+    told = log.read_text().splitlines()
+    board = ["BOARD", "0,0,1", "1,1,2", "DONE"]
+    assert told[told.index("ABOUT") + 1 :] == [*board, "TURN 2,1", *board, "RESTART", "TURN 7,0", "END"]
+
+
+async def test_a_bot_that_knows_no_such_game_resigns(tmp_path: Path) -> None:
+    async with asked() as session:
+        variant = parse_variant("tictactoe")
+        game = session.begin(variant, 0, 1, [])
+        with pytest.raises(Resign):
+            await session.ask(game, [])
+
+
+@pytest.mark.parametrize(
+    "habits, got",
+    [
+        ("crash at=1", "a process that was ended by signal 6 (SIGABRT)"),
+        ("refuse-start", "a process that answers START 15 with 'ERROR message"),
+        ("silent at=1", "no answer in time"),
+        ("instead=my_move_is_h8 at=1", "no answer in time"),
+    ],
+)
+async def test_what_is_wrong_is_said(habits: str, got: str) -> None:
+    async with asked(habits) as session:
+        game = session.begin(parse_variant("gomoku"), 0, 1, [])
+        with pytest.raises(BotFault) as fault:
+            await session.ask(game, [])
+        assert got in str(fault.value)
+
+
+async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    events: list[RelayEvent] = []
+    async with ground_at(tmp_path) as ground:
+        plan = RelayPlan(odd(f"pid={pids} think=0.02"), locking=Locking.OFF, times=TIMES, processes=2)
+        login = Login(ground.address, ground.token, name="mine", version="1")
+        async with asyncio.TaskGroup() as tasks, ground.opponent("first-free"):
+            playing = tasks.create_task(relay(plan, login, events.append, lambda data: None))
+            await ground.until_online("mine")
+            await ground.start(
+                "cup", "mine", "first-free", games_per_pair=6, concurrency=2, seed=5, variant="mnk:7,7,5"
+            )
+            games = await ground.games("cup")
+            playing.cancel()
+    assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
+    assert len(pids.read_text().split()) == 2
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"restart": "maybe"}, "option restart: got maybe, expected on, off or auto"),
+        ({"speed": "9"}, "got option speed, expected one of restart, board, depth"),
+        ({"threads": "0"}, "option threads: got 0, expected a whole number from 1"),
+        ({"memory": "lots"}, "option memory: got lots, expected MiB as in 350, or 2g"),
+        ({"info.a b": "1"}, "got 'a b', expected letters, digits, - and _"),
+        ({"cwd": "/"}, "option cwd: got /, expected engine or scratch"),
+    ],
+)
+def test_options_that_are_wrong_are_said_before_anything_starts(options: dict[str, str], said: str) -> None:
+    with pytest.raises(BotSpecError) as error:
+        engine_command(odd(**options))
+    assert said in str(error.value)
+
+
+def test_a_command_is_a_line_of_a_shell() -> None:
+    with pytest.raises(BotSpecError, match="no closing quotation"):
+        engine_command(BotSpec(None, "gomocup", "engine 'x", {}))

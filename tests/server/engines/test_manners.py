@@ -1,0 +1,196 @@
+"""Ill-mannered engines, which exist: none of them loses a game by its manners, and none is charged for what we do.
+
+Every engine here is a process behind the real protocol, and `tests/support/children/odd_engine.py` says how it behaves.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from noughts_referee.children.running_child import ChildSettings
+from noughts_server.local.launcher import Locking
+from noughts_server.local.run import LocalError
+from tests.support.children.field import PROGRAMS, Field
+
+TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2, restart=1.0)
+HALF_MARGIN_MS = 25
+
+
+def engine(habits: str = "", label: str = "odd", options: str = "") -> str:
+    command = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), *habits.split()])
+    return f"{label}=gomocup{options}:{command}"
+
+
+def told(log: Path) -> list[str]:
+    """What the engine was told, but for the folder, which is another each time."""
+    return [line for line in log.read_text().splitlines() if not line.startswith("INFO folder")]
+
+
+@pytest.fixture
+def field(tmp_path: Path) -> Field:
+    return Field(tmp_path, Locking.OFF)
+
+
+async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str = "0.2/move") -> None:
+    """It plays against a bot of good manners at 0.2 s a move, two games at once, and each game ends on the board."""
+    outcome = await field.play(
+        engine(habits), "random", games=games, concurrency=2, variant="mnk:7,7,5", time=time, children=TIMES
+    )
+    assert {game.termination for game in field.games} <= {"line", "board_full"}, outcome.faults
+    assert len(field.games) == games
+    assert not any(fault.games for fault in outcome.faults)
+
+
+@pytest.mark.parametrize(
+    "habits",
+    [
+        pytest.param("grumble", id="says ERROR before each move, for it was busy when it was asked"),
+        pytest.param("complain", id="complains about all infos"),
+        pytest.param("complain=time_left", id="complains about the time that is left"),
+        pytest.param("raw", id="writes its depth as a raw byte that may be 13"),
+        pytest.param("ending=cr", id="ends its lines with CR alone"),
+        pytest.param("ending=crlf", id="ends its lines with CR LF"),
+        pytest.param("reads=lf", id="knows no CR"),
+        pytest.param("reads=crlf", id="knows no LF without a CR"),
+        pytest.param("one-start", id="dies at a second START"),
+        pytest.param("no-restart", id="does not know RESTART"),
+        pytest.param("deaf-once", id="misses one RESTART"),
+        pytest.param("silent-restart", id="says nothing to RESTART"),
+        pytest.param("slow-restart=0.4", id="takes its time for RESTART"),
+        pytest.param("slow-start=1.2", id="takes its time for START"),
+        pytest.param("slow-info=0.06", id="takes its time for each info"),
+        pytest.param("nameless", id="does not know ABOUT"),
+        pytest.param("wordy", id="says more than OK"),
+        pytest.param("suggest", id="suggests its moves"),
+        pytest.param("messages=1000", id="says a thousand things before a move"),
+        pytest.param("long=500000", id="says half a million things in one line"),
+        pytest.param("stderr", id="writes to stderr"),
+        pytest.param("stay", id="ignores END"),
+    ],
+)
+async def test_an_engine_that(field: Field, habits: str) -> None:
+    await assert_plays(field, habits)
+
+
+async def test_an_engine_with_several_manners_at_once_plays_without_a_clock(field: Field) -> None:
+    await assert_plays(field, "wordy ending=cr complain suggest messages=10 long=100000 stderr", time="none")
+
+
+async def test_restart_on_is_a_process_for_each_game(field: Field, tmp_path: Path) -> None:
+    pids = tmp_path / "engines"
+    await field.play(
+        engine(f"pid={pids}", options="{restart=on}"), "random", games=4, variant="mnk:7,7,5", children=TIMES
+    )
+    assert len(pids.read_text().split()) in (4, 5)  # another is made ready while the last game ends
+
+
+async def test_one_process_plays_all_games_where_it_restarts(field: Field, tmp_path: Path) -> None:
+    pids = tmp_path / "engines"
+    await field.play(engine(f"pid={pids} deaf-once"), "random", games=4, variant="mnk:7,7,5", children=TIMES)
+    assert len(pids.read_text().split()) == 1
+
+
+async def test_restart_off_is_a_crash_of_an_engine_that_refuses_it(field: Field) -> None:
+    outcome = await field.play(
+        engine("no-restart", options="{restart=off}"), "random", games=2, variant="mnk:7,7,5", children=TIMES
+    )
+    assert [fault.reason for fault in outcome.faults] == [
+        "did not answer RESTART with OK, and restart=off forbids a new process"
+    ]
+
+
+async def test_a_board_that_is_refused_is_known_before_the_first_game(field: Field) -> None:
+    with pytest.raises(LocalError, match=r"odd: got an engine that answers START 15 with 'ERROR message .*expected OK"):
+        await field.play(engine("refuse-size=15"), "random", variant="gomoku", children=TIMES)
+
+
+@pytest.mark.parametrize("variant", ["tictactoe", "mnk:8,8,4", "connect4"])
+async def test_games_that_no_engine_knows_are_refused_before_they_begin(field: Field, variant: str) -> None:
+    with pytest.raises(LocalError, match="expected five in a row on a flat board"):
+        await field.play(engine(), "random", variant=variant, children=TIMES)
+
+
+async def test_what_an_engine_is_told(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    await field.play(
+        engine(f"log={log}", options="{threads=2,depth=9,nodes=5000,memory=100,info.evaluate=1}"),
+        "first-free", games=2, variant="gomoku", time="60+0", children=TIMES,
+    )  # fmt: skip
+    first, *rest = told(log)
+    assert first == "START 15"
+    infos = rest[: rest.index("ABOUT")]
+    assert infos == [
+        "INFO timeout_turn 60000", "INFO timeout_match 60000", "INFO max_memory 104857600", "INFO game_type 2",
+        "INFO rule 0", "INFO time_left 60000", "INFO thread_num 2", "INFO max_depth 9", "INFO max_node 5000",
+        "INFO evaluate 1",
+    ]  # fmt: skip
+    played = rest[len(infos) + 1 :]
+    assert played[:2] == ["INFO time_left 60000", "BEGIN"]
+    assert played[3].startswith("TURN ")
+    assert played.count("RESTART") == 1
+    assert played[-1] == "END"
+
+
+async def test_a_bank_and_the_limit_of_a_turn_are_told_together(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    await field.play(engine(f"log={log}"), "first-free", games=1, variant="mnk:7,7,5", time="180/30+0", children=TIMES)
+    lines = told(log)
+    assert lines[1:3] == ["INFO timeout_turn 30000", "INFO timeout_match 180000"]
+    assert "INFO time_left 180000" in lines
+
+
+async def test_without_a_clock_nothing_is_said_of_one_but_that(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    await field.play(engine(f"log={log}"), "first-free", games=1, variant="mnk:9,6,5", children=TIMES)
+    lines = told(log)
+    assert lines[0] == "RECTSTART 9,6"
+    assert lines[1:7] == [
+        "INFO timeout_match 0", "INFO max_memory 367001600", "INFO game_type 2", "INFO rule 0",
+        "INFO time_left 2147483647", "ABOUT",
+    ]  # fmt: skip
+    assert not any(line.startswith("INFO") for line in lines[7:])
+
+
+async def test_board_on_shows_the_whole_board_with_every_question(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    await field.play(
+        engine(f"log={log}", options="{board=on}"), "first-free", games=1, variant="mnk:7,7,5", children=TIMES
+    )
+    lines = told(log)
+    assert not any(line.startswith("TURN") for line in lines)
+    second = lines.index("BOARD")
+    assert lines[second : second + 4] == ["BOARD", "0,0,1", "1,0,2", "DONE"]
+
+
+async def test_its_folder_is_its_own_or_that_of_its_program(field: Field, tmp_path: Path) -> None:
+    script = tmp_path / "home" / "where.py"
+    script.parent.mkdir()
+    source = (PROGRAMS / "odd_engine.py").read_text()
+    script.write_text(source.replace("def main() -> None:\n", "def main() -> None:\n    log(os.getcwd())\n"))
+    log = tmp_path / "log"
+    for options in ("", "{cwd=engine}"):
+        spec = f"odd=gomocup{options}:{shlex.join([sys.executable, str(script), f'log={log}'])}"
+        await field.play(spec, "random", games=1, variant="mnk:7,7,5", children=TIMES)
+    own, home = [line for line in log.read_text().splitlines() if line.startswith("/")]
+    assert home == str(script.parent)
+    assert Path(own).name == "1" or "noughts-children-" in own
+
+
+async def test_many_at_once_are_as_many_processes(field: Field, tmp_path: Path) -> None:
+    pids = tmp_path / "engines"
+    await field.play(engine(f"pid={pids} think=0.01"), "random", games=8, concurrency=4, variant="mnk:7,7,5",
+                     children=TIMES, processes=4)  # fmt: skip
+    running = pids.read_text().split()
+    assert len(set(running)) == 4
+    assert not any(psutil.pid_exists(int(pid)) for pid in running)
+
+
+async def test_the_time_of_a_move_is_the_engines_own(field: Field, tmp_path: Path) -> None:
+    await field.play(engine("think=0.05"), engine("think=0.05", "two"), games=2, variant="mnk:7,7,5", time="2/move",
+                     children=TIMES, keep_times=True)  # fmt: skip
+    taken = sorted(us for game in field.games for us in game.times_us)
+    assert len(taken) >= 18
+    assert 50_000 <= taken[len(taken) // 2] < 50_000 + HALF_MARGIN_MS * 1000

@@ -1,0 +1,104 @@
+"""The examples that read lines or JSON, in every language: each plays the games of `first-free`, which it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from noughts_server.local.launcher import Locking
+from tests.support.children.field import Field
+from tests.support.root import ROOT
+from tests.support.tools import NOT_TRIED, cargo, compiler, run
+
+from .node import NODE
+
+EXAMPLES = ROOT / "bots" / "examples"
+GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()
+
+
+def in_c(folder: Path) -> list[str | Path]:
+    run(*compiler("cc"), "-O2", "-Wall", "-Wextra", "-Werror", "-o", folder / "in_c", EXAMPLES / "lines" / "lowest.c")
+    return [folder / "in_c"]
+
+
+def in_rust(folder: Path) -> list[str | Path]:
+    rustc = Path(cargo()).with_name("rustc")
+    run(rustc, "-O", "-o", folder / "in_rust", EXAMPLES / "lines" / "lowest.rs")
+    return [folder / "in_rust"]
+
+
+def in_perl(folder: Path) -> list[str | Path]:
+    perl = shutil.which("perl")
+    if perl is None:
+        pytest.skip(f"{NOT_TRIED}the example in Perl; no perl here")
+    return [perl, EXAMPLES / "lines" / "lowest.pl"]
+
+
+COMMANDS: dict[str, Callable[[Path], list[str | Path]]] = {
+    "lines/lowest.py": lambda _: [sys.executable, EXAMPLES / "lines" / "lowest.py"],
+    "lines/lowest.js": lambda _: [NODE, EXAMPLES / "lines" / "lowest.js"],
+    "lines/lowest.sh": lambda _: ["sh", EXAMPLES / "lines" / "lowest.sh"],
+    "lines/lowest.c": in_c,
+    "lines/lowest.rs": in_rust,
+    "lines/lowest.pl": in_perl,
+    "json/lowest.py": lambda _: [sys.executable, EXAMPLES / "json" / "lowest.py"],
+    "json/lowest.js": lambda _: [NODE, EXAMPLES / "json" / "lowest.js"],
+}
+VARIANTS = ("tictactoe", "gomoku", "mnk:7,6,4")
+
+
+def test_every_example_is_tried() -> None:
+    found = {str(path.relative_to(EXAMPLES)) for kind in ("lines", "json") for path in (EXAMPLES / kind).iterdir()}
+    assert found == {*COMMANDS, "lines/README.md", "json/README.md"}
+
+
+@pytest.mark.parametrize("example", COMMANDS)
+async def test_an_example_in_any_language_plays_as_it_should(tmp_path: Path, example: str) -> None:
+    command = shlex.join(map(str, COMMANDS[example](tmp_path)))
+    kind = "exec{frames=json}" if example.startswith("json") else "lines"
+    # Node reserves more addresses than a locked child may.
+    field = Field(tmp_path, Locking.OFF if example.endswith(".js") else Locking.REQUIRED)
+    played = []
+    for spec in (f"{kind}:{command}", "first-free"):
+        games = []
+        for variant in VARIANTS:
+            (tmp_path / "games.db").unlink(missing_ok=True)
+            outcome = await field.play(f"mine={spec}", "random", games=6, concurrency=4, variant=variant)
+            assert outcome.faults == ()
+            games += field.games
+        played.append(games)
+    assert played[0] == played[1]
+    assert field.survivors() == []
+
+
+@pytest.mark.parametrize("kind", ["lines", "json"])
+def test_the_guide_shows_the_example_in_python(kind: str) -> None:
+    (shown,) = re.findall(rf"^```python lowest_{kind}.py\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    assert shown == (EXAMPLES / kind / "lowest.py").read_text()
+    assert len(shown.splitlines()) < 30
+
+
+def test_the_conversation_of_the_guide_is_one(tmp_path: Path) -> None:
+    from noughts_bots.bot import Resign
+    from noughts_bots.hosts.lines import question, read_answer
+    from noughts_referee.rules import Position, parse_variant
+
+    (shown,) = re.findall(r"^```text\n(tictactoe 0 .*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    for line in shown.splitlines():
+        asked, answer = re.split(r" {3,}", line)
+        variant, _, *moves = asked.split()
+        position = Position.after(parse_variant(variant), map(int, moves))
+        assert question(position) == asked
+        if answer.startswith("resign"):
+            with pytest.raises(Resign, match="I do not know this board"):
+                read_answer(answer)
+        else:
+            assert read_answer(answer).cell in position.free
+    assert os.linesep == "\n"
