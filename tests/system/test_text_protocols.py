@@ -90,7 +90,7 @@ def test_the_conversation_of_the_guide_is_one(tmp_path: Path) -> None:
     from noughts_bots.hosts.lines import question, read_answer
     from noughts_referee.rules import Position, parse_variant
 
-    (shown,) = re.findall(r"^```text\n(tictactoe 0 .*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```lines-session\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     for line in shown.splitlines():
         asked, answer = re.split(r" {3,}", line)
         variant, _, *moves = asked.split()

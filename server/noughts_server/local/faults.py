@@ -82,17 +82,18 @@ class LocalFaults:
         self._keep(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
 
     def _committed(self, report: CommitReport) -> None:
-        """Games that a bot lost and lives on. What a child wrote may say why."""
+        """Games that a bot lost and lives on; who gives up on purpose does nothing wrong, and gives no reason."""
         for game in report.games:
-            if game.termination in _OUTLIVED:
+            # Nearly all games end here.
+            if game.fault and game.termination in _OUTLIVED:
                 self._lost(game)
 
     def _lost(self, game: FinishedGame) -> None:
         conditions = self._server.director.conditions(game.tournament)
         outcome = game.outcome
         termination, side = outcome.termination, 1 if outcome.loser else 0
-        if conditions is None or (termination is Termination.RESIGNED and not game.fault):
-            return  # who gives up on purpose does nothing wrong
+        if conditions is None:
+            return
         label = conditions.labels[(game.first, game.second)[side]]
         ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
         lost = (LostGame(game.tournament, game.ordinal, side, ply),)
@@ -100,9 +101,11 @@ class LocalFaults:
         distinct = termination is Termination.RESIGNED
         reason, what = (game.fault, "") if distinct else (_WHAT_IT_DID[termination], game.fault)
         known = self._count(label, reason, lost, what)
-        stderr = self._stderr_of(label)
+        stderr = ""
+        if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:
+            stderr = self._stderr_of(label) or ""  # which is up to 64 KB
         self._found[label, known.reason] = replace(
-            known, times=known.times + 1, stderr=known.stderr or _up_to(stderr or "", game.fault)
+            known, times=known.times + 1, stderr=known.stderr or _up_to(stderr, game.fault)
         )
         if stderr:
             self._keep(label, lost, game.fault, f"it {game.fault}\n{stderr}")

@@ -129,6 +129,8 @@ class PlayedGame(NamedTuple):
     """The labels of the two."""
     second: str
     outcome: Outcome
+    fault: str = ""
+    """What the loser did, a phrase that follows "it", as far as that was known when the game was stored."""
 
     @property
     def is_fault(self) -> bool:

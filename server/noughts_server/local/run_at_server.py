@@ -109,7 +109,7 @@ class RunAtServer:
         # Entries are numbered in the order in which they joined.
         labels = tuple(self._specs)
         for game in report.games:
-            played = PlayedGame(game.ordinal, labels[game.first], labels[game.second], game.outcome)
+            played = PlayedGame(game.ordinal, labels[game.first], labels[game.second], game.outcome, game.fault)
             if self._on_game is not None:
                 self._on_game(played)
             if self._plan.fatal and self._fatal is None and played.is_fault:

@@ -209,10 +209,10 @@ FAULTS = (
             crash("sent 5 bytes that are no PlayRequest", "what it sent began with b'hello'"),
             RESIGNS._replace(told="the centre"),
             NotApplicable("all that it can return is a number; a negative one resigns"),
-            SILENT._replace(told="my move is h8"),
+            crash("silent for 2 s while it owed an answer", "my move is h8"),
             cut_off("INTERNAL"),
         ),
-        times=QUICK,
+        times=ChildSettings(start=60.0, silence=2.0, stop=0.2, restart=0.5),
     ),
     Fault(
         "sends columns that do not match",

@@ -12,12 +12,19 @@ if TYPE_CHECKING:
 _SHOWN_LINES = 20
 
 
-def faults_document(outcome: "LocalOutcome") -> dict[str, Any]:
+def faults_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
     """`{"faults": [...]}`: one for each distinct fault of each bot, in the order in which they came first."""
-    return {"faults": [_document(fault) for fault in outcome.faults]}
+    specs = _specs(plan)
+    return {"faults": [_document(fault, specs[fault.bot]) for fault in outcome.faults]}
 
 
-def _document(fault: "LocalFault") -> dict[str, Any]:
+def _specs(plan: "LocalPlan") -> "dict[str, BotSpec]":
+    from noughts_bots.specs import unique_labels
+
+    return dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
+
+
+def _document(fault: "LocalFault", spec: "BotSpec") -> dict[str, Any]:
     first = fault.first
     return {
         "bot": fault.bot,
@@ -34,15 +41,14 @@ def _document(fault: "LocalFault") -> dict[str, Any]:
             "side": first.side,
             "reason": first.what or fault.reason,
         },
+        "advice": _advice(fault, spec),
         "stderr": fault.stderr,
     }
 
 
 def show_faults(plan: "LocalPlan", outcome: "LocalOutcome") -> None:
     """Tells people who did what, when first and how often, what to do, and the last that children wrote to stderr."""
-    from noughts_bots.specs import unique_labels
-
-    specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
+    specs = _specs(plan)
     for fault in outcome.faults:
         times = "" if fault.times == 1 else f" ({fault.times:,} times)"
         lost = f"; {output.count(fault.games, 'game')} lost" if fault.games else ""
@@ -61,6 +67,7 @@ def show_faults(plan: "LocalPlan", outcome: "LocalOutcome") -> None:
 
 
 def _advice(fault: "LocalFault", spec: "BotSpec") -> str:
+    """What to do about it; empty where nothing can be said."""
     from noughts_bots.specs import dials_in
     from noughts_server.local.plan import TOO_SLOW
 

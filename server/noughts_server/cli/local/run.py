@@ -64,8 +64,9 @@ def leave_if_ended_early(outcome: "LocalOutcome") -> None:
     if outcome.fatal is not None:
         game = outcome.fatal
         did = _WHAT_IT_DID[game.outcome.termination]
+        how = f": it {game.fault}" if game.fault else ""
         raise Problem(
-            f"{game.loser} {did} in game {game.number:,} ({game.first} - {game.second})",
+            f"{game.loser} {did} in game {game.number:,} ({game.first} - {game.second}){how}",
             f"That ended the run (--fatal) after {outcome.games:,} of {count(outcome.games_total, 'game')}.",
         )
     if outcome.interrupted:

@@ -105,9 +105,9 @@ def match(
 
     JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
     "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
-    With --time-of also "own_times": {LABEL: T}. Also "faults": [{"bot", "reason", "times", "games", "benched",
-    "stderr", "first": {"game", "ply", "variant", "side", "reason"}}]. Exit code 1 if a bot could not be started, 2 if
-    its spec is wrong.
+    With --time-of also "own_times": {LABEL: T}.
+    Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",
+    "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
     plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
     from noughts_bots.specs import unique_labels
@@ -116,7 +116,7 @@ def match(
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
     result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
-    result.show(output_format, {**_own_times_document(plan), **faults_document(outcome)})
+    result.show(output_format, {**_own_times_document(plan), **faults_document(plan, outcome)})
     if output_format is Format.TEXT:
         _print_own_times(plan)
         show_faults(plan, outcome)
@@ -222,7 +222,7 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     if output_format is Format.JSON:
-        output.print_json({**_tournament_document(plan, outcome), **faults_document(outcome)})
+        output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
     else:
         _print_tournament(plan, outcome, hint)
         show_faults(plan, outcome)

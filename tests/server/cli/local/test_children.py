@@ -67,6 +67,7 @@ def test_the_document_of_a_match_has_the_faults(cli: Cli) -> None:
                 "side": "first",
                 "reason": "ended with exit code 3",
             },
+            "advice": f"Try it alone: noughts bot check '{cli.player('crash')}'",
             "stderr": "what a pity\n",
         }
     ]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.children.field import PROGRAMS
 
 BOT = """
 import time
@@ -74,6 +78,34 @@ def test_a_margin_of_its_own_saves_a_bot_that_would_lose_on_time(noughts: Any, b
     assert json.loads(noughts(f"{line} --margin-of Slow=20").stdout)["terminations"] == {"line": 2}
     # The other way round the margin of the opponent is of no use.
     assert json.loads(noughts(f"{line} --margin-of first-free=20").stdout)["terminations"] == {"timeout": 2}
+
+
+def engine(habits: str) -> str:
+    command = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), *habits.split()])
+    return shlex.quote(f"Odd=gomocup:{command}")
+
+
+def test_an_engine_is_told_its_own_bank_and_limit_of_a_turn(noughts: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    noughts(
+        f"match {engine(f'log={log}')} first-free --variant mnk:7,7,5 --games 1 --no-lock"
+        " --time 1/move --time-of Odd=180/30+0"
+    )
+    told = log.read_text().splitlines()
+    assert {"INFO timeout_turn 30000", "INFO timeout_match 180000"} <= set(told)
+    *_, first = (line for line in told[: told.index("BEGIN")] if "time_left" in line)
+    *_, last = (line for line in told if "time_left" in line)
+    assert first == "INFO time_left 180000"
+    assert 150_000 < int(last.split()[-1]) < 180_000
+
+
+def test_a_margin_holds_for_each_process_of_an_engine(noughts: Any) -> None:
+    line = (
+        f"match {engine('think=0.3')} first-free --variant mnk:7,7,5 --games 2 --no-lock --time 0.1/move"
+        " --concurrency 2 --processes 2 --format json"
+    )
+    assert json.loads(noughts(line).stdout)["terminations"] == {"timeout": 2}
+    assert "timeout" not in json.loads(noughts(f"{line} --margin-of Odd=20").stdout)["terminations"]
 
 
 def test_a_tournament_with_times_of_single_bots_is_not_rated(noughts: Any, tmp_path: Path) -> None:

@@ -180,6 +180,21 @@ def test_what_is_wrong_with_a_spec_is_said_before_a_game_is_played(desk: Desk, s
     assert not (desk.folder / "games.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bot run py:bots.py:Fin --name fin --server 127.0.0.1:1 --token nou_x",
+        "bot run py:gone.py:Fine --server 127.0.0.1:1 --token nou_x",
+        "bot check py:bots.py:Fin",
+        "bot ask py:bots.py:Fin",
+    ],
+)
+def test_the_commands_of_a_single_bot_refuse_such_a_spec_too(desk: Desk, line: str) -> None:
+    said, complained = desk.run(line, code=2)
+    assert "got name 'Fin', expected a class" in complained or "which is no file" in complained
+    assert said == ""
+
+
 def test_a_run_in_which_a_bot_was_benched_exits_with_1_and_has_its_results(desk: Desk) -> None:
     (desk.folder / "dies.py").write_text("import sys; sys.exit('no licence found')")
     said, complained = desk.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 4", code=1)
