@@ -148,6 +148,24 @@ MemoryOption = Annotated[
         show_default=False,
     ),
 ]
+LogOption = Annotated[
+    Path | None,
+    Option(
+        "--log",
+        metavar="DIR",
+        help="All that Gomocup engines are told and say, with times: a file for each game.",
+        show_default=False,
+    ),
+]
+MessagesOption = Annotated[
+    Path | None,
+    Option(
+        "--messages",
+        metavar="FILE",
+        help="What Gomocup engines say besides moves, a line (JSON) each: game, ply, bot, line.",
+        show_default=False,
+    ),
+]
 DatabaseOption = Annotated[
     str | None,
     Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),

@@ -1,14 +1,123 @@
-"""All that is said to an engine and by it, with times, for who wants to read it."""
+"""All that engines are told and say, with times: a file for each game, and one for what they say besides moves."""
 
+import json
 from collections.abc import Sequence
-from typing import Protocol
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
+
+from noughts_bots.gomocup.protocol import word_and_rest
+from noughts_referee.arbiter import Game
+from noughts_referee.monotonic import microseconds
+
+_MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")
 
 
-class Transcript(Protocol):
-    """Hears what is said at one seat."""
+class _Record:
+    """One game's lines, while it is played."""
+
+    def __init__(self, ordinal: int) -> None:
+        self.ordinal = ordinal
+        self.seats = 0
+        """Engines that play it still."""
+        self.lines: list[str] = []
+
+
+class Transcripts:
+    """Those of a run. A context manager; both files and folder are made when it is entered."""
+
+    def __init__(self, folder: Path | None = None, messages: Path | None = None) -> None:
+        """`folder` gets a file for each game, `messages` a line (JSON) for each message."""
+        self._folder = folder
+        self._path = messages
+        self._messages: TextIO | None = None
+        self._records: dict[int, _Record] = {}
+        self._began_us = microseconds()
+
+    def __enter__(self) -> Self:
+        """Raises OSError."""
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        if self._path is not None:
+            self._messages = self._path.open("w", encoding="utf-8")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for record in list(self._records.values()):
+            self._write(record)
+        if self._messages is not None:
+            self._messages.close()
+
+    def of(self, label: str) -> "Transcript | None":
+        """Of a seat of the bot with this label; None where nobody wants one."""
+        return None if self._folder is None and self._path is None else Transcript(self, label)
+
+    def begin(self, ordinal: int) -> _Record:
+        """An engine begins the game of this number."""
+        record = self._records.get(ordinal)
+        if record is None:
+            record = self._records[ordinal] = _Record(ordinal)
+        record.seats += 1
+        return record
+
+    def finish(self, record: _Record) -> None:
+        """An engine has finished it."""
+        record.seats -= 1
+        if not record.seats:
+            self._write(record)
+
+    def line(self, label: str, direction: str, text: str) -> str:
+        """A line of the file, with the time since the run began in seconds."""
+        return f"{(microseconds() - self._began_us) / 1e6:12.6f} {label} {direction} {text}\n"
+
+    def message(self, ordinal: int, ply: int, label: str, line: str) -> None:
+        """An engine has said something that is no move."""
+        if self._messages is not None:
+            said = {"game": ordinal, "ply": ply, "bot": label, "line": line}
+            self._messages.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+    def _write(self, record: _Record) -> None:
+        self._records.pop(record.ordinal, None)
+        if self._folder is not None and record.lines:
+            with (self._folder / f"{record.ordinal:06d}.log").open("a", encoding="utf-8") as file:
+                file.writelines(record.lines)
+
+
+class Transcript:
+    """What is said at one seat. Lines before its first game count for that."""
+
+    def __init__(self, transcripts: Transcripts, label: str) -> None:
+        self._transcripts = transcripts
+        self._label = label
+        self._early: list[str] = []
+        self._record: _Record | None = None
+        self._moves: Sequence[int] = ()
+
+    def begin(self, game: Game) -> None:
+        """A game begins here."""
+        self._record = self._transcripts.begin(game.slot[0])
+        self._moves = game.moves
+        self._record.lines += self._early
+        self._early.clear()
+
+    def finish(self) -> None:
+        """The game is over."""
+        if self._record is not None:
+            self._transcripts.finish(self._record)
+            self._record = None
 
     def told(self, commands: Sequence[str]) -> None:
         """To the engine."""
+        self._keep("<", commands)
 
     def heard(self, line: str) -> None:
         """By the engine."""
+        self._keep(">", (line,))
+        if self._record is not None and word_and_rest(line)[0] in _MESSAGES:
+            self._transcripts.message(self._record.ordinal, len(self._moves), self._label, line)
+
+    def _keep(self, direction: str, lines: Sequence[str]) -> None:
+        kept = self._early if self._record is None else self._record.lines
+        kept.extend(self._transcripts.line(self._label, direction, line) for line in lines)

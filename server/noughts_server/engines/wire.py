@@ -111,6 +111,8 @@ class EngineWire:
         if outbox.ends:
             self._game, self._is_asked = None, False
             self.seat.finish()
+            if self.seat.transcript is not None:
+                self.seat.transcript.finish()
         for game in outbox.starts:
             if game.handle in self.player.games:
                 self._begin(game)
@@ -122,6 +124,8 @@ class EngineWire:
 
     def _begin(self, game: Game) -> None:
         self._game = game
+        if self.seat.transcript is not None:
+            self.seat.transcript.begin(game)
         if game.conditions is not self._conditions:
             self._conditions = game.conditions
             self._terms = terms_of(game.conditions.variant, game.time_of(game.side_of(self.player)))

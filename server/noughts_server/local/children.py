@@ -20,6 +20,7 @@ from noughts_referee.referee import Seated
 from noughts_referee.rules import covers, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.engines.seat import EngineRefused
+from noughts_server.engines.transcript import Transcripts
 from noughts_server.engines.wire import EngineWire, terms_of
 from noughts_server.errors import NoughtsError
 from noughts_server.local.faults import LocalFaults
@@ -33,7 +34,14 @@ from noughts_server.server import Server
 class LocalChildren:
     """Plays the child players of one local tournament."""
 
-    def __init__(self, server: Server, tournament: LocalTournament, plan: LocalPlan, launcher: Launcher) -> None:
+    def __init__(
+        self,
+        server: Server,
+        tournament: LocalTournament,
+        plan: LocalPlan,
+        launcher: Launcher,
+        transcripts: Transcripts,
+    ) -> None:
         self._server = server
         self._tournament = tournament
         self._plan = plan
@@ -41,6 +49,7 @@ class LocalChildren:
         self._launcher = launcher
         self._times = plan.children
         self._cores = _Cores(plan.affinity)
+        self._transcripts = transcripts
         self._bench = Bench(server.referee)
         self.faults = LocalFaults(server, self._stderr_of)
         """Of all bots of the tournament."""
@@ -104,7 +113,15 @@ class LocalChildren:
             command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
             ready = partial(sessions.present_changed, version)
             wire = EngineWire(
-                member, referee, command, options, self._launcher, self._times, on_ready=ready, on_died=died
+                member,
+                referee,
+                command,
+                options,
+                self._launcher,
+                self._times,
+                on_ready=ready,
+                on_died=died,
+                transcript=self._transcripts.of(label),
             )
             wires.append(wire)
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)

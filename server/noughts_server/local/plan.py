@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from noughts_bots.specs import BotSpec
@@ -88,6 +89,10 @@ class LocalPlan:
     """Whether each process of such a bot has a core to itself, as far as there are enough."""
     memory_bytes: int = 0
     """What each process of such a bot may use; 0: as its kind is used to."""
+    log: Path | None = None
+    """A folder that gets a file for each game with all that engines were told and have said."""
+    messages: Path | None = None
+    """A file that gets a line for each thing that an engine says besides its moves."""
     fatal: bool = False
     """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
 

@@ -60,6 +60,7 @@ async def play_locally(
         specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
         processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency))
         # The server's parts are loaded while the bots load theirs.
+        from noughts_server.engines.transcript import Transcripts
         from noughts_server.local.launcher import launching
         from noughts_server.local.run_at_server import RunAtServer
         from noughts_server.server import running_server
@@ -76,6 +77,7 @@ async def play_locally(
         # Of the lock nothing is said where nobody is locked in.
         tell = on_note if plan.has_children else _nothing
         launcher = await stack.enter_async_context(launching(plan.locking, tell))
-        run = RunAtServer(plan, specs, processes, server, launcher, on_progress, stop, on_game)
+        transcripts = stack.enter_context(Transcripts(plan.log, plan.messages))
+        run = RunAtServer(plan, specs, processes, server, launcher, transcripts, on_progress, stop, on_game)
         await run.play()
         return await run.outcome(export)

@@ -8,6 +8,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
+from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
@@ -36,6 +37,7 @@ class RunAtServer:
         processes: Mapping[str, BotProcess],
         server: Server,
         launcher: Launcher,
+        transcripts: Transcripts,
         on_progress: Callable[[LocalProgress], None],
         stop: LocalStop,
         on_game: Callable[[PlayedGame], None] | None = None,
@@ -51,7 +53,7 @@ class RunAtServer:
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
         self._tournament = LocalTournament(server, plan.settings, versions)
-        self._children = LocalChildren(server, self._tournament, plan, launcher)
+        self._children = LocalChildren(server, self._tournament, plan, launcher, transcripts)
 
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""

@@ -3,6 +3,7 @@
 Every engine here is a process behind the real protocol, and `tests/support/children/odd_engine.py` says how it behaves.
 """
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from noughts_referee.children.running_child import ChildSettings
+from noughts_server.engines.wire import score_in
 from noughts_server.local.launcher import Locking
 from noughts_server.local.run import LocalError
 from tests.support.children.field import PROGRAMS, Field
@@ -194,3 +196,36 @@ async def test_the_time_of_a_move_is_the_engines_own(field: Field, tmp_path: Pat
     taken = sorted(us for game in field.games for us in game.times_us)
     assert len(taken) >= 18
     assert 50_000 <= taken[len(taken) // 2] < 50_000 + HALF_MARGIN_MS * 1000
+
+
+async def test_all_that_is_said_is_kept_with_times_a_file_for_each_game(field: Field, tmp_path: Path) -> None:
+    log, messages = tmp_path / "said", tmp_path / "messages.jsonl"
+    await field.play(engine("raw"), engine("", "two"), games=3, variant="mnk:7,7,5", children=TIMES, log=log,
+                     messages=messages)  # fmt: skip
+    assert sorted(path.name for path in log.iterdir()) == ["000001.log", "000002.log", "000003.log"]
+    written = (log / "000001.log").read_bytes().decode()
+    lines = [line.split(maxsplit=3) for line in written.split("\n") if line]
+    said = [(label, direction, text) for _, label, direction, text in lines]
+    assert next(text for label, direction, text in said if (label, direction) == ("odd", "<")) == "START 7"
+    assert ("odd", "<", "BEGIN") in said
+    moves = [text for label, direction, text in said if direction == ">" and "," in text and "=" not in text]
+    assert moves == [f"{cell % 7},{cell // 7}" for cell in field.games[0].moves]
+    times = [float(line[0]) for line in lines if line[1] == "odd"]
+    assert times == sorted(times)
+    told_of = [json.loads(line) for line in messages.read_text().splitlines()]
+    assert told_of[0] == {"game": 1, "ply": 0, "bot": "odd", "line": "MESSAGE depth \r eval 12"}
+
+
+def test_scores_in_messages_are_scores_of_moves() -> None:
+    assert [score_in(said) for said in ("MESSAGE depth 9 ev 34 n 20", "MESSAGE eval: -3.5", "MESSAGE fine", "")] == [
+        34.0, -3.5, None, None,
+    ]  # fmt: skip
+
+
+async def test_the_same_games_come_of_any_number_of_processes(field: Field) -> None:
+    games = []
+    for concurrency, processes in ((1, 1), (4, 2), (4, 4)):
+        await field.play(engine(), "random", engine("wordy", "two"), games=4, variant="mnk:7,7,5", children=TIMES,
+                         concurrency=concurrency, processes=processes)  # fmt: skip
+        games.append(field.games)
+    assert games[0] == games[1] == games[2]

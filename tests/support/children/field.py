@@ -79,6 +79,8 @@ class Field:
         children: ChildSettings = QUICK,
         processes: int = 0,
         keep_times: bool = False,
+        log: Path | None = None,
+        messages: Path | None = None,
     ) -> LocalOutcome:
         """A round robin of these bots."""
         self.games = []
@@ -99,6 +101,8 @@ class Field:
             children=children,
             locking=self.locking,
             processes=processes,
+            log=log,
+            messages=messages,
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("noughts_server.local.launcher.launching", self._attentively)

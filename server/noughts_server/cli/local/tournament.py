@@ -63,6 +63,8 @@ class LocalOptions:
     processes: options.ProcessesOption = 0
     affinity: options.AffinityOption = False
     memory: options.MemoryOption = ""
+    log: options.LogOption = None
+    messages: options.MessagesOption = None
     require_lock: options.RequireLockOption = False
     no_lock: options.NoLockOption = False
     database: options.DatabaseOption = None
@@ -197,6 +199,8 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
         processes=playing.processes,
         affinity=playing.affinity,
         memory_bytes=memory_bytes,
+        log=playing.log,
+        messages=playing.messages,
         fatal=playing.fatal,
     )
 
