@@ -261,6 +261,7 @@ def test_an_opening_by_agreement_is_shown_with_the_sides_that_were_played(
     assert (watched["first"], watched["second"]) == (swapped["first"], swapped["second"])
     shown = noughts(f"game show agreed/{number}", env=env).stdout
     stones = swapped["opening"]["stones"]
+    assert {row["name"] for row in ask("leaderboard --variant gomoku+swap2")["rows"]} == {"alice-lots", "alice-fives"}
     assert f"opening: swap2, {stones} stones agreed on, begun by {swapped['second']}" in shown
     assert f"{swapped['first']} (X) - {swapped['second']} (O)" in shown
 
