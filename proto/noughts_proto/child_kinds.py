@@ -25,11 +25,6 @@ class ChildKind(NamedTuple):
     """The options that it knows; None: whatever is loaded knows them."""
 
     @property
-    def loads(self) -> bool:
-        """Whether its host loads the target itself, and so knows whether it is what the spec says."""
-        return self.hosted and not self.starts_programs
-
-    @property
     def starts_programs(self) -> bool:
         """Whether it is a program, which may start others."""
         return self.target == "command"

@@ -202,4 +202,4 @@ class Conversation:
 
 def as_bytes(commands: Iterable[str], line_end: str) -> bytes:
     """The commands as lines for an engine's standard input."""
-    return "".join(f"{command}{line_end}" for command in commands).encode()
+    return (line_end.join(commands) + line_end).encode()

@@ -34,7 +34,7 @@ class Death:
 
     def refusal(self, kind: ChildKind) -> str:
         """Why its host could not load what the spec names, in the host's words; empty where that was not why."""
-        if not kind.loads or self.code != NOT_LOADED:
+        if not kind.hosted or self.code != NOT_LOADED:
             return ""
         return self.stderr.rstrip().rpartition("\n")[2]
 

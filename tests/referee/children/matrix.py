@@ -33,7 +33,7 @@ Cell = Verdict | NotApplicable
 
 PATIENT = ChildSettings(start=60.0, silence=60.0, stop=3.0, heartbeat=2.0)
 """For those who end, or play on, by themselves."""
-QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, restart=0.5, heartbeat=0.2)
+QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, restart=0.5, heartbeat=0.4)
 """For those who hang."""
 QUICK_TO_END = ChildSettings(start=60.0, silence=60.0, stop=0.2, heartbeat=1.0)
 """For those who do not end when they should."""
@@ -177,7 +177,7 @@ FAULTS = (
         "writes without end",
         "endless output",
         (crash("sent 1,001 frames that nobody asked for"), HUNG, HUNG, THINKS_ON, LATE),
-        time="0.2/move",
+        time="0.5/move",
         times=QUICK,
     ),
     Fault(

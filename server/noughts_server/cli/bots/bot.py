@@ -111,7 +111,7 @@ def _printing(output_format: Format) -> "Callable[[RelayEvent], None]":
 
 def _pass_on(said: bytes) -> None:
     """What a player writes to its stderr is shown on ours."""
-    sys.stderr.write(output.printable(said.decode(errors="replace")))
+    sys.stderr.write(output.printable(said.decode(errors="replace").expandtabs()))
     sys.stderr.flush()
 
 
