@@ -16,7 +16,17 @@ import noughts_proto as noughts_proto
 
 # isort: split
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
-from noughts_referee.rules import Draws, Position, Result, Termination, Variant, parse_variant
+from noughts_referee.rules import (
+    Draws,
+    Opening,
+    Position,
+    Put,
+    Result,
+    Take,
+    Termination,
+    Variant,
+    parse_variant,
+)
 
 if TYPE_CHECKING:
     from noughts_bots.api import run, run_async
@@ -29,9 +39,12 @@ __all__ = [
     "GameEnd",
     "GameInfo",
     "Move",
+    "Opening",
     "Position",
+    "Put",
     "Resign",
     "Result",
+    "Take",
     "Termination",
     "TimeLimits",
     "Variant",

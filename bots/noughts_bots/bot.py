@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import Position, Result, Termination, Variant
+from noughts_referee.rules import Choice, Opening, Position, Result, Termination, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,15 @@ class Bot:
         `choose` is asked by that.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method `choose_batch(self, positions)`")
+
+    def open(self, opening: Opening) -> Choice:
+        """What it chooses before a game that begins by agreement (`--opening-rule swap` or `swap2`).
+
+        `Put` as many stones as `opening.may_put` says, X's and O's in turn, or `Take` a side where `opening.may_take`.
+        A choice that is not allowed loses; raise `Resign` to give up. The clock runs as for a move. Without this method
+        it is `opening.usual()`: stones that hardly help each other, and then the side that looks better.
+        """
+        return opening.usual()
 
     def start(self, game: GameInfo) -> None:
         """Called when a game begins, before its first question; also when it is sent again after a reconnection."""

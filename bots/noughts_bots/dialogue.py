@@ -28,7 +28,7 @@ from noughts_bots.failures import Failures, in_words
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
+from noughts_referee.rules import Opening, Position, Put, Result, Take, Termination, Variant, parse_variant
 
 logger = logging.getLogger("noughts.bot")
 
@@ -95,6 +95,7 @@ class Dialogue:
         self._done_through = 0
         self._answers: list[_Answer] = []
         self._batches: deque[_Answers] = deque()
+        self._choices: list[pb.Choice] = []
         self._gives_scores = False
         """Whether there may be a `Move` among the answers: only then are they looked through."""
         self._resigns = False
@@ -104,7 +105,7 @@ class Dialogue:
     @property
     def has_answers(self) -> bool:
         """Whether there are answers that have not been sent."""
-        return bool(self._answers or self._batches)
+        return bool(self._answers or self._batches or self._choices)
 
     def hello(self, name: str, bot_version: str) -> pb.PlayRequest:
         """The bot's first frame. `bot_version` is its own, not that of this software."""
@@ -117,6 +118,7 @@ class Dialogue:
             agent=f"noughts-python/{software()} {type(bot).__name__}",
             declines_challenges=not bot.accepts_challenges,
             variants=bot.variants,
+            opens=True,
             prepares=self._hears_start,
         )
         return pb.PlayRequest(hello=hello)
@@ -126,6 +128,8 @@ class Dialogue:
         if self._hears_end:
             # A bot that plays one game at a time hears of its end before the next one begins.
             self.end_games(frame)
+        for opening in frame.openings:
+            self._choices.append(self._choose(opening))
         for starts in frame.starts:
             self._start_games(starts)
         turns = frame.turns
@@ -134,6 +138,26 @@ class Dialogue:
         if turns.own_clock_us:
             self._set_clocks(turns)
         return questions
+
+    def _choose(self, asked: pb.Opening) -> pb.Choice:
+        """The bot's choice for an opening. A bot that fails is logged, and resigns the game."""
+        answer = pb.Choice(game=asked.game, step=asked.step)
+        try:
+            variant = parse_variant(asked.variant)
+            chosen = self._bot.open(Opening(variant, asked.rule, tuple(asked.stones), asked.seed, asked.own_clock_us))
+            if isinstance(chosen, Put):
+                answer.put.cell.extend([_on_board(operator.index(cell), variant) for cell in chosen.cells])
+            elif isinstance(chosen, Take):
+                answer.take = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)[chosen.side]
+            else:
+                raise TypeError(f"open: got {chosen!r}, expected Put or Take")
+        except Exception as failure:
+            if not isinstance(failure, Resign):
+                where = f"game {asked.number} of {asked.tournament.removeprefix('tournaments/')}"
+                self._failures.tell(f"the bot failed at the opening of {where}, and resigns", failure)
+            answer.ClearField("what")
+            answer.reason = str(failure) if isinstance(failure, Resign) else in_words(failure)
+        return answer
 
     def _set_clocks(self, turns: pb.Turns) -> None:
         known, move_limits = self._positions, self._move_limits
@@ -267,6 +291,10 @@ class Dialogue:
             self._write(request.moves, *zip(*answers, strict=True))
         for _ in range(len(self._batches)):
             self._write(request.moves, *self._batches.popleft())
+        if self._choices:
+            choices = self._choices[:]
+            del self._choices[: len(choices)]
+            request.choices.extend(choices)
         return request
 
     def _write(self, moves: pb.Moves, games: Sequence[int], plies: Sequence[int], cells: Sequence[_Chosen]) -> None:
@@ -349,7 +377,7 @@ class Dialogue:
             raise TypeError(f"choose: got {chosen!r}, expected the number of a cell or a Move") from None
         score = None if score is None else float(score)
         # Whatever is not the number of a cell must not reach the columns, which hold unsigned numbers only.
-        if not 0 <= cell < position.variant.cells:
+        if _on_board(cell, position.variant) == _OFF_BOARD:
             return _OFF_BOARD
         position.moves.append(cell)
         if score is None:
@@ -392,6 +420,11 @@ def _seen_by(side: int, variant: Variant, moves: list[int], seed: int) -> Positi
 
 
 _OFF_BOARD = 0xFFFFFFFF
+
+
+def _on_board(cell: int, variant: Variant) -> int:
+    """The cell as a column may hold it."""
+    return cell if 0 <= cell < variant.cells else _OFF_BOARD
 
 
 @contextlib.contextmanager

@@ -15,13 +15,19 @@ from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.rules import (
     DRAWN,
     VOID,
+    Choice,
+    Opening,
     Outcome,
     Position,
+    Put,
     Result,
     Termination,
+    base_name,
     game_seed,
     lost,
+    parse_variant,
     placed_wrongly,
+    side_seed,
     won,
 )
 from noughts_referee.work_units import Conditions, Slot, Unit
@@ -35,14 +41,33 @@ _WON = (won(0), won(1))
 
 _NO_CLOCKS = [0, 0]
 
+_MOST_SHOWN = 5
+_STEPS = 4
+"""An even number, above that of the choices before a game by agreement."""
+
+
+def _in_words(choice: Choice) -> str:
+    if isinstance(choice, Put):
+        cells = " ".join(map(str, choice.cells[:_MOST_SHOWN]))
+        return f"{len(choice.cells)} stones ({cells})"
+    return f"side {choice.side}"
+
+
+def opening_ply(step: int) -> int:
+    """The ply of a game while its opening is agreed on: plies count up to 0, and tell by their parity whose clock runs,
+    as they do afterwards."""
+    return step - _STEPS
+
 
 class Outbox:
     """What one player is to be told next, as columns (see the messages Starts, Turns and Ends of the protocol)."""
 
-    __slots__ = ("ends", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
+    __slots__ = ("ends", "openings", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
 
     def __init__(self) -> None:
         self.starts: list[Game] = []
+        self.openings: list[Game] = []
+        """Games that have not begun: the player is to make a choice for the opening."""
         self.turn_game: list[int] = []
         self.turn_ply: list[int] = []
         self.turn_cell: list[int] = []
@@ -51,12 +76,12 @@ class Outbox:
         self.ends: list[Game] = []
 
     def __bool__(self) -> bool:
-        return bool(self.turn_game or self.ends or self.starts)
+        return bool(self.turn_game or self.ends or self.starts or self.openings)
 
     def without_turns(self) -> "Outbox":
-        """Keeps all but the turns; returns those."""
+        """Keeps all but the questions; returns those."""
         rest = Outbox()
-        for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed"):
+        for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed", "openings"):
             setattr(rest, column, getattr(self, column))
             setattr(self, column, [])
         return rest
@@ -87,7 +112,7 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
 class Player:
     """One who plays, as the arbiter knows it: its running games and what it is to be told."""
 
-    __slots__ = ("games", "key", "margin_us", "outbox")
+    __slots__ = ("games", "key", "margin_us", "opens", "outbox")
 
     def __init__(self, key: int, margin_us: int = MARGIN_US) -> None:
         self.key = key
@@ -96,6 +121,8 @@ class Player:
         self.games: dict[int, Game] = {}
         """Running games by handle."""
         self.outbox = Outbox()
+        self.opens = False
+        """Whether it can be asked to agree on openings; for one that cannot, the arbiter makes the usual choices."""
 
     def take_outbox(self) -> Outbox:
         """Everything collected so far; the player gets an empty outbox."""
@@ -149,6 +176,15 @@ class Game:
         # `result` and `termination` are set at the end.
         self.fault = ""
         """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"."""
+
+    @property
+    def opening(self) -> Opening:
+        """What the mover is asked before the game has begun; while that is so, `ply` is below 0."""
+        variant = self.conditions.variant
+        base = parse_variant(base_name(variant.name))
+        clock_us = 0 if self.time is None else self.limit_us()
+        seed = side_seed(self.seed, self.ply & 1)
+        return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
 
     @property
     def seed(self) -> int:
@@ -205,6 +241,8 @@ class Arbiter:
     def __init__(self) -> None:
         self.ended: list[Game] = []
         """Games that are over and not yet taken."""
+        self.agreed: list[Game] = []
+        """Games that have begun by agreement since this was last cleared."""
         self.touched: set[Player] = set()
         """Players whose outbox got something since this was last cleared."""
         self.late_answers = 0
@@ -215,6 +253,9 @@ class Arbiter:
         self._last_handle = handle = self._last_handle + 1
         game = Game(handle, unit, slot, first, second)
         first.games[handle] = second.games[handle] = game
+        if unit.conditions.variant.agreement:
+            self._ask_choice(game, 0)
+            return game
         outbox = first.outbox
         outbox.starts.append(game)
         outbox.turn_game.append(handle)
@@ -312,6 +353,74 @@ class Arbiter:
                     outbox.turns_timed.append(game)
         return complaints
 
+    def chosen(
+        self, player: Player, handle: int, step: int, choice: Choice | None, took: int, why: str = ""
+    ) -> list[Complaint]:
+        """The player's choice for the opening of a game, at a step from 0; None resigns, and `why` may say why.
+
+        Returns what is wrong with a choice that was not asked for; late ones are dropped and counted.
+        """
+        complaints: list[Complaint] = []
+        game, ply = player.games.get(handle), opening_ply(step)
+        if game is None or ply >= 0 or game.ply != ply or game.mover is not player:
+            self._out_of_turn(game, handle, ply, complaints)
+        elif not self._late(game, took):
+            self._choose(game, choice, took, why)
+        return complaints
+
+    def _ask_choice(self, game: Game, step: int) -> None:
+        """Who opens makes the first and the third choice, the opponent the second."""
+        game.ply = opening_ply(step)
+        game.mover = player = game.players[step & 1]
+        game.waiting = game.players[~step & 1]
+        if not player.opens:
+            self._choose(game, game.opening.usual(), 0)
+            return
+        player.outbox.openings.append(game)
+        self.touched.add(player)
+
+    def _choose(self, game: Game, choice: Choice | None, took: int, why: str = "") -> None:
+        step, side = game.ply + _STEPS, game.ply & 1
+        if choice is None or not game.opening.allows(choice):
+            game.times_us.append(took)
+            if choice is None:
+                game.fault = f"resigned: {why}" if why else ""
+                self._end(game, lost(side, Termination.RESIGNED))
+            else:
+                game.fault = (
+                    f"made a choice that {game.conditions.variant.agreement} does not allow: {_in_words(choice)}"
+                )
+                self._end(game, lost(side, Termination.ILLEGAL_MOVE))
+            return
+        if isinstance(choice, Put):
+            game.moves += choice.cells
+            game.times_us += [0] * len(choice.cells)
+            if step:
+                # Also before it has been made a third choice can be told from none.
+                game.times_us[step + 1] = 1
+        game.times_us[step] = took if step < _STEPS - 2 else max(1, took)
+        if isinstance(choice, Put):
+            self._ask_choice(game, step + 1)
+        else:
+            self._begin_agreed(game, swapped=choice.side != side)
+
+    def _begin_agreed(self, game: Game, *, swapped: bool) -> None:
+        """The sides are known: the game is like any other from now on."""
+        if swapped:
+            ordinal, first, second = game.slot
+            game.slot = Slot(ordinal, second, first)
+            game.players = game.players[::-1]
+            game.left_us = game.left_us[::-1]
+        game.ply = ply = len(game.moves)
+        stones = [sum(1 << cell for cell in game.moves[side::2]) for side in (0, 1)]
+        game.own, game.opponent = stones[ply & 1], stones[~ply & 1]
+        game.mover, game.waiting = game.players[ply & 1], game.players[~ply & 1]
+        self.agreed.append(game)
+        for player in game.players:
+            player.outbox.starts.append(game)
+            self.touched.add(player)
+        self._ask(game)
+
     def silent(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
         """The player has left questions (game, ply, microseconds since asked) unanswered.
 
@@ -339,6 +448,10 @@ class Arbiter:
         """The player has lost what it knew: its outbox becomes a start of each running game and the open turns."""
         player.outbox = outbox = Outbox()
         for game in player.games.values():
+            if game.ply < 0:
+                if game.mover is player:
+                    outbox.openings.append(game)
+                continue
             outbox.starts.append(game)
             if game.mover is player:
                 self._ask(game)
@@ -393,6 +506,8 @@ class Arbiter:
     def _out_of_turn(self, game: Game | None, handle: int, ply: int, complaints: list[Complaint]) -> None:
         if game is None and not 0 < handle <= self._last_handle:
             expected = f"a game that was started (the last is {self._last_handle})"
+        elif game is not None and game.ply < 0:
+            expected = "a choice for its opening, which has not been made"
         elif game is not None and ply >= game.ply:
             expected = f"a ply that was asked (the game is at {game.ply})"
         else:
@@ -407,6 +522,9 @@ class Arbiter:
         handle = game.handle
         first, second = game.players
         del first.games[handle], second.games[handle]
+        if game.ply < 0:
+            # It had not begun: it ends with the stones that were put.
+            game.ply = 0
         first.outbox.ends.append(game)
         second.outbox.ends.append(game)
         self.touched.add(first)

@@ -73,15 +73,20 @@ class Questions:
         Questions that had been written keep their time. Those that still waited in the outbox had not been.
         """
         self._spread()
-        waiting = set(self._player.outbox.turn_game) - self._resent
+        waiting = self._asked() - self._resent
         running = self._player.games
         self._written = {game: at for game, at in self._written.items() if game in running and game not in waiting}
         rejoin()
-        self._resent = {game for game in self._player.outbox.turn_game if game in self._written}
+        self._resent = {game for game in self._asked() if game in self._written}
 
     def stop(self) -> None:
         """No limit is watched any longer."""
         self._limits.stop()
+
+    def _asked(self) -> set[int]:
+        """The games about which the outbox asks."""
+        outbox = self._player.outbox
+        return {*outbox.turn_game, *(game.handle for game in outbox.openings)}
 
     def _spread(self) -> None:
         running = self._player.games

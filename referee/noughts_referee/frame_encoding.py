@@ -7,7 +7,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.arbiter import Game, Outbox, Player
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import FAULTS, side_seeds
+from noughts_referee.rules import FAULTS, Choice, Put, Take, Variant, base_name, side_seeds
 from noughts_referee.work_units import Conditions
 
 _LONGEST_REASON = 500
@@ -63,7 +63,7 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
     own = games[0].slot[1 + sides[0]]
     starts = pb.Starts(
         tournament=conditions.name,
-        variant=conditions.variant.name,
+        variant=_played_name(conditions.variant),
         time=_time_control(conditions.limits[own]),
         game=[game.handle for game in games],
         number=numbers,
@@ -80,6 +80,49 @@ def _starts(player: Player, conditions: Conditions, games: list[Game]) -> pb.Sta
         starts.own_clock_us.extend([game.clock_us(side) for game, side in zip(games, sides, strict=True)])
         starts.opponent_clock_us.extend([game.clock_us(1 - side) for game, side in zip(games, sides, strict=True)])
     return starts
+
+
+def openings(player: Player, games: list[Game]) -> list[pb.Opening]:
+    """The choices that the player is asked for, a message for each game."""
+    return [_opening(player, game) for game in games]
+
+
+def _opening(player: Player, game: Game) -> pb.Opening:
+    conditions, asked = game.conditions, game.opening
+    side = game.side_of(player)
+    return pb.Opening(
+        game=game.handle,
+        step=asked.step,
+        tournament=conditions.name,
+        number=game.slot[0],
+        variant=_played_name(conditions.variant),
+        rule=asked.rule,
+        stones=asked.stones,
+        seed=asked.seed,
+        opponent=conditions.labels[game.slot[2 - side]],
+        time=_time_control(game.time_of(side)),
+        own_clock_us=asked.clock_us,
+    )
+
+
+def choice(message: pb.Choice) -> Choice | None:
+    """What was chosen; None resigns."""
+    match message.WhichOneof("what"):
+        case "put":
+            return Put(tuple(message.put.cell))
+        case "take":
+            return Take(message.take - 1)
+    return None
+
+
+def choice_reason(message: pb.Choice) -> str:
+    """Why it resigns, shortened."""
+    return _one_line(message.reason[:_LONGEST_REASON])
+
+
+def _played_name(variant: Variant) -> str:
+    """The name of what is played once the players have agreed."""
+    return base_name(variant.name) if variant.agreement else variant.name
 
 
 def _time_control(limit: TimeControl | None) -> types_pb2.TimeControl:

@@ -5,7 +5,7 @@ A `FrameWire` outlives its streams: the clocks of its questions run on while the
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,12 +15,15 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Outbox
+from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Outbox, opening_ply
 from noughts_referee.deadlines import Overdue, Questions
 from noughts_referee.frame_encoding import (
     IndexedScore,
     UnevenColumns,
+    choice,
+    choice_reason,
     ends_columns,
+    openings,
     reasons,
     scores,
     starts_columns,
@@ -160,7 +163,7 @@ class FrameWire:
         outbox = self.player.outbox
         if self._may_send(stream, outbox):
             stream.wakeup.set()
-        elif not outbox.turn_game:
+        elif not outbox.turn_game and not outbox.openings:
             self._linger(_LINGER_SECONDS)
         elif stream.frame == stream.done_through:
             self._linger(_GATHER_SECONDS)
@@ -265,6 +268,8 @@ class FrameWire:
                     self.wake()
             if request.HasField("moves"):
                 self._take(stream, request.moves, now)
+            if request.choices:
+                self._take_choices(stream, request.choices, now)
 
     def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
         # Slices: they make lists in three quarters of the time that `list` takes.
@@ -285,6 +290,13 @@ class FrameWire:
         why = reasons(moves) if resigned else ()
         complaints = self._referee.answered(self.player, games, plies, cells, times_us, resigned, given, why)
         if complaints:
+            self._complain(stream, complaints)
+
+    def _take_choices(self, stream: _Stream, choices: Sequence[pb.Choice], now: int) -> None:
+        plies = [opening_ply(each.step) for each in choices]
+        times_us = self._questions.answered([each.game for each in choices], plies, now)
+        chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in choices]
+        if complaints := self._referee.chosen(self.player, chosen, times_us):
             self._complain(stream, complaints)
 
     def _complain(self, stream: _Stream, complaints: list[Complaint]) -> None:
@@ -342,21 +354,21 @@ class FrameWire:
         whose clocks would run while the bot is busy with the first frame.
         """
         outstanding = stream.frame - stream.done_through
-        questions = len(outbox.turn_game)
+        questions = len(outbox.turn_game) + len(outbox.openings)
         games = len(self.player.games)
         if not outstanding:
             if self._lingered:
                 return bool(outbox)
             few = min(_FIRST_FRAME_QUESTIONS, games // _FIRST_FRAME_SHARE)
-            return questions > 0 and (questions >= few or bool(outbox.turns_timed))
+            return questions > 0 and (questions >= few or bool(outbox.turns_timed) or bool(outbox.openings))
         enough = max(_SECOND_FRAME_QUESTIONS, games // _SECOND_FRAME_SHARE)
-        return outstanding == 1 and questions >= enough and not outbox.turns_timed
+        return outstanding == 1 and questions >= enough and not (outbox.turns_timed or outbox.openings)
 
     def _fill(self, frame: pb.PlayResponse, stream: _Stream) -> None:
         """Moves the outbox into the frame, which is written next: the questions' clocks begin."""
         player = self.player
         outbox = player.take_outbox()
-        if stream.prepares and outbox.starts and outbox.turns_timed:
+        if stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings):
             player.outbox = outbox.without_turns()
         if len(outbox.starts) > _FEW_STARTS:
             # A bot that comes back to thousands of long games: they fill several frames.
@@ -367,6 +379,11 @@ class FrameWire:
         if outbox.turn_game:
             turns_columns(frame.turns, player, outbox)
             self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
+        if outbox.openings:
+            frame.openings.extend(openings(player, outbox.openings))
+            asked = outbox.openings
+            timed = [game for game in asked if game.time is not None]
+            self._questions.written([game.handle for game in asked], [game.ply for game in asked], timed)
         if outbox.ends:
             ends_columns(frame.ends, self.player, outbox.ends)
             self._questions.forget(outbox.ends)
@@ -427,7 +444,7 @@ class FrameWire:
     def _owes_answers(self) -> bool:
         """Whether the bot has been asked something: a question that waits in the outbox does not count."""
         player = self.player
-        waiting = set(player.outbox.turn_game)
+        waiting = {*player.outbox.turn_game, *(game.handle for game in player.outbox.openings)}
         return any(game.mover is player and handle not in waiting for handle, game in player.games.items())
 
 

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
 from noughts_referee.clock import MARGIN_US
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import Choice, Result, Termination
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 
 _VOID = Result.VOID
@@ -287,6 +287,16 @@ class Referee:
         self._settle()
         return complaints
 
+    def chosen(
+        self, player: Seated, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
+    ) -> list[Complaint]:
+        """The player's choices for openings: game, step, choice, why it resigns; see `Arbiter.chosen`."""
+        complaints: list[Complaint] = []
+        for (game, step, choice, why), took in zip(choices, times_us, strict=True):
+            complaints += self.arbiter.chosen(player, game, step, choice, took, why)
+        self._settle()
+        return complaints
+
     def silent(self, player: Seated, questions: Iterable[tuple[int, int, int]]) -> None:
         """Questions (game, ply, microseconds since asked) have passed their limit; see `Arbiter.silent`."""
         self.arbiter.silent(player, questions)
@@ -309,6 +319,11 @@ class Referee:
             self._on_progress()
         elif self._queue and self._begin():
             self._on_progress()
+        if arbiter.agreed:
+            agreed, arbiter.agreed = arbiter.agreed, []
+            if self._observer is not None:
+                for game in agreed:
+                    self._observer.began(game)
         if arbiter.touched:
             # A wire that is woken may answer at once and so come back here.
             touched, arbiter.touched = arbiter.touched, set()
@@ -378,7 +393,7 @@ class Referee:
                 if second.members:
                     second = second.freest(timed)
                 game = self.arbiter.start(unit, slot, first, second)
-                if self._observer is not None:
+                if self._observer is not None and not conditions.variant.agreement:
                     self._observer.began(game)
                 began = True
         return began

@@ -84,6 +84,14 @@ class FinishedGame(NamedTuple):
         return Outcome(Result(self.result), Termination(self.termination))
 
 
+def agreed_stones(moves: int, times_us: Sequence[int]) -> int:
+    """How many of so many moves were put by agreement, in a game of a variant with one.
+
+    The first three times of such a game are those of its choices: the third is 0 unless there were five stones.
+    """
+    return min(moves, 5 if any(times_us[2:3]) else 3)
+
+
 def pack_moves(moves: Sequence[int], cells: int) -> bytes:
     """Cells as one byte each on boards of at most 256 cells, else as two (little endian)."""
     return _packer("B" if cells <= 256 else "H", len(moves))(*moves)

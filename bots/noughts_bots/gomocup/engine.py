@@ -12,8 +12,9 @@ from noughts_bots.gomocup.protocol import (
     word_and_rest,
     written_point,
 )
+from noughts_bots.gomocup.swap2 import Swap2Answer, read_stones, written_answer
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_referee.rules import Position, Variant, VariantError, game_seed
+from noughts_referee.rules import Opening, Position, Take, Variant, VariantError, game_seed, side_seed
 
 _OWN, _OPPONENT = 1, 2
 # A limit of 0 means as fast as possible: the least that a clock of ours can show.
@@ -46,7 +47,9 @@ class GomocupEngine:
         self._stones: dict[int, int] = {}
         """Whose stone lies on each occupied cell, in the order in which they came."""
         self._rows: list[str] | None = None
-        """What has come since BOARD, while DONE has not."""
+        """What has come since BOARD or SWAP2BOARD, while DONE has not."""
+        self._done_with: Callable[[list[str]], str] = self._set_board
+        """What is to be done with it."""
         self._told: GameInfo | None = None
         """The game as the bot knows it."""
         self._commands: dict[str, Callable[[str], str | None]] = {
@@ -56,6 +59,7 @@ class GomocupEngine:
             "BEGIN": self._begin,
             "TURN": self._turn,
             "BOARD": self._board,
+            "SWAP2BOARD": self._swap2board,
             "DONE": self._done,
             "TAKEBACK": self._takeback,
             "INFO": self._info,
@@ -111,12 +115,31 @@ class GomocupEngine:
         return self._move()
 
     def _board(self, _: str) -> None:
-        self._rows = []
+        self._rows, self._done_with = [], self._set_board
+
+    def _swap2board(self, _: str) -> None:
+        self._rows, self._done_with = [], self._agree
 
     def _done(self, _: str) -> str:
         rows, self._rows = self._rows, None
         if rows is None:
             raise _CannotError("DONE without BOARD")
+        return self._done_with(rows)
+
+    def _agree(self, rows: list[str]) -> str:
+        """The answer to SWAP2BOARD; no stone lies on the board afterwards: the manager sends BOARD or BEGIN."""
+        variant = self._variant(self._size)
+        stones = read_stones(rows, variant.columns, variant.rows)
+        if stones is None or len(stones) not in (0, 3, 5) or len(set(stones)) < len(stones):
+            raise _CannotError("expected none, three or five different points X,Y after SWAP2BOARD")
+        seed = side_seed(game_seed(self._seed, self.games), len(stones) // 3 % 2)
+        opening = Opening(variant, "swap2", stones, seed, self._clock_us())
+        choice = self._bot.open(opening)
+        # Who plays O places its stone at once.
+        answer = Swap2Answer(choice, self._choose(opening.position) if choice == Take(1) else None)
+        return written_answer(answer, variant.columns)
+
+    def _set_board(self, rows: list[str]) -> str:
         self._stones = {}
         for row in rows:
             point, _comma, whose = row.rpartition(",")
@@ -189,6 +212,13 @@ class GomocupEngine:
         if not position.free:
             raise _CannotError("the board is full")
         self._tell(position)
+        cell = self._choose(position)
+        self._stones[cell] = _OWN
+        self.moves += 1
+        return written_point(cell, position.variant.columns)
+
+    def _choose(self, position: Position) -> int:
+        """The bot's move."""
         try:
             chosen = self._bot.choose(position)
         except Resign:
@@ -198,9 +228,7 @@ class GomocupEngine:
         cell = chosen.cell if isinstance(chosen, Move) else chosen
         if not isinstance(cell, int):
             raise TypeError(f"got {cell!r}, expected a bot whose `choose` is no coroutine")
-        self._stones[cell] = _OWN
-        self.moves += 1
-        return written_point(cell, position.variant.columns)
+        return cell
 
     def _position(self, variant: Variant) -> Position:
         own, opponent = (

@@ -41,6 +41,7 @@ class Game(_message.Message):
     FIRST_TIME_FIELD_NUMBER: _builtins.int
     SECOND_TIME_FIELD_NUMBER: _builtins.int
     FAULT_FIELD_NUMBER: _builtins.int
+    AGREEMENT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -80,6 +81,10 @@ class Game(_message.Message):
 
     @_builtins.property
     def second_time(self) -> _types_pb2.TimeControl: ...
+    @_builtins.property
+    def agreement(self) -> Global___Agreement:
+        """How the opening was agreed on, if it was."""
+
     def __init__(
         self,
         *,
@@ -100,16 +105,47 @@ class Game(_message.Message):
         first_time: _types_pb2.TimeControl | None = ...,
         second_time: _types_pb2.TimeControl | None = ...,
         fault: _builtins.str = ...,
+        agreement: Global___Agreement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_time", b"second_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_time", b"second_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rating_seq) -> _WhichOneofReturnType__rating_seq | None: ...
 
 Global___Game: _TypeAlias = Game  # noqa: Y015
+
+@_typing.final
+class Agreement(_message.Message):
+    """How a game's opening was agreed on; `first` and `second` are who then played."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULE_FIELD_NUMBER: _builtins.int
+    OPENER_FIELD_NUMBER: _builtins.int
+    STONES_FIELD_NUMBER: _builtins.int
+    rule: _builtins.str
+    """`swap` or `swap2`."""
+    opener: _builtins.str
+    """The label of the entry that put the first three stones."""
+    stones: _builtins.int
+    """How many moves of the game were put by agreement: three or five; fewer where it ended before that."""
+    def __init__(
+        self,
+        *,
+        rule: _builtins.str = ...,
+        opener: _builtins.str = ...,
+        stones: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["opener", b"opener", "rule", b"rule", "stones", b"stones"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Agreement: _TypeAlias = Agreement  # noqa: Y015
 
 @_typing.final
 class GetGameRequest(_message.Message):

@@ -30,6 +30,7 @@ class PlayRequest(_message.Message):
     DONE_THROUGH_FIELD_NUMBER: _builtins.int
     MOVES_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
+    CHOICES_FIELD_NUMBER: _builtins.int
     done_through: _builtins.int
     """The highest frame the bot has taken in hand. At most one numbered frame is outstanding beyond it, or two when
     the second is large and none of its games is timed; a bot that thinks long acknowledges at once, so that one
@@ -47,6 +48,10 @@ class PlayRequest(_message.Message):
     def heartbeat(self) -> Global___Heartbeat:
         """The echo of the referee's heartbeat."""
 
+    @_builtins.property
+    def choices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Choice]:
+        """Answers to `openings`."""
+
     def __init__(
         self,
         *,
@@ -54,10 +59,11 @@ class PlayRequest(_message.Message):
         done_through: _builtins.int = ...,
         moves: Global___Moves | None = ...,
         heartbeat: Global___Heartbeat | None = ...,
+        choices: _abc.Iterable[Global___Choice] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["heartbeat", b"heartbeat", "hello", b"hello", "moves", b"moves"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["done_through", b"done_through", "heartbeat", b"heartbeat", "hello", b"hello", "moves", b"moves"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["choices", b"choices", "done_through", b"done_through", "heartbeat", b"heartbeat", "hello", b"hello", "moves", b"moves"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -76,6 +82,7 @@ class PlayResponse(_message.Message):
     ENDS_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
     STATUSES_FIELD_NUMBER: _builtins.int
+    OPENINGS_FIELD_NUMBER: _builtins.int
     frame: _builtins.int
     """Counts from 1 and must be acknowledged by `done_through`; 0 in frames that carry only a welcome, a heartbeat
     or statuses, which need no acknowledgement.
@@ -106,6 +113,10 @@ class PlayResponse(_message.Message):
         stream. Late answers are no fault: they are dropped and counted.
         """
 
+    @_builtins.property
+    def openings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Opening]:
+        """Questions of another kind: choices before games that begin by agreement. Only for bots whose hello says `opens`."""
+
     def __init__(
         self,
         *,
@@ -116,10 +127,11 @@ class PlayResponse(_message.Message):
         ends: Global___Ends | None = ...,
         heartbeat: Global___Heartbeat | None = ...,
         statuses: _abc.Iterable[_status_pb2.Status] | None = ...,
+        openings: _abc.Iterable[Global___Opening] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ends", b"ends", "heartbeat", b"heartbeat", "turns", b"turns", "welcome", b"welcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ends", b"ends", "frame", b"frame", "heartbeat", b"heartbeat", "starts", b"starts", "statuses", b"statuses", "turns", b"turns", "welcome", b"welcome"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ends", b"ends", "frame", b"frame", "heartbeat", b"heartbeat", "openings", b"openings", "starts", b"starts", "statuses", b"statuses", "turns", b"turns", "welcome", b"welcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -139,6 +151,7 @@ class Hello(_message.Message):
     DECLINES_CHALLENGES_FIELD_NUMBER: _builtins.int
     VARIANTS_FIELD_NUMBER: _builtins.int
     PREPARES_FIELD_NUMBER: _builtins.int
+    OPENS_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     """The protocol the bot speaks; this file describes 1. Others are refused with reason PROTOCOL_UNSUPPORTED."""
     bot: _builtins.str
@@ -157,6 +170,10 @@ class Hello(_message.Message):
     """Whether it prepares for a game: starts of timed games then come in a frame without turns, and its first move is
     asked for, and its clock begins, once it has acknowledged that frame.
     """
+    opens: _builtins.bool
+    """Whether it answers `openings`. For a bot that does not, the referee makes the usual choices: it puts stones that
+    hardly help each other, and takes the side that looks better.
+    """
     @_builtins.property
     def variants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The variants it plays: names such as `tictactoe`, or `mnk` for every m,n,k game. Empty means every
@@ -174,10 +191,11 @@ class Hello(_message.Message):
         declines_challenges: _builtins.bool = ...,
         variants: _abc.Iterable[_builtins.str] | None = ...,
         prepares: _builtins.bool = ...,
+        opens: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "prepares", b"prepares", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "bot", b"bot", "declines_challenges", b"declines_challenges", "max_games", b"max_games", "opens", b"opens", "prepares", b"prepares", "protocol", b"protocol", "variants", b"variants", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -346,6 +364,134 @@ class Starts(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Starts: _TypeAlias = Starts  # noqa: Y015
+
+@_typing.final
+class Opening(_message.Message):
+    """A choice before a game that begins by agreement (`swap`, `swap2`): which stones, or which side? Who opens puts three, the
+    opponent chooses a side; by `swap2` it may put two more instead, and who opened chooses. The clock runs as for a
+    move. When a side has been chosen, the game's start follows, with these stones among its moves.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    STEP_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    STONES_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    OPPONENT_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    OWN_CLOCK_US_FIELD_NUMBER: _builtins.int
+    game: _builtins.int
+    """The handle of the game, as in its start."""
+    step: _builtins.int
+    """How many choices were made before this one: 0, 1 or 2."""
+    tournament: _builtins.str
+    """`tournaments/ID`, and the game's number there."""
+    number: _builtins.int
+    variant: _builtins.str
+    """The variant that is played, e.g. `gomoku`."""
+    rule: _builtins.str
+    """`swap` or `swap2`."""
+    seed: _builtins.int
+    """The bot's only source of chance for this choice."""
+    opponent: _builtins.str
+    own_clock_us: _builtins.int
+    """What is left on the bot's clock, in microseconds; 0 without a clock."""
+    @_builtins.property
+    def stones(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What was put, in order, the first mover's stone first: none, three or five cells."""
+
+    @_builtins.property
+    def time(self) -> _types_pb2.TimeControl: ...
+    def __init__(
+        self,
+        *,
+        game: _builtins.int = ...,
+        step: _builtins.int = ...,
+        tournament: _builtins.str = ...,
+        number: _builtins.int = ...,
+        variant: _builtins.str = ...,
+        rule: _builtins.str = ...,
+        stones: _abc.Iterable[_builtins.int] | None = ...,
+        seed: _builtins.int = ...,
+        opponent: _builtins.str = ...,
+        time: _types_pb2.TimeControl | None = ...,
+        own_clock_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "number", b"number", "opponent", b"opponent", "own_clock_us", b"own_clock_us", "rule", b"rule", "seed", b"seed", "step", b"step", "stones", b"stones", "time", b"time", "tournament", b"tournament", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Opening: _TypeAlias = Opening  # noqa: Y015
+
+@_typing.final
+class Choice(_message.Message):
+    """An answer to an Opening; neither stones nor a side resigns the game."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    STEP_FIELD_NUMBER: _builtins.int
+    PUT_FIELD_NUMBER: _builtins.int
+    TAKE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    game: _builtins.int
+    step: _builtins.int
+    """The step of the question that is answered."""
+    take: _types_pb2.Side.ValueType
+    """From now on the bot plays this side; SIDE_SECOND is to move."""
+    reason: _builtins.str
+    """Where it resigns: why, for people; see Moves.reason."""
+    @_builtins.property
+    def put(self) -> Global___Stones:
+        """Three stones at step 0, two at step 1 of `swap2`; the colours take turns."""
+
+    def __init__(
+        self,
+        *,
+        game: _builtins.int = ...,
+        step: _builtins.int = ...,
+        put: Global___Stones | None = ...,
+        take: _types_pb2.Side.ValueType = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["put", b"put", "take", b"take", "what", b"what"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "put", b"put", "reason", b"reason", "step", b"step", "take", b"take", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["put", "take"]  # noqa: Y015
+    _WhichOneofArgType_what: _TypeAlias = _typing.Literal["what", b"what"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_what) -> _WhichOneofReturnType_what | None: ...
+
+Global___Choice: _TypeAlias = Choice  # noqa: Y015
+
+@_typing.final
+class Stones(_message.Message):
+    """Cells, in the order in which stones are put there."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CELL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cell(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        cell: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Stones: _TypeAlias = Stones  # noqa: Y015
 
 @_typing.final
 class Turns(_message.Message):

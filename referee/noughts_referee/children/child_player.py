@@ -108,6 +108,7 @@ class ChildPlayer:
         welcome = self._accept(hello)
         silence = _Silence(self._wire, child, self._settings)
         try:
+            self._wire.player.opens = hello.opens
             await self._wire.serve(child.frames, welcome, hello.max_games, prepares=hello.prepares)
         except StreamClosed as closed:
             if closed.code is grpc.StatusCode.UNAVAILABLE:

@@ -3,6 +3,7 @@
 The referee, the bots and the server use this package and no other rules.
 """
 
+from noughts_referee.rules.agreement import Choice, Opening, Put, Take
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, parse_variant
 from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
@@ -36,13 +37,17 @@ __all__ = [
     "OWN_NAMES",
     "VOID",
     "Board",
+    "Choice",
     "Draws",
     "LastMove",
     "MovesError",
+    "Opening",
     "Outcome",
     "Position",
     "PositionError",
+    "Put",
     "Result",
+    "Take",
     "Termination",
     "Variant",
     "VariantError",

@@ -1,7 +1,8 @@
-"""Rules for the first stones of five in a row, which take from Black what moving first is worth: `pro` and `long-pro`.
+"""Rules for the first stones of five in a row, which take from Black what moving first is worth.
 
-Black's first stone lies in the middle, his second one at a distance from it: outside the square of 5x5 around it, in
-`long-pro` of 7x7. A variant is played by such a rule under its name, a plus sign and the rule's: `gomoku+pro`.
+By `pro` and `long-pro` Black's first stone lies in the middle, his second one at a distance from it: outside the square
+of 5x5 around it, or of 7x7. By `swap` and `swap2` the players agree: see `agreement`. A variant is played by such a
+rule under its name, a plus sign and the rule's: `gomoku+pro`.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ NOT_IN_THE_MIDDLE = "not-in-the-middle"
 TOO_NEAR = "too-near"
 
 _DISTANCES = {"pro": 3, "long-pro": 4}
-OPENING_RULES = tuple(_DISTANCES)
+_AGREEMENTS = ("swap", "swap2")
+OPENING_RULES = (*_DISTANCES, *_AGREEMENTS)
 """Their names."""
 _FIVE = 5
 _LEAST_EDGE = 9
@@ -26,7 +28,10 @@ def with_opening(variant: Variant, rule: str) -> Variant:
     flat = variant.layers == 1 and not variant.gravity
     if not flat or min(variant.columns, variant.rows) < _LEAST_EDGE or min(map(len, variant.line_cells)) < _FIVE:
         raise ValueError(SUITABLE)
-    return replace(variant, name=f"{variant.name}+{rule}", forbids=_forbidding(variant, _DISTANCES[rule]))
+    name = f"{variant.name}+{rule}"
+    if rule in _AGREEMENTS:
+        return replace(variant, name=name, agreement=rule)
+    return replace(variant, name=name, forbids=_forbidding(variant, _DISTANCES[rule]))
 
 
 def _forbidding(variant: Variant, distance: int) -> Forbids:

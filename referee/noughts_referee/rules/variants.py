@@ -60,6 +60,8 @@ class Variant:
     forbids: Forbids | None = field(default=None, repr=False)
     """What a side may not play although the rest of the rules allows it: a move so forbidden is an illegal one. None
     where nothing is."""
+    agreement: str = ""
+    """The rule by which the players agree on the first stones and their sides, see `agreement`; empty for none."""
     cells: int = field(init=False)
     """Number of cells; they are numbered row by row from 0, layer by layer."""
     lines_through: tuple[tuple[int, ...], ...] = field(init=False, repr=False)

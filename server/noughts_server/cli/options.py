@@ -56,7 +56,8 @@ OpeningOption = Annotated[
     Option(
         "--opening-rule",
         metavar="RULE",
-        help="`pro`: X begins in the middle and goes on at least 3 cells away; `long-pro`: 4.",
+        help="`pro`: X begins in the middle and goes on at least 3 cells away; `long-pro`: 4. `swap`: one puts three "
+        "stones, the other takes a side; `swap2`: or puts two more.",
         show_default=False,
     ),
 ]

@@ -1,6 +1,7 @@
 """What channels read in the store."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
@@ -13,7 +14,7 @@ from noughts_server.feed.observer import SlotKey
 from noughts_server.messages.conversions import standing_message, time_control_message
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import standings
-from noughts_server.store.games import get_game
+from noughts_server.store.games import StoredGame, get_game
 from noughts_server.store.tournaments import (
     Tournament,
     TournamentState,
@@ -46,6 +47,12 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         raise NotFound(name, hint=hint or "The tournament has not been started, so that it has no games yet.")
     playing = conditions(connection, tournament.id)
     slot = schedule_of(connection, tournament).slot(ordinal)
+    game: StoredGame | None = None
+    with suppress(NotFound):
+        game = get_game(connection, slug, ordinal)
+    if game is not None and game.first != playing.labels[slot.first]:
+        # They changed sides by agreement.
+        slot = slot._replace(first=slot.second, second=slot.first)
     message = pb.WatchedGame(
         name=name,
         variant=tournament.settings.variant,
@@ -57,10 +64,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         state=pb.GAME_STATE_WAITING,
     )
     limits = playing.limits[slot.first], playing.limits[slot.second]
-    tell_clocks(message, *clocks_after(limits, ()))
-    try:
-        game = get_game(connection, slug, ordinal)
-    except NotFound:
+    if game is None:
+        tell_clocks(message, *clocks_after(limits, ()))
         if tournament.state in OVER:
             message.state = pb.GAME_STATE_ENDED
             message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
@@ -70,8 +75,10 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
-        # A move that came too late has a time, and did not happen.
-        tell_clocks(message, *clocks_after(limits, game.times_us[: len(game.moves)]))
+        if game.agreement is None:
+            # A move that came too late has a time, and did not happen. Of choices for an opening it is not known here
+            # whose clock they were on.
+            tell_clocks(message, *clocks_after(limits, game.times_us[: len(game.moves)]))
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 

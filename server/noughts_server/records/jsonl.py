@@ -85,6 +85,8 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         "termination": str(game.termination),
         "winning_cells": parse_variant(game.variant).won_with(game.moves),
     }
+    if game.agreement is not None:
+        line["opening"] = game.agreement._asdict()
     if game.first_time:
         line |= {"first_time": game.first_time, "second_time": game.second_time}
     if game.fault and game.loser is not None:

@@ -44,6 +44,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         login = OnlineBot(bot.bot_id, bot.version, token, hello.declines_challenges, tuple(hello.variants))
         self._sessions.logged_in(bot.bot_version_id, login)
         wire = self._sessions.wire(bot.bot_version_id)
+        wire.player.opens = hello.opens
         await wire.serve(context, welcome, hello.max_games, prepares=hello.prepares)
         return None
 

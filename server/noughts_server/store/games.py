@@ -1,6 +1,6 @@
 """Reading stored games."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,15 +8,26 @@ from sqlalchemy import Connection, Row, Select, case, func, select
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
-from noughts_referee.work_units import unpack_moves, unpack_times
+from noughts_referee.work_units import agreed_stones, unpack_moves, unpack_times
 from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import version_name
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, bots, entries, games, rating_runs
-from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id
+from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
 _ROWS_AT_ONCE = 1000
+
+
+class Agreement(NamedTuple):
+    """How a game's opening was agreed on."""
+
+    rule: str
+    """`swap` or `swap2`."""
+    opener: str
+    """The label of the entry that put the first stones."""
+    stones: int
+    """How many moves of the game were put by agreement: three or five; fewer where the game ended before that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,8 @@ class StoredGame:
     """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"; else empty."""
     rating_seq: int | None
     """Its place in the order in which games were rated; None: not rated, or not yet."""
+    agreement: Agreement | None = None
+    """How its opening was agreed on, if it was."""
 
     @property
     def name(self) -> str:
@@ -109,6 +122,8 @@ class ExportedGame(NamedTuple):
     second_time: str = ""
     fault: str = ""
     """Why the loser lost, as in `StoredGame`; in any case not empty where it did what no player may."""
+    agreement: Agreement | None = None
+    """How its opening was agreed on, if it was."""
 
     @property
     def loser(self) -> int | None:
@@ -128,6 +143,7 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
     times = {label: str(settings.time_of(label)) if settings.own_times else "" for label in labels.values()}
     results = {int(result): str(result) for result in Result}
     terminations = {int(termination): str(termination) for termination in Termination}
+    agreement_of = _agreements(connection, tournament)
     for row in connection.execute(_games(tournament).execution_options(yield_per=_ROWS_AT_ONCE)):
         first, second = labels[row.first_entry], labels[row.second_entry]
         yield ExportedGame(
@@ -142,6 +158,7 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
             times[first],
             times[second],
             row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
+            agreement_of(row, labels),
         )
 
 
@@ -168,10 +185,33 @@ def _read(connection: Connection, tournament: Tournament, statement: Select[Any]
     playing = _entries(
         connection, tournament.id, {entry for row in rows for entry in (row.first_entry, row.second_entry)}
     )
-    return [_game(tournament, cells, playing[row.first_entry], playing[row.second_entry], row) for row in rows]
+    labels = {number: entry.label for number, entry in playing.items()}
+    agreement_of = _agreements(connection, tournament)
+    return [
+        _game(tournament, cells, playing[row.first_entry], playing[row.second_entry], row, agreement_of(row, labels))
+        for row in rows
+    ]
 
 
-def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any]) -> StoredGame:
+def _agreements(
+    connection: Connection, tournament: Tournament
+) -> Callable[[Row[Any], Mapping[int, str]], Agreement | None]:
+    """Tells of a tournament's rows how their openings were agreed on, by the labels of the entries."""
+    variant = parse_variant(tournament.settings.variant)
+    if not variant.agreement:
+        return lambda row, labels: None
+    schedule = schedule_of(connection, tournament)
+
+    def agreement(row: Row[Any], labels: Mapping[int, str]) -> Agreement:
+        stones = agreed_stones(len(unpack_moves(row.moves, variant.cells)), unpack_times(row.times))
+        return Agreement(variant.agreement, labels[schedule.slot(row.ordinal).first], stones)
+
+    return agreement
+
+
+def _game(
+    tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any], agreement: Agreement | None
+) -> StoredGame:
     rated = row.result != Result.VOID and first.bot != second.bot
     return StoredGame(
         tournament_id=tournament.id,
@@ -192,6 +232,7 @@ def _game(tournament: Tournament, cells: int, first: _Entry, second: _Entry, row
         ended_at=row.ended_at,
         fault=row.fault or "",
         rating_seq=row.rating_seq if rated else None,
+        agreement=agreement,
     )
 
 

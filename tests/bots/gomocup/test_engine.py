@@ -97,7 +97,7 @@ def test_words_may_be_in_small_letters() -> None:
 @pytest.mark.parametrize(
     "line, answer",
     [
-        ("SWAP2BOARD", "UNKNOWN SWAP2BOARD"),
+        ("SUGGEST 1,1", "UNKNOWN SUGGEST"),
         ("PLAY 1,1", "UNKNOWN PLAY"),
         ("gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n", "UNKNOWN"),
         ("START", "ERROR expected START SIZE, e.g. START 15"),

@@ -68,7 +68,7 @@ def test_names_are_the_variants_and_the_rules() -> None:
     assert covers(("mnk",), "gomoku+pro")
     assert covers(("renju",), "renju+long-pro")
     assert not covers(("renju",), "caro+pro")
-    assert OPENING_RULES == ("pro", "long-pro")
+    assert OPENING_RULES == ("pro", "long-pro", "swap", "swap2")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_names_are_the_variants_and_the_rules() -> None:
         ("tictactoe+pro", "five or more in a row on a flat board"),
         ("connect4+pro", "five or more in a row on a flat board"),
         ("mnk:8,9,5+pro", "at least 9x9"),
-        ("gomoku+por", "`gomoku+pro` or `gomoku+long-pro`"),
+        ("gomoku+por", "`gomoku+pro` or `gomoku+long-pro` or `gomoku+swap` or"),
         ("gomoku+", "`gomoku+pro` or `gomoku+long-pro`"),
         ("gomoku+pro+pro", "a rule for the opening"),
         ("gomuku+pro", "did you mean gomoku?"),

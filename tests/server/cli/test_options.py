@@ -21,7 +21,7 @@ def test_margin_is_milliseconds_or_seconds(text: str, microseconds: int) -> None
 def test_a_rule_for_the_opening_joins_the_variant_or_is_refused() -> None:
     assert options.read_variant("gomoku").name == "gomoku"
     assert options.read_variant("mnk:15,15,5", "pro").name == "gomoku+pro"
-    with pytest.raises(UsageProblem, match="--opening-rule 'swop': expected `pro` or `long-pro`"):
+    with pytest.raises(UsageProblem, match="--opening-rule 'swop': expected `pro` or `long-pro` or `swap` or `swap2`"):
         options.read_variant("gomoku", "swop")
     with pytest.raises(UsageProblem, match=r"--variant 'tictactoe\+pro': expected for the opening `pro` five or more"):
         options.read_variant("tictactoe", "pro")

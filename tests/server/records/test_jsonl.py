@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from noughts_server.records.jsonl import GamesFile
+from noughts_server.store.games import Agreement
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Game:
     second_time: str = ""
     fault: str = ""
     loser: int | None = 1
+    agreement: Agreement | None = None
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:
@@ -60,6 +62,12 @@ def test_times_are_milliseconds(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
     write(target, [Game()], times=True)
     assert json.loads(target.read_text())["times_ms"] == [1.5, 0.02, 0.003]
+
+
+def test_an_opening_by_agreement_is_told(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    write(target, [Game(agreement=Agreement("swap2", "B", 5))])
+    assert json.loads(target.read_text())["opening"] == {"rule": "swap2", "opener": "B", "stones": 5}
 
 
 def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
 from noughts_bots.reference.threats.ruled_board import RuledBoard
 from noughts_bots.reference.threats.search import Table
-from noughts_referee.rules import Position, Variant, base_name, parse_variant
+from noughts_referee.rules import Choice, Opening, Position, Take, Variant, base_name, parse_variant
 
 NODES = 4000
 """Positions looked at for a move in games without a clock, unless told otherwise."""
@@ -79,6 +79,16 @@ class ThreatsBot(CachingBot):
             self._table.clear()
             self._table_of = position.variant
         return self._think(position, self._table, Effort(self._nodes, deadline=deadline, clock=self._clock))
+
+    def open(self, opening: Opening) -> Choice:
+        if not opening.may_take:
+            return opening.usual()
+        # The game has not begun: of a bank it takes no more than for a move.
+        seconds = opening.clock_us / 1e6 / _MOVES_TO_GO
+        clock = self._clock if seconds else None
+        effort = Effort(self._nodes or NODES, deadline=self._clock() + seconds, clock=clock)
+        considered = self._think(opening.position, {}, effort)
+        return Take(1 if considered.scores.get(considered.candidates[0], 0) >= 0 else 0)
 
     def work_out(self, position: Position) -> Considered:
         return self._think(position, {}, Effort(self._nodes or NODES))

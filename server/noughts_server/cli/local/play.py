@@ -105,6 +105,11 @@ def play(
         return
     if server is not None:
         raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
+    if read_variant.agreement:
+        raise UsageProblem(
+            f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro at this board",
+            "At a server (--with, --wait) the usual choices are made for you.",
+        )
     move_us = _move_limit(time)
     players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
     _check_terminal()
@@ -195,7 +200,8 @@ def _exported(match: "Match", record: "type[ExportedGame]") -> "list[ExportedGam
             game.seed,
             list(game.moves),
             [],
-            *map(str, game.outcome),
+            str(game.outcome.result),
+            str(game.outcome.termination),
         )
         for game in match.games
     ]

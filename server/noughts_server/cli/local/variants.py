@@ -8,7 +8,7 @@ from noughts_server.cli.output import Format
 if TYPE_CHECKING:
     from noughts_referee.rules import Variant
 
-_FAMILY = {"name": "mnk:M,N,K", "board": "M x N, up to 30x30", "in_a_row": "K or more"}
+_FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
 
 def variants(output_format: options.FormatOption = Format.TEXT) -> None:
@@ -18,7 +18,14 @@ def variants(output_format: options.FormatOption = Format.TEXT) -> None:
     "forbids", "plugin"}], "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `forbids` says
     whether some moves are forbidden, `plugin` is the package, or null.
     """
-    from noughts_referee.rules import OWN_NAMES, VariantError, parse_variant, plugin_names, plugin_package
+    from noughts_referee.rules import (
+        OPENING_RULES,
+        OWN_NAMES,
+        VariantError,
+        parse_variant,
+        plugin_names,
+        plugin_package,
+    )
 
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]
     found.append({key: _FAMILY.get(key) for key in found[0]})
@@ -42,6 +49,8 @@ def variants(output_format: options.FormatOption = Format.TEXT) -> None:
     columns = ("name", "board", "in a row", ">cells", ">lines", "plugin")
     shown = len(columns) if any(row["plugin"] for row in found) else len(columns) - 1
     output.stdout().print(output.table(columns[:shown], [row[:shown] for row in rows]))
+    rules = ", ".join(f"gomoku+{rule}" for rule in OPENING_RULES)
+    output.stdout().print(f"\nA rule for the opening may follow five in a row: {rules}.", soft_wrap=True)
     for fault in faulty:
         output.warn(f"variant {fault['name']!r} is left out: {fault['reason']}")
 
@@ -73,10 +82,11 @@ def _in_a_row(variant: "Variant", length: str, package: str | None) -> str:
     """What the lines' length means: a plugin's need not be rows, and where the board ends, more cannot be had."""
     if package is not None:
         return f"{length} cells"
+    # Short, or the table would be too wide; docs/rules.md has the whole of it.
     if variant.forbids is not None:
-        return f"{length}, with limits; O {length} or more"
+        return f"{length}+, X limited"
     if variant.shut:
-        return f"exactly {length}, not shut in" if variant.beside else f"{length} not shut in, or more"
+        return f"{length} not shut" if variant.beside else f"{length} not shut, {int(length) + 1}+"
     if variant.beside:
         return f"exactly {length}"
     longest = max(variant.columns, variant.rows, variant.layers)

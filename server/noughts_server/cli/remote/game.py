@@ -88,6 +88,9 @@ def _print(shown: "pb.Game") -> None:
         # Without what pads the last cell: who copies a board does not want it.
         line.rstrip()
         console.print(" ", line, sep="")
+    if shown.HasField("agreement"):
+        agreed = shown.agreement
+        console.print(f"opening: {agreed.rule}, {agreed.stones} stones agreed on, begun by {agreed.opener}")
     console.print(f"moves: {cells_text(shown.variant, shown.moves)}", soft_wrap=True)
     if shown.winning_cells:
         console.print(f"winning cells: {cells_text(shown.variant, shown.winning_cells)}", soft_wrap=True)
@@ -116,8 +119,14 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "second_bot": row.second_bot,
         "first_time": time_text(row.first_time),
         "second_time": time_text(row.second_time),
+        **({"opening": opening_document(row.agreement)} if row.HasField("agreement") else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),
     }
+
+
+def opening_document(agreement: "pb.Agreement") -> dict[str, Any]:
+    """How an opening was agreed on, as JSON."""
+    return {"rule": agreement.rule, "opener": agreement.opener, "stones": agreement.stones}
 
 
 def fault_document(row: "pb.Game") -> dict[str, Any] | None:

@@ -242,6 +242,30 @@ def test_token_on_the_command_line_works_with_a_warning(noughts: Any, server: st
     assert token not in result.stderr
 
 
+def test_an_opening_by_agreement_is_shown_with_the_sides_that_were_played(
+    ask: Ask, noughts: Any, env: dict[str, str], server: str, token: str
+) -> None:
+    created = ask("tournament create agreed --variant gomoku --opening-rule swap2 --games 8 --seed 1")
+    assert created["variant"] == "gomoku+swap2"
+    with online(server, token, **{"alice-lots": "random", "alice-fives": "fives"}):
+        for bot in ("alice-lots", "alice-fives"):
+            ask(f"tournament join agreed --bot {bot}")
+        ask("tournament start agreed")
+        until(lambda: ask("tournament show agreed")["state"] == "finished")
+    games = [ask(f"game show agreed/{number}") for number in range(1, 9)]
+    openers = [game["opening"]["opener"] for game in games]
+    assert openers == ["alice-lots", "alice-fives"] * 4
+    swapped = next(game for game, opener in zip(games, openers, strict=True) if game["first"] != opener)
+    number = swapped["game"].rpartition("/")[2]
+    watched = json.loads(noughts(f"watch agreed/{number} --format json", env=env).stdout.splitlines()[0])["games"][0]
+    assert (watched["first"], watched["second"]) == (swapped["first"], swapped["second"])
+    shown = noughts(f"game show agreed/{number}", env=env).stdout
+    stones = swapped["opening"]["stones"]
+    assert {row["name"] for row in ask("leaderboard --variant gomoku+swap2")["rows"]} == {"alice-lots", "alice-fives"}
+    assert f"opening: swap2, {stones} stones agreed on, begun by {swapped['second']}" in shown
+    assert f"{swapped['first']} (X) - {swapped['second']} (O)" in shown
+
+
 def test_a_bot_of_a_tournament_at_a_server_has_a_time_of_its_own(
     ask: Ask, bots: list[str], noughts: Any, env: dict[str, str]
 ) -> None:

@@ -1,0 +1,60 @@
+"""Openings by agreement in the words of the protocol: `SWAP2BOARD`, stones as lines, `DONE`, and the answer. Pure.
+
+The stones of both colours stand in the order in which they were put, X's first, as `x,y`; some managers and engines
+write the colour behind it, `x,y,1` or `x,y,2`. The answer is three points, or two; `SWAP`, to play X; or one point, to
+play O and to place the next stone there.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from noughts_bots.gomocup.protocol import read_point, written_point
+from noughts_referee.rules import Choice, Opening, Put, Take
+
+SWAP = "SWAP"
+X, O = 0, 1  # noqa: E741  # as they are called
+
+
+class Swap2Answer(NamedTuple):
+    """A choice for an opening, and with O's side the stone that is placed at once."""
+
+    choice: Choice
+    move: int | None = None
+
+
+def question(opening: Opening, *, colours: bool = False) -> list[str]:
+    """The commands that ask an engine; with `colours` as `x,y,c`."""
+    columns = opening.variant.columns
+    rows = (
+        written_point(cell, columns) + (f",{1 + ply % 2}" if colours else "") for ply, cell in enumerate(opening.stones)
+    )
+    return ["SWAP2BOARD", *rows, "DONE"]
+
+
+def read_stones(lines: Iterable[str], columns: int, rows: int) -> tuple[int, ...] | None:
+    """The cells in the lines between `SWAP2BOARD` and `DONE`, with colours or without; None if one is no point."""
+    stones = [read_point(",".join(line.split(",")[:2]), columns, rows) for line in lines]
+    if any(cell is None or cell < 0 for cell in stones):
+        return None
+    return tuple(cell for cell in stones if cell is not None)
+
+
+def written_answer(answer: Swap2Answer, columns: int) -> str:
+    """The line that an engine answers."""
+    if isinstance(answer.choice, Put):
+        return " ".join(written_point(cell, columns) for cell in answer.choice.cells)
+    return SWAP if answer.move is None else written_point(answer.move, columns)
+
+
+def read_answer(line: str, opening: Opening) -> Swap2Answer | None:
+    """What an engine's line means; None for a line that is no answer. Whether it is allowed is the opening's to say."""
+    if line.strip().upper() == SWAP:
+        return Swap2Answer(Take(X)) if opening.stones else None
+    variant = opening.variant
+    cells = [read_point(word, variant.columns, variant.rows) for word in line.split()]
+    known = tuple(cell for cell in cells if cell is not None)
+    if not cells or len(known) < len(cells):
+        return None
+    if len(known) == 1:
+        return Swap2Answer(Take(O), known[0]) if opening.stones else None
+    return Swap2Answer(Put(known))

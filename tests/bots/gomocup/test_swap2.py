@@ -1,0 +1,104 @@
+"""SWAP2BOARD: openings by agreement in the words of the Gomocup protocol, and our bots as engines that are asked."""
+
+import pytest
+
+from noughts_bots import Bot, Position
+from noughts_bots.gomocup.engine import GomocupEngine
+from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer, read_stones, written_answer
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_referee.rules import Choice, Opening, Put, Take, parse_variant
+
+GOMOKU = parse_variant("gomoku")
+# 7,7 8,7 9,9 and 8,8 8,6 on 15x15.
+THREE, TWO = (112, 113, 144), (128, 98)
+PUT: tuple[tuple[int, ...], ...] = ((), THREE, THREE + TWO)
+ASKED = {stones: Opening(GOMOKU, "swap2", stones) for stones in PUT}
+
+
+def test_a_question_has_the_stones_in_order_with_colours_for_engines_that_want_them() -> None:
+    assert question(ASKED[()]) == ["SWAP2BOARD", "DONE"]
+    assert question(ASKED[THREE]) == ["SWAP2BOARD", "7,7", "8,7", "9,9", "DONE"]
+    assert question(ASKED[THREE + TWO], colours=True) == [
+        "SWAP2BOARD", "7,7,1", "8,7,2", "9,9,1", "8,8,2", "8,6,1", "DONE",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("stones", ASKED)
+@pytest.mark.parametrize("colours", [False, True])
+def test_the_stones_of_a_question_are_read_back(stones: tuple[int, ...], colours: bool) -> None:
+    assert read_stones(question(ASKED[stones], colours=colours)[1:-1], 15, 15) == stones
+
+
+@pytest.mark.parametrize("line", ["", "7", "7,x", "15,0", "-1,3", "SWAP"])
+def test_a_line_that_is_no_point_of_the_board_is_no_stone(line: str) -> None:
+    assert read_stones(["7,7", line], 15, 15) is None
+
+
+@pytest.mark.parametrize(
+    "stones, line, answer",
+    [
+        ((), "7,7 8,7 9,9", Swap2Answer(Put(THREE))),
+        (THREE, "SWAP", Swap2Answer(Take(0))),
+        (THREE, " swap ", Swap2Answer(Take(0))),
+        (THREE, "8,8", Swap2Answer(Take(1), 128)),
+        (THREE, "8,8 8,6", Swap2Answer(Put(TWO))),
+        (THREE + TWO, "SWAP", Swap2Answer(Take(0))),
+        (THREE + TWO, "6,8", Swap2Answer(Take(1), 126)),
+        ((), "SWAP", None),
+        ((), "7,7", None),
+        (THREE, "", None),
+        (THREE, "MESSAGE 8,8", None),
+        (THREE, "8,8 ok", None),
+        (THREE, "UNKNOWN", None),
+    ],
+)
+def test_answers_mean_what_the_protocol_says(stones: tuple[int, ...], line: str, answer: Swap2Answer | None) -> None:
+    assert read_answer(line, ASKED[stones]) == answer
+    if answer is not None:
+        assert written_answer(answer, 15).lower() == line.strip().lower()
+
+
+def test_a_point_off_the_board_is_an_answer_that_is_not_allowed() -> None:
+    answer = read_answer("7,7 8,7 15,15", ASKED[()])
+    assert answer is not None
+    assert not ASKED[()].allows(answer.choice)
+
+
+class Chooser(Bot):
+    """Makes the choices that it is given."""
+
+    def __init__(self, *choices: Choice) -> None:
+        self.choices = list(choices)
+        self.asked: list[Opening] = []
+
+    def open(self, opening: Opening) -> Choice:
+        self.asked.append(opening)
+        return self.choices.pop(0)
+
+    def choose(self, position: Position) -> int:
+        assert position.side == 1
+        return 126
+
+
+def test_a_bot_of_ours_answers_as_an_engine() -> None:
+    bot = Chooser(Put(THREE), Take(0), Take(1), Put(TWO), Take(1))
+    engine = GomocupEngine(bot, name="chooser", version="1")
+    engine.answer("START 15")
+    answers = []
+    for stones in ((), THREE, THREE, THREE, THREE + TWO):
+        *lines, last = [engine.answer(line) for line in question(ASKED[stones])]
+        assert lines == [None] * len(lines)
+        answers.append(last)
+    assert answers == ["7,7 8,7 9,9", "SWAP", "6,8", "8,8 8,6", "6,8"]
+    assert [opening.stones for opening in bot.asked] == [(), THREE, THREE, THREE, THREE + TWO]
+    assert {(opening.rule, opening.variant.name) for opening in bot.asked} == {("swap2", "gomoku")}
+
+
+def test_what_is_no_opening_is_an_error_and_the_game_can_go_on() -> None:
+    engine = GomocupEngine(make_bot(parse_spec("first-free")), name="first", version="1")
+    assert str([engine.answer(line) for line in ("SWAP2BOARD", "DONE")][-1]).startswith("ERROR no board yet")
+    engine.answer("START 15")
+    for lines in (["7,7"], ["7,7", "7,7", "8,8"], ["7,7", "8,8", "x"]):
+        said = [engine.answer(line) for line in ("SWAP2BOARD", *lines, "DONE")][-1]
+        assert str(said).startswith("ERROR expected none, three or five different points")
+    assert engine.answer("BEGIN") == "0,0"

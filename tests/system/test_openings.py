@@ -1,0 +1,86 @@
+"""Openings by agreement on a real server: what bots are asked, who plays which side, and what is kept of it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from noughts_bots import Bot, GameInfo, Opening, Position, Put, Resign, Take
+from noughts_referee.rules import Choice
+from noughts_server.testing import serving
+from tests.support.processes import PROGRAM
+
+
+class Chooser(Bot):
+    """Puts two more stones where it may, takes O, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int, int]] = []
+        self.sides: list[int] = []
+        self.begun: list[list[int]] = []
+
+    def open(self, opening: Opening) -> Choice:
+        self.asked.append((opening.rule, opening.step, len(opening.stones)))
+        assert opening.variant.name == "gomoku"
+        if not opening.stones:
+            return Put((0, 1, 2))
+        free = [cell for cell in range(200, 225) if cell not in opening.stones]
+        return Put((free[0], free[1])) if opening.may_put else Take(1)
+
+    def start(self, game: GameInfo) -> None:
+        self.sides.append(game.side)
+
+    def choose(self, position: Position) -> int:
+        if position.ply < 7:
+            self.begun.append(position.moves[:5])
+        return position.free[0]
+
+
+def test_bots_are_asked_in_turn_and_the_game_begins_with_what_they_agreed_on() -> None:
+    bot = Chooser()
+    with serving() as server:
+        result = server.match(bot, "fives", variant="gomoku+swap2", games=2, seed=3)
+    assert bot.asked == [("swap2", 0, 0), ("swap2", 1, 3)]
+    opened, answered = result.games
+    # Where it opened, `fives` took X or O; else `fives` chose once it had put two more.
+    assert opened.moves[:3] == [0, 1, 2]
+    assert answered.moves[3:5] == [200, 201]
+    assert [game.first for game in result.games].count("fives") == bot.sides.count(1)
+    assert bot.begun[0] == opened.moves[: len(bot.begun[0])]
+
+
+class Failing(Bot):
+    def __init__(self, failure: Exception) -> None:
+        self.failure = failure
+
+    def open(self, opening: Opening) -> Choice:
+        raise self.failure
+
+    def choose(self, position: Position) -> int:
+        return position.free[0]
+
+
+@pytest.mark.parametrize("failure", [Resign(), RuntimeError("no idea")])
+def test_a_bot_that_fails_at_an_opening_resigns_that_game(failure: Exception) -> None:
+    with serving() as server:
+        result = server.match(Failing(failure), "fives", variant="gomoku+swap", games=2)
+    assert {(game.termination, result.losses) for game in result.games} == {("resigned", 2)}
+
+
+def test_what_was_agreed_is_in_the_files_of_games_and_the_same_at_any_concurrency(tmp_path: Path) -> None:
+    files = []
+    for concurrency in (1, 6):
+        file = tmp_path / f"{concurrency}.jsonl"
+        words = "match random fives --variant mnk:15,15,5 --opening-rule swap2 --games 12 --seed 4"
+        command = [*PROGRAM, *words.split(), "--concurrency", str(concurrency), "-o", str(file)]
+        subprocess.run(command, check=True, capture_output=True, timeout=100)
+        files.append(file.read_text())
+    assert files[0] == files[1]
+    games = [json.loads(line) for line in files[0].splitlines()]
+    assert [game["opening"]["opener"] for game in games] == ["random", "fives"] * 6
+    assert {game["opening"]["rule"] for game in games} == {"swap2"}
+    assert {game["opening"]["stones"] for game in games} == {3, 5}
+    assert {game["variant"] for game in games} == {"gomoku+swap2"}
+    # Sides were changed in some of them.
+    assert len({game["first"] == game["opening"]["opener"] for game in games}) == 2
