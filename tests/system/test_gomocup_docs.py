@@ -3,12 +3,15 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from noughts_bots import Position, parse_variant
-from noughts_bots.hosts import bot_for
 from noughts_bots.specs import parse_spec
+from noughts_referee.children.running_child import ChildSettings
+from noughts_server.local.child_session import child_session
+from noughts_server.local.launcher import Locking, launching
 from noughts_server.version import software_version
 from tests.support.root import ROOT
 
@@ -28,14 +31,15 @@ def block(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", block("gomocup"))
-def test_an_engine_of_the_guide_plays(text: str) -> None:
+async def test_an_engine_of_the_guide_plays(text: str) -> None:
     spec = parse_spec(text)
     command = STAND_INS.get(spec.target, spec.target).replace("noughts", " ".join(NOUGHTS), 1)
-    bot = bot_for(spec.kind, command, spec.options)
-    try:
-        assert bot.choose(Position(parse_variant("gomoku"))) == 0
-    finally:
-        bot.close()  # type: ignore[attr-defined]
+    async with (
+        launching(Locking.OFF, lambda note: None) as launcher,
+        child_session(replace(spec, target=command), launcher, ChildSettings(start=30.0), move_seconds=30.0) as bot,
+    ):
+        await bot.greet()
+        assert (await bot.answer(Position(parse_variant("gomoku")))).cell == 0
 
 
 def test_the_session_of_the_guide_is_what_the_engine_says() -> None:
