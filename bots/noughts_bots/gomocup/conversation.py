@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from noughts_bots.bot import TimeLimits
-from noughts_bots.gomocup.options import EngineOptions
+from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import UNLIMITED_MS, read_point, word_and_rest, written_point
+from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer
+from noughts_referee.rules import Opening
 
 OFF_BOARD = 0xFFFF_FFFF
 """The cell of a point that is not on the board."""
@@ -74,6 +76,8 @@ class Phase(Enum):
     """It knows some moves of a game, and is not asked for one."""
     THINKING = auto()
     """It was asked for a move."""
+    CHOOSING = auto()
+    """It was asked for a choice for the opening."""
     RESTARTING = auto()
     """RESTART was sent, and is not answered."""
     REFUSED = auto()
@@ -95,6 +99,8 @@ class Heard(Enum):
     """It has refused RESTART, and is to be asked once more."""
     MOVE = auto()
     """Its move."""
+    CHOICE = auto()
+    """Its choice for the opening."""
     SUGGESTION = auto()
     """A move that waits for our PLAY."""
 
@@ -111,9 +117,13 @@ class Conversation:
         self.terms = terms
         self.cell = OFF_BOARD
         """The move that was heard last."""
+        self.choice: Swap2Answer | None = None
+        """The choice that was heard last."""
         self.about = ""
         """What it says of itself."""
         self._options = options
+        self._opening: Opening | None = None
+        """What it is asked to agree on."""
         self._known = 0
         """So many moves of its game it knows."""
         self._restarts = 0
@@ -157,6 +167,14 @@ class Conversation:
         self.phase = Phase.THINKING
         return commands
 
+    def ask_choice(self, opening: Opening) -> list[str]:
+        """The commands that ask for a choice for an opening; the game is told as a board afterwards."""
+        self._opening = opening
+        self.forget()
+        self.phase = Phase.CHOOSING
+        left = self.terms.time_left(opening.clock_us)
+        return [*left, *question(opening, colours=self._options.swap2 is Swap2.COLOURS)]
+
     def forget(self) -> None:
         """Its game is told from the beginning with the next question."""
         self._known = -1
@@ -171,6 +189,13 @@ class Conversation:
                 self.phase = Phase.PLAYING
                 return Heard.MOVE
             return Heard.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else Heard.NOTE
+        if phase is Phase.CHOOSING:
+            assert self._opening is not None
+            self.choice = read_answer(line, self._opening)
+            if self.choice is None:
+                return Heard.NOTE
+            self.phase = Phase.PLAYING
+            return Heard.CHOICE
         if phase is Phase.TOLD:
             return self._hear_who(line)
         if phase is not Phase.STARTING and phase is not Phase.RESTARTING:

@@ -29,6 +29,17 @@ class Restart(StrEnum):
     """RESTART, and nothing else: an engine that refuses it has crashed."""
 
 
+class Swap2(StrEnum):
+    """Whether an engine is asked to agree on openings."""
+
+    OFF = "off"
+    """It is not: the usual choices are made for it."""
+    ON = "on"
+    """By SWAP2BOARD, stones as `x,y`."""
+    COLOURS = "colours"
+    """By SWAP2BOARD, stones as `x,y,c`."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
     """How one engine is treated."""
@@ -40,6 +51,7 @@ class EngineOptions:
     """What it is told that it may use (`max_memory`)."""
     infos: Mapping[str, str] = field(default_factory=dict)
     """What else it is told, by INFO and in this order."""
+    swap2: Swap2 = Swap2.OFF
     in_own_folder: bool = False
     """Whether its working folder is the one that its program lies in; else a folder that is empty, and its own."""
     margin: str = ""
@@ -110,6 +122,7 @@ def _switch(name: str, values: Mapping[str, bool]) -> Callable[[str], tuple[str,
 
 _READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
     "restart": lambda value: ("restart", Restart(value)),
+    "swap2": lambda value: ("swap2", Swap2(value)),
     "board": _switch("board", {"on": True, "off": False}),
     "depth": _counted("max_depth"),
     "nodes": _counted("max_node"),
@@ -122,6 +135,7 @@ _READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
 _A_NUMBER = "a whole number from 1"
 _EXPECTED = {
     "restart": ("on, off or auto", "on: a new process for each game; off: RESTART and nothing else"),
+    "swap2": ("on, off or colours", "on: SWAP2BOARD with stones as x,y; colours: as x,y,c"),
     "board": ("on or off", "on: the whole board with every question, not the last move alone"),
     "depth": (_A_NUMBER, "it is sent as INFO max_depth"),
     "nodes": (_A_NUMBER, "it is sent as INFO max_node"),

@@ -13,6 +13,7 @@ from noughts_bots.dialogue import software
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.gomocup.protocol import VARIANTS
+from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_bots.specs import BotSpec
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
@@ -66,6 +67,9 @@ class _Seat:
         """See `Owner`."""
         if self.game is not None:
             self._frames.answer(self.game, cell, message)
+
+    def chose(self, answer: Swap2Answer, took_us: int) -> None:
+        """See `Owner`. Its hello does not say that it opens, so it is not asked."""
 
     def lost(self) -> tuple[LostGame, ...]:
         """See `Owner`."""

@@ -11,11 +11,13 @@ from typing import Protocol
 from noughts_bots.gomocup.conversation import OFF_BOARD, Conversation, Heard, Phase, Terms, as_bytes
 from noughts_bots.gomocup.options import EngineOptions, Restart
 from noughts_bots.gomocup.protocol import word_and_rest
+from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.lost_games import LostGame
 from noughts_referee.children.running_child import Death
+from noughts_referee.rules import Opening
 from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.transcript import Transcript
 
@@ -39,6 +41,9 @@ class Owner(Protocol):
 
     def moved(self, cell: int, took_us: int, message: str) -> None:
         """The engine has answered the question so long after that was written; `message` is the last it said before."""
+
+    def chose(self, answer: Swap2Answer, took_us: int) -> None:
+        """The engine has made its choice for the opening."""
 
     def lost(self) -> tuple[LostGame, ...]:
         """The engine has ended while its game ran: that is over. Returns it."""
@@ -68,8 +73,8 @@ class EngineSeat:
         self.heard = heard
         self.line_end = _LINE_ENDS[0]
         self.in_game = False
-        self.question: tuple[Sequence[int], int] | None = None
-        """What waits until the engine is ready: moves, and what its clock shows in microseconds."""
+        self.question: Opening | tuple[Sequence[int], int] | None = None
+        """What waits until the engine is ready: moves, and what its clock shows in microseconds; or an opening."""
         self.asked_us = 0
         """When the last question was written."""
         self._command = command
@@ -99,6 +104,12 @@ class EngineSeat:
     def ask(self, moves: Sequence[int], own_clock_us: int) -> None:
         """Asks for a move after these of the game, as soon as the engine is ready."""
         self.question = moves, own_clock_us
+        if self._life is not None:
+            self._life.put_question()
+
+    def ask_choice(self, opening: Opening) -> None:
+        """Asks for a choice for the opening of the game, as soon as the engine is ready."""
+        self.question = opening
         if self._life is not None:
             self._life.put_question()
 
@@ -215,7 +226,12 @@ class _Life:
     @property
     def is_ready(self) -> bool:
         """Whether it could be asked now, or has been."""
-        return not self._is_stale and self.talk.phase in (Phase.READY, Phase.PLAYING, Phase.THINKING)
+        return not self._is_stale and self.talk.phase in (
+            Phase.READY,
+            Phase.PLAYING,
+            Phase.THINKING,
+            Phase.CHOOSING,
+        )
 
     # What the seat wants.
 
@@ -245,7 +261,7 @@ class _Life:
         """The game is over. Whoever still thinks about it may finish the thought."""
         if not self._seat.restarts:
             self.leave(None)
-        elif self.talk.phase is Phase.THINKING:
+        elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:
             self._is_stale = True
             patience = self._seat.settings.restart
             thought = f"thought for {patience:g} s about a game that was over"
@@ -259,10 +275,9 @@ class _Life:
             and not self.over.done()
             and (talk.phase is Phase.PLAYING or talk.phase is Phase.READY)
         ):
-            moves, own_clock_us = seat.question
-            seat.question = None
+            asked, seat.question = seat.question, None
             self._message = ""
-            self._send(talk.ask(moves, own_clock_us))
+            self._send(talk.ask_choice(asked) if isinstance(asked, Opening) else talk.ask(*asked))
             seat.asked_us = seat.settings.now()
 
     def leave(self, reason: str | None) -> None:
@@ -281,6 +296,8 @@ class _Life:
         heard = self.talk.hear(line)
         if self.over.done():
             return
+        if heard is Heard.CHOICE and self._is_stale:
+            heard = Heard.MOVE  # like any answer about a game that is over
         if heard is Heard.MOVE:
             if self.talk.cell == OFF_BOARD:
                 self.process.note(f"({line} is no point of the board)")
@@ -292,6 +309,10 @@ class _Life:
             self._cancel_timer()
             if seat.in_game:
                 self._restart()
+            return
+        if heard is Heard.CHOICE:
+            assert self.talk.choice is not None
+            seat.owner.chose(self.talk.choice, max(0, now - seat.asked_us))
             return
         if heard is Heard.READY:
             self._ready()
@@ -312,7 +333,7 @@ class _Life:
     def ended(self, reason: str) -> None:
         """See `Listener`; also whoever gives it up calls this. A game that it plays is lost."""
         if not self.over.done():
-            playing = self.talk.phase in (Phase.PLAYING, Phase.THINKING)
+            playing = self.talk.phase in (Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
             self._give_up(reason, lost=playing and not self._is_stale)
 
     def _give_up(self, reason: str, *, lost: bool) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.conversation import Terms
-from noughts_bots.gomocup.options import EngineOptions
+from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import rule_of
+from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.arbiter import Game
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher
@@ -73,6 +74,8 @@ class EngineWire:
         self._terms: Terms | None = None
         """Of games under these conditions."""
         self._is_asked = False
+        self._chosen_cell: int | None = None
+        """The stone that the engine has placed with its choice for the opening."""
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
         """When the timer rings, at the earliest."""
@@ -82,9 +85,13 @@ class EngineWire:
         """Whether it takes games."""
         return self.capacity_timed > 0
 
-    async def play(self, terms: Terms) -> None:
-        """Plays games on these terms until it is cancelled, or the engine cannot be started; see `EngineSeat.play`."""
+    async def play(self, terms: Terms, agreement: str = "") -> None:
+        """Plays games on these terms until it is cancelled, or the engine cannot be started; see `EngineSeat.play`.
+
+        `agreement` is the rule by which openings are agreed on, if they are: engines know swap2.
+        """
         self.seat.expect(terms)
+        self.player.opens = self.seat.options.swap2 is not Swap2.OFF and agreement == "swap2"
         try:
             await self.seat.play()
         finally:
@@ -109,15 +116,26 @@ class EngineWire:
         """The player is told something; see `Wire`."""
         outbox = self.player.take_outbox()
         if outbox.ends:
-            self._game, self._is_asked = None, False
+            self._game, self._is_asked, self._chosen_cell = None, False, None
             self.seat.finish()
             if self.seat.transcript is not None:
                 self.seat.transcript.finish()
-        for game in outbox.starts:
-            if game.handle in self.player.games:
+        for game in (*outbox.openings, *outbox.starts):
+            if game.handle in self.player.games and game is not self._game:
                 self._begin(game)
-        if outbox.turn_game and self._game is not None:
-            game = self._game
+        if self._game is None:
+            return
+        game = self._game
+        if outbox.openings:
+            self._is_asked = True
+            self.seat.ask_choice(game.opening)
+            self._watch(self._patience_us(game) / 1e6)
+        elif outbox.turn_game and self._chosen_cell is not None:
+            # It has said so with its choice, and took its time for both then.
+            self._is_asked = True
+            self._loop.call_soon(self.moved, self._chosen_cell, 0, "")
+            self._chosen_cell = None
+        elif outbox.turn_game:
             self._is_asked = True
             self.seat.ask(game.moves, game.clock_us(game.ply & 1))
             self._watch(self._patience_us(game) / 1e6)
@@ -150,6 +168,16 @@ class EngineWire:
         score = score_in(message)
         scores = () if score is None else ((0, score),)
         self._referee.answered(self.player, (game.handle,), (game.ply,), (cell,), (took_us,), (), scores)
+
+    def chose(self, answer: Swap2Answer, took_us: int) -> None:
+        """See `Owner`."""
+        game = self._game
+        if game is None or not self._is_asked:
+            return
+        self._is_asked = False
+        self._chosen_cell = answer.move
+        chosen = ((game.handle, game.opening.step, answer.choice, ""),)
+        self._referee.chosen(self.player, chosen, (took_us,))
 
     def lost(self) -> tuple[LostGame, ...]:
         """See `Owner`."""

@@ -97,7 +97,8 @@ class LocalChildren:
     async def _play_engine(self, label: str, spec: BotSpec) -> None:
         bot, sessions, referee = self._tournament.bot(label), self._server.sessions, self._server.referee
         version = bot.bot_version_id
-        terms = terms_of(parse_variant(self._variant), self._plan.settings.time_of(label))
+        variant = parse_variant(self._variant)
+        terms = terms_of(variant, self._plan.settings.time_of(label))
         if terms is None:
             expected = "five in a row on a flat board, which is all that Gomocup engines play"
             raise LocalError(f"{label}: got a game of {self._variant}, expected {expected}")
@@ -128,7 +129,7 @@ class LocalChildren:
         sessions.seat(version, wires)
         sessions.logged_in(version, OnlineBot(bot.bot_id, bot.version, None, False))
         try:
-            await _side_by_side(wire.play(terms) for wire in wires)
+            await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:
             raise LocalError(f"{label}: got an engine that {refusal}, expected OK") from None
 

@@ -4,6 +4,7 @@ Every engine here is a process behind the real protocol, and `tests/support/chil
 """
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -229,3 +230,26 @@ async def test_the_same_games_come_of_any_number_of_processes(field: Field) -> N
                          concurrency=concurrency, processes=processes)  # fmt: skip
         games.append(field.games)
     assert games[0] == games[1] == games[2]
+
+
+@pytest.mark.parametrize("swap2", ["on", "colours"])
+async def test_an_engine_agrees_on_openings_by_swap2board(field: Field, tmp_path: Path, swap2: str) -> None:
+    command = shlex.join([sys.executable, "-m", "noughts_server.cli", "bot", "gomocup", "threats:nodes=50"])
+    log = tmp_path / "said"
+    await field.play(
+        f"engine=gomocup{{swap2={swap2}}}:{command}", "random", games=4, variant="gomoku+swap2", children=TIMES, log=log
+    )
+    assert {game.termination for game in field.games} == {"line"}
+    said = "\n".join(path.read_text() for path in log.iterdir())
+    assert said.count("engine < SWAP2BOARD") >= 4  # at least once a game: who does not open chooses
+    assert "engine < BOARD" in said
+    stones = re.findall(r"SWAP2BOARD\n +[\d.]+ engine < (\d+,\d+\S*)\n", said)
+    assert stones
+    assert {stone.count(",") for stone in stones} == {2 if swap2 == "colours" else 1}
+
+
+async def test_an_engine_that_is_not_asked_has_the_usual_choices_made_for_it(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "said"
+    await field.play(engine(), "random", games=2, variant="gomoku+swap2", children=TIMES, log=log)
+    assert {game.termination for game in field.games} == {"line"}
+    assert "SWAP2BOARD" not in "\n".join(path.read_text() for path in log.iterdir())
