@@ -16,7 +16,8 @@ OFF_BOARD = 0xFFFF_FFFF
 MOST_RESTARTS = 2
 """RESTART is asked so often of one process: an engine that was still busy may have missed the first."""
 
-_REFUSALS = ("ERROR", "UNKNOWN")
+REFUSALS = ("ERROR", "UNKNOWN")
+"""How lines begin by which an engine says no, or complains."""
 _ABOUT = re.compile(r"\bname\s*=", re.IGNORECASE)
 
 
@@ -206,7 +207,7 @@ class Conversation:
                 return Heard.STARTED
             self.settle()
             return Heard.READY
-        if word not in _REFUSALS:
+        if word not in REFUSALS:
             return Heard.NOTE
         if phase is Phase.RESTARTING and self._restarts < MOST_RESTARTS:
             return Heard.AGAIN
@@ -215,10 +216,10 @@ class Conversation:
 
     def _hear_who(self, line: str) -> Heard:
         """It has read the terms when it says who it is, or has complained about more than there were infos."""
-        if word_and_rest(line)[0] in _REFUSALS and self._excused:
+        if word_and_rest(line)[0] in REFUSALS and self._excused:
             self._excused -= 1
             return Heard.NOTE
-        if word_and_rest(line)[0] in _REFUSALS or _ABOUT.search(line):
+        if word_and_rest(line)[0] in REFUSALS or _ABOUT.search(line):
             self.about = line
             self.settle()
             return Heard.READY

@@ -286,6 +286,11 @@ class EngineChild:
         """What its processes have written last."""
         return "".join(seat.stderr for seat in self.frames.seats)
 
+    @property
+    def manners(self) -> dict[str, None]:
+        """What its processes did that not all engines do, in the order in which it was seen."""
+        return {manner: None for seat in self.frames.seats for manner in seat.manners}
+
     async def stop(self, reason: str = "") -> Death:
         """Ends its processes. `reason` is what it did; else what its frames say."""
         said = self.stderr

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from noughts_bots.gomocup.conversation import OFF_BOARD, Conversation, Heard, Phase, Terms, as_bytes
+from noughts_bots.gomocup.conversation import OFF_BOARD, REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
 from noughts_bots.gomocup.options import EngineOptions, Restart
 from noughts_bots.gomocup.protocol import word_and_rest
 from noughts_bots.gomocup.swap2 import Swap2Answer
@@ -27,6 +27,13 @@ _MOST_RESTARTS_FAILED = 2
 """An engine that could not be made ready so often, one after the other, is not asked again: it gets new processes."""
 # LF, as managers on Linux write it, and what the protocol says for engines that refuse that.
 _LINE_ENDS = ("\n", "\r\n")
+
+_COMPLAINTS = {
+    Phase.TOLD: "complains about infos, or about ABOUT",
+    Phase.THINKING: "says ERROR or UNKNOWN before a move",
+    Phase.CHOOSING: "says ERROR or UNKNOWN to SWAP2BOARD",
+}
+"""What a complaint shows that decides nothing."""
 
 
 class EngineRefused(Exception):
@@ -72,6 +79,8 @@ class EngineSeat:
         self.transcript = transcript
         self.heard = heard
         self.line_end = _LINE_ENDS[0]
+        self.manners: dict[str, None] = {}
+        """What the engine does that not all do, in the order in which it was seen."""
         self.in_game = False
         self.question: Opening | tuple[Sequence[int], int] | None = None
         """What waits until the engine is ready: moves, and what its clock shows in microseconds; or an opening."""
@@ -179,12 +188,15 @@ class EngineSeat:
         if self.line_end == _LINE_ENDS[-1]:
             raise EngineRefused(refusal)
         self.line_end = _LINE_ENDS[-1]
+        self.manners["takes commands only with CR LF"] = None
 
     def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
         """Lets the process end while others play on."""
 
         async def end() -> None:
             death = await life.process.stop(reason, self.settings.stop)
+            if death.code is None and not death.reason:
+                self.manners["does not end when it is told END"] = None
             if tell:
                 self.owner.died(death, life.lost, benched=benched)
 
@@ -318,14 +330,21 @@ class _Life:
             self._ready()
             return
         if heard is Heard.SUGGESTION:
+            self._seat.manners["suggests moves and waits for PLAY"] = None
             self._send([f"PLAY {word_and_rest(line)[1]}"])
             return
+        if heard is Heard.NOTE and word_and_rest(line)[0] in REFUSALS and (manner := _COMPLAINTS.get(self.talk.phase)):
+            self._seat.manners[manner] = None
         self._message = line
-        self.process.note(line)
+        if line != "OK":
+            self.process.note(line)
         if heard is Heard.STARTED:
+            if line != "OK":
+                self._seat.manners["says more than OK"] = None
             self._within(_SETTLE_SECONDS, self._settled)
             self._send(self.talk.tell(self.process.scratch))
         elif heard is Heard.AGAIN:
+            self._seat.manners["refuses RESTART, or misses it"] = None
             self._send([self.talk.restart()])
         elif heard is Heard.REFUSAL:
             self._refused(line)
@@ -342,6 +361,7 @@ class _Life:
             self.lost = self._seat.owner.lost()
 
     def _settled(self) -> None:
+        self._seat.manners["does not answer ABOUT"] = None
         self.talk.settle()
         self._ready()
 
@@ -372,6 +392,7 @@ class _Life:
 
     def _not_restarted(self, how: str) -> None:
         seat = self._seat
+        seat.manners[f"did not answer RESTART {how}"] = None
         seat.restarted(False)
         if seat.options.restart is Restart.OFF:
             self._give_up(f"did not answer RESTART {how}, and restart=off forbids a new process", lost=True)

@@ -15,7 +15,7 @@ from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import (
     VOID,
@@ -28,6 +28,9 @@ from noughts_referee.rules import (
     placed_wrongly,
 )
 from noughts_server.local.players import Player, start_player
+
+_SHARE = 0.5
+"""Of the time that is waited for its answer, what an engine is told that it may think."""
 
 
 class ChildSession:
@@ -49,6 +52,14 @@ class ChildSession:
         self._frames = 0
         self._games = 0
         self._stopped = False
+        # Without a limit an engine thinks as long as it likes; what is asked here are a few moves.
+        is_engine = spec.child_kind is not None and not spec.child_kind.speaks_frames
+        self._clock_us = round(move_seconds * _SHARE * 1e6) if is_engine else 0
+
+    @property
+    def manners(self) -> dict[str, None]:
+        """Of an engine: what it does that not all do."""
+        return {} if isinstance(self._child, RunningChild) else self._child.manners
 
     async def greet(self) -> None:
         """Waits for its hello and welcomes it."""
@@ -82,6 +93,7 @@ class ChildSession:
             opponents=["random"],
             move_count=[len(moves)],
             moves=moves,
+            time={"move_us": self._clock_us},
         )
         return self._games
 
@@ -91,6 +103,9 @@ class ChildSession:
         turns.game.append(game)
         turns.ply.append(len(moves))
         turns.cell.append(moves[-1] if moves else 0)
+        if self._clock_us:
+            turns.own_clock_us.append(self._clock_us)
+            turns.opponent_clock_us.append(self._clock_us)
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds
         while not (answer := await self._receive(deadline, "a move")).moves.game:
@@ -111,6 +126,14 @@ class ChildSession:
         ends.termination.append(outcome.termination.value)  # type: ignore[arg-type]
         ends.plies.append(len(moves))
         ends.cell.append(moves[-1] if moves else 0)
+        await self._heard()
+
+    async def prepared(self) -> None:
+        """Waits until the bot is ready for the games that have begun: what it does for that is no part of a move."""
+        await self._heard()
+
+    async def _heard(self) -> None:
+        """Sends what is to be told, and waits until the bot has heard it."""
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds
         while (await self._receive(deadline, "an acknowledgement")).done_through < self._frames:

@@ -20,6 +20,7 @@ from noughts_referee.rules import (
     side_seed,
 )
 from noughts_server.local.child_session import ChildSession, child_session, wrong_move
+from noughts_server.local.rule_probe import probe_rules
 
 
 @dataclass(slots=True)
@@ -49,6 +50,10 @@ class ConformanceReport:
     """Games that it lost by its own doing: of each way how many, and what it did in the first of them."""
     said: str = ""
     """The last 64 KB of what it printed."""
+    manners: dict[str, None] = field(default_factory=dict)
+    """Of an engine: what it does that not all do, in the order in which it was seen."""
+    rules: dict[str, str] = field(default_factory=dict)
+    """Of an engine: whether it keeps to the rule of each variant that has one."""
 
     def count(self, way: str, first: str) -> None:
         """A game that it lost by its own doing; `first` is told if it is the first one lost in this way."""
@@ -72,6 +77,7 @@ class ConformanceReport:
             "repeats": self.repeats,
             "faults": self.faults,
             "said": self.said,
+            **({"manners": list(self.manners), "rules": self.rules} if self.rules else {}),
         }
 
 
@@ -96,6 +102,9 @@ async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Con
         report.repeats = again.games == report.games
         report.faults += again.faults
         report.said = again.said
+        report.manners |= again.manners
+    if spec.child_kind is not None and not spec.child_kind.speaks_frames:
+        report.rules = await probe_rules(spec, launcher, plan.times, plan.move_seconds)
     if report.games and report.resigned == len(report.games) and not report.lost_by:
         report.faults.append("it resigns every game")
     return report
@@ -118,6 +127,7 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
         except BotError as fault:
             report.faults.append(f"got {fault.got}, expected {fault.expected}")
     report.said = session.said.strip()
+    report.manners.update(session.manners)
     for way, (times, first) in report.lost_by.items():
         report.faults.append(f"it {way} in {times} of {len(report.games)} games, first in {first}")
     return report
@@ -137,6 +147,7 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
         else:
             if game is None:
                 game = session.begin(variant, side, side_seed(seed, side), moves, number + 1)
+                await session.prepared()
             began = time.perf_counter()
             try:
                 cell = (await session.ask(game, moves)).cell

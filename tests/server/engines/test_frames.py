@@ -17,8 +17,10 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import VOID, Position, Termination, parse_variant
 from noughts_server.engines.command import engine_command
 from noughts_server.local.child_session import ChildSession, child_session
+from noughts_server.local.conformance import ConformancePlan, check
 from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.relay import RelayEvent, RelayPlan, relay
+from noughts_server.local.rule_probe import probe_rules
 from tests.support.children.field import PROGRAMS
 from tests.support.ground import ground_at
 
@@ -102,7 +104,7 @@ async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Pat
     "options, said",
     [
         ({"restart": "maybe"}, "option restart: got maybe, expected on, off or auto"),
-        ({"speed": "9"}, "got option speed, expected one of restart, board, depth"),
+        ({"speed": "9"}, "got option speed, expected one of restart, swap2, board"),
         ({"threads": "0"}, "option threads: got 0, expected a whole number from 1"),
         ({"memory": "lots"}, "option memory: got lots, expected MiB as in 350, or 2g"),
         ({"info.a b": "1"}, "got 'a b', expected letters, digits, - and _"),
@@ -118,3 +120,21 @@ def test_options_that_are_wrong_are_said_before_anything_starts(options: dict[st
 def test_a_command_is_a_line_of_a_shell() -> None:
     with pytest.raises(BotSpecError, match="no closing quotation"):
         engine_command(BotSpec(None, "gomocup", "engine 'x", {}))
+
+
+async def test_a_check_tells_an_engines_manners_and_which_rules_it_keeps_to() -> None:
+    habits = "wordy complain nameless deaf-once ignore-rule"
+    plan = ConformancePlan(parse_variant("mnk:7,7,5"), games=2, seed=1, move_seconds=5.0, times=TIMES)
+    async with launching(Locking.OFF, lambda note: None) as launcher:
+        found = await check(odd(habits), plan, launcher)
+        ours = BotSpec(None, "gomocup", f"{sys.executable} -m noughts_server.cli bot gomocup threats:nodes=2000", {})
+        kept = await probe_rules(ours, launcher, ChildSettings(start=30.0), 30.0)
+    assert not found.faults
+    assert list(found.manners) == [
+        "says more than OK",
+        "complains about infos, or about ABOUT",
+        "does not answer ABOUT",
+        "refuses RESTART, or misses it",
+    ]
+    assert found.rules == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "ignores it")
+    assert kept == dict.fromkeys(("gomoku:exact", "renju", "caro", "caro:exact"), "keeps it")

@@ -58,6 +58,11 @@ class Engine:
             began = time.monotonic()
             time.sleep(float(HABITS["think"]))
             say(f"DEBUG {time.monotonic() - began}")
+        # With a row of four and a gap before it, it wins as it thinks, whatever the rule.
+        if "ignore-rule" in HABITS and (5, 7) in self.taken and (6, 7) not in self.taken:
+            self.taken.add((6, 7))
+            say("6,7")
+            return
         for row in range(self.rows):
             for column in range(self.columns):
                 if (column, row) not in self.taken:

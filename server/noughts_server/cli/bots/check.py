@@ -36,7 +36,8 @@ def check(
     seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
 
     JSON: {"spec", "name", "variant", "games", "wins", "draws", "losses", "resigned", "start_ms", "move_us": {"mean",
-    "most"}, "repeats", "faults": [...], "said": the last 64 KB that it printed}.
+    "most"}, "repeats", "faults": [...], "said": the last 64 KB that it printed}; of an engine also "manners": [...],
+    what it does that not all do, and "rules": {VARIANT: whether it keeps to the rule that it is told}.
     """
     from noughts_bots.event_loop import run_loop
     from noughts_bots.specs import parse_spec
@@ -75,7 +76,11 @@ def _print(found: "ConformanceReport") -> None:
         played = output.count(len(found.games), "game")
         lines.append(f"{found.spec}{name}: {played} of {found.variant} against chance: {score}{resigned}.")
         mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
-        lines.append(f"There after {found.start_ms:.0f} ms; a move takes {mean:,} us, at most {most:,} us.")
+        # An engine is started for its first game.
+        there = "" if found.rules else f"There after {found.start_ms:.0f} ms; "
+        lines.append(f"{there}{'A' if found.rules else 'a'} move takes {mean:,} us, at most {most:,} us.")
+    lines += [f"It {manner}." for manner in found.manners]
+    lines += [f"The rule of {name}: it {kept}." for name, kept in found.rules.items()]
     if found.said:
         lines += ["It printed:", *(f"  {line}" for line in found.said.splitlines())]
     if found.faults:
