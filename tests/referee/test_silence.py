@@ -232,8 +232,8 @@ async def lively() -> AsyncIterator[Loopback]:
 
 
 async def beat(server: Loopback, *bots: RawBot) -> None:
-    """Two periods pass, each of these bots gets a heartbeat and echoes it, and the referee has read that."""
-    await leap(2 * HEARTBEAT)
+    """A period passes, each of these bots gets a heartbeat and echoes it, and the referee has read that."""
+    await leap(HEARTBEAT)
     for bot in bots:
         while not (frame := await bot.frame()).heartbeat.id:
             pass
