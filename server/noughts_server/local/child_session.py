@@ -15,7 +15,7 @@ from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import (
     VOID,
@@ -27,6 +27,7 @@ from noughts_referee.rules import (
     members,
     placed_wrongly,
 )
+from noughts_server.engines.frames import EngineChild
 from noughts_server.local.players import Player, start_player
 
 _SHARE = 0.5
@@ -59,7 +60,7 @@ class ChildSession:
     @property
     def manners(self) -> dict[str, None]:
         """Of an engine: what it does that not all do."""
-        return {} if isinstance(self._child, RunningChild) else self._child.manners
+        return self._child.manners if isinstance(self._child, EngineChild) else {}
 
     async def greet(self) -> None:
         """Waits for its hello and welcomes it."""

@@ -89,7 +89,7 @@ class RelayPlan:
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     locking: Locking = Locking.USUAL
     processes: int = 1
-    """Of an engine."""
+    """How many there are: their games add up."""
     memory_bytes: int = 0
     """What each process may use; 0: as its kind is used to."""
 

@@ -1,7 +1,9 @@
 """A program on its author's machine at a server elsewhere: `noughts bot run exec:...`."""
 
 import asyncio
+import os
 import shlex
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +19,7 @@ from noughts_server.local.launcher import Locking
 from noughts_server.local.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PLAYER
 from tests.support.ground import Ground, ground_at
+from tests.support.loopback import until
 
 
 @pytest.fixture
@@ -26,12 +29,12 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 
 
 @asynccontextmanager
-async def relayed(ground: Ground, notes: Path, habit: str) -> AsyncIterator[list[RelayEvent]]:
+async def relayed(ground: Ground, notes: Path, habit: str, processes: int = 1) -> AsyncIterator[list[RelayEvent]]:
     """The player with this habit as the bot `mine`, and what was told of it."""
     events: list[RelayEvent] = []
     spec = BotSpec(None, "exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
     # The player counts its lives in a file, which the lock would not let it write.
-    plan = RelayPlan(spec, locking=Locking.OFF)
+    plan = RelayPlan(spec, locking=Locking.OFF, processes=processes)
     login = Login(ground.address, ground.token, name="mine", version="1")
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(relay(plan, login, events.append, lambda said: None))
@@ -54,3 +57,31 @@ async def test_a_program_plays_all_games_also_when_it_has_to_be_started_again(
     assert len(notes.read_text().split()) == lives
     assert events.count(Online("bots/mine/versions/1")) == lives
     assert ("the player: it ended with exit code 3" in map(str, events)) == (lives == 2)
+
+
+async def test_several_processes_share_the_games_behind_one_stream(ground: Ground, tmp_path: Path) -> None:
+    notes = tmp_path / "pids"
+    async with relayed(ground, notes, "honest", processes=3) as events, ground.opponent("first-free"):
+        for variant, number in (("tictactoe", 12), ("mnk:5,5,4", 4)):
+            name = f"cup-{number}"
+            await ground.start(
+                name, "mine", "first-free", games_per_pair=number, concurrency=8, seed=5, variant=variant
+            )
+            games = await ground.games(name)
+            assert [Termination(game.termination) for game in games] == [Termination.LINE] * number
+    assert len(notes.read_text().split()) == 3
+    assert events.count(Online("bots/mine/versions/1")) == 1
+
+
+async def test_when_one_of_several_processes_ends_all_begin_anew(ground: Ground, tmp_path: Path) -> None:
+    notes = tmp_path / "pids"
+    async with relayed(ground, notes, "honest", processes=2) as events:
+        first, _ = map(int, notes.read_text().split())
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: len(notes.read_text().split()) == 4)
+        await ground.until_online("mine")
+        async with ground.opponent("first-free"):
+            await ground.start("cup", "mine", "first-free", games_per_pair=6, concurrency=4, seed=5)
+            games = await ground.games("cup")
+    assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
+    assert "the player: it was ended by signal 9 (SIGKILL)" in map(str, events)
