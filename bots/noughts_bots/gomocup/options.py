@@ -54,6 +54,8 @@ class EngineOptions:
     swap2: Swap2 = Swap2.OFF
     in_own_folder: bool = False
     """Whether its working folder is the one that its program lies in; else a folder that is empty, and its own."""
+    score: str = ""
+    """The word before the score in its messages; empty: the usual ones."""
     margin: str = ""
     """What its moves may overstep their limit, as `--margin` writes it; empty: as all others."""
     time: str = ""
@@ -129,6 +131,7 @@ _READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
     "threads": _counted("thread_num"),
     "memory": lambda value: ("memory_bytes", read_size(value)),
     "cwd": _switch("in_own_folder", {"engine": True, "scratch": False}),
+    "score": lambda value: ("score", value),
     "margin": lambda value: ("margin", value),
     "time": lambda value: ("time", value),
 }

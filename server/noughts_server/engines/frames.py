@@ -173,7 +173,7 @@ class EngineFrames(ChildFrames):
     def answer(self, game: _Game, cell: int, message: str) -> None:
         """The engine's move."""
         moves = self._outgoing.moves
-        score = score_in(message)
+        score = None if game.seat is None else score_in(message, game.seat.engine.options.score)
         if score is not None:
             moves.scored.append(len(moves.game))
             moves.score.append(score)

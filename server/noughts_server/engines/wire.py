@@ -7,6 +7,7 @@ the event loop.
 import asyncio
 import re
 from collections.abc import Callable
+from functools import cache
 
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.conversation import Terms
@@ -26,12 +27,21 @@ from noughts_referee.work_units import Conditions
 from noughts_server.engines.seat import EngineSeat
 from noughts_server.engines.transcript import Transcript
 
-_SCORE = re.compile(r"\b(?:ev|eval|score)\b\s*[:=]?\s*([+-]?\d{1,7}(?:\.\d{1,4})?)", re.IGNORECASE)
+_SCORE_WORDS = "ev|eval|score"
+_NUMBER = r"\s*[:=]?\s*([+-]?\d{1,7}(?:\.\d{1,4})?)"
 
 
-def score_in(message: str) -> float | None:
-    """The score in what an engine said before its move, if there is one: `eval 12`, `score: -3`, `ev=0.5`."""
-    found = _SCORE.search(message) if message else None
+@cache
+def _score_pattern(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{re.escape(word) if word else _SCORE_WORDS}){_NUMBER}", re.IGNORECASE)
+
+
+def score_in(message: str, word: str = "") -> float | None:
+    """The score in what an engine said before its move, if there is one: `eval 12`, `score: -3`, `ev=0.5`.
+
+    It stands behind the word, if one is given.
+    """
+    found = _score_pattern(word).search(message) if message else None
     return None if found is None else float(found[1])
 
 
@@ -165,7 +175,7 @@ class EngineWire:
         if game is None or not self._is_asked:
             return
         self._is_asked = False
-        score = score_in(message)
+        score = score_in(message, self.seat.options.score)
         scores = () if score is None else ((0, score),)
         self._referee.answered(self.player, (game.handle,), (game.ply,), (cell,), (took_us,), (), scores)
 

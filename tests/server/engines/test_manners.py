@@ -221,6 +221,7 @@ def test_scores_in_messages_are_scores_of_moves() -> None:
     assert [score_in(said) for said in ("MESSAGE depth 9 ev 34 n 20", "MESSAGE eval: -3.5", "MESSAGE fine", "")] == [
         34.0, -3.5, None, None,
     ]  # fmt: skip
+    assert score_in("MESSAGE eval 3 winrate 0.62", "winrate") == 0.62
 
 
 async def test_the_same_games_come_of_any_number_of_processes(field: Field) -> None:
