@@ -142,6 +142,7 @@ class Dialogue:
     def _choose(self, asked: pb.Opening) -> pb.Choice:
         """The bot's choice for an opening. A bot that fails is logged, and resigns the game."""
         answer = pb.Choice(game=asked.game, step=asked.step)
+        self._numbers[asked.game] = asked.tournament, asked.number
         try:
             variant = parse_variant(asked.variant)
             chosen = self._bot.open(Opening(variant, asked.rule, tuple(asked.stones), asked.seed, asked.own_clock_us))
@@ -268,7 +269,7 @@ class Dialogue:
         """Says what the bot did in games that it lost by that."""
         for row, fault in zip(ends.faulted, ends.fault, strict=True):
             handle, ply = ends.game[row], ends.plies[row]
-            if handle in self._positions:  # where ends are heard before the questions, they come here twice
+            if handle in self._numbers:  # where ends are heard before the questions, they come here twice
                 kind = Termination(ends.termination[row])
                 self._failures.note(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
 
@@ -276,7 +277,8 @@ class Dialogue:
         """A game for people."""
         tournament, number = self._numbers.get(handle, ("", handle))
         game = f"game {number} of {tournament.removeprefix('tournaments/')}" if tournament else f"game {number}"
-        return f"{game} at ply {ply} ({self._positions[handle].variant.name})"
+        position = self._positions.get(handle)
+        return f"{game} at its opening" if position is None else f"{game} at ply {ply} ({position.variant.name})"
 
     def reply(self) -> pb.PlayRequest:
         """The frame that carries what has been answered, the acknowledgement and the echo."""

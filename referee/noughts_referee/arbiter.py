@@ -23,6 +23,7 @@ from noughts_referee.rules import (
     Result,
     Termination,
     base_name,
+    cell_name,
     game_seed,
     lost,
     parse_variant,
@@ -46,11 +47,16 @@ _STEPS = 4
 """An even number, above that of the choices before a game by agreement."""
 
 
-def _in_words(choice: Choice) -> str:
+def _in_words(choice: Choice, opening: Opening) -> str:
+    """A choice that is not allowed, and what would be."""
+    put = f"{opening.may_put} stones on free cells" if opening.may_put else ""
+    expected = " or ".join(filter(None, (put, "a side" if opening.may_take else "")))
     if isinstance(choice, Put):
-        cells = " ".join(map(str, choice.cells[:_MOST_SHOWN]))
-        return f"{len(choice.cells)} stones ({cells})"
-    return f"side {choice.side}"
+        board = opening.variant
+        names = (cell_name(board, cell) if cell < board.cells else str(cell) for cell in choice.cells[:_MOST_SHOWN])
+        cells = " ".join(names)
+        return f"got {len(choice.cells)} stones ({cells}), expected {expected}"
+    return f"got a side ({'XO'[choice.side & 1]}), expected {expected}"
 
 
 def opening_ply(step: int) -> int:
@@ -387,9 +393,8 @@ class Arbiter:
                 game.fault = f"resigned: {why}" if why else ""
                 self._end(game, lost(side, Termination.RESIGNED))
             else:
-                game.fault = (
-                    f"made a choice that {game.conditions.variant.agreement} does not allow: {_in_words(choice)}"
-                )
+                opening = game.opening
+                game.fault = f"made a choice that {opening.rule} does not allow: {_in_words(choice, opening)}"
                 self._end(game, lost(side, Termination.ILLEGAL_MOVE))
             return
         if isinstance(choice, Put):

@@ -94,14 +94,17 @@ class JsonLines:
         try:
             return self._parse(message.decode(), pb.PlayRequest())
         except self._errors as error:
-            why = " ".join(str(error).split())[:_LONGEST_WHY]
-            raise NoFrame(f"wrote a line that is no PlayRequest in JSON: {why}", message) from None
+            why = " ".join(str(error).split())[:_LONGEST_WHY].rstrip(".")
+            line = message[:_LONGEST_SHOWN].decode(errors="replace")
+            what = f"wrote the line {line!r}, which is no PlayRequest in JSON: {why}"
+            raise NoFrame(f"{what}; print what is for people to standard error", message) from None
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"
 
 
 _LONGEST_WHY = 200
+_LONGEST_SHOWN = 60
 
 
 def _is_text(data: bytes) -> bool:

@@ -10,6 +10,8 @@ from noughts_referee.rules.variants import Variant
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
+_NO_CELL = 0xFFFF_FFFF
+
 
 def column_name(column: int) -> str:
     """`a` for 0, `z` for 25, `aa` for 26."""
@@ -36,7 +38,8 @@ def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: i
     """
     if not 0 <= cell < variant.cells:
         # Hosts send the largest number for whatever is none of a cell.
-        return f"placed a stone off the board, which has cells 0 to {variant.cells - 1}"
+        named = "" if cell == _NO_CELL else f" on cell {cell},"
+        return f"placed a stone{named} off the board, which has cells 0 to {variant.cells - 1}"
     if (own | opponent) >> cell & 1:
         why = "is occupied"
     elif variant.below[cell] & ~(own | opponent):

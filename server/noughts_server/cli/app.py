@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from noughts_server.cli import plain_parser
 from noughts_server.cli.commands import Group
-from noughts_server.cli.errors import USAGE
+from noughts_server.cli.errors import FAILED, USAGE
 from noughts_server.cli.tree import TREE
 
 
@@ -29,7 +29,13 @@ def run(arguments: Sequence[str]) -> None:
     loaded = node.load(line)
     values = plain_parser.read(loaded, rest)
     if values is not None:
-        loaded.run(**values)
+        try:
+            loaded.run(**values)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read it, as `head` does, has enough. What is left in the buffer has nowhere to go.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(FAILED)
     elif find_spec("typer"):
         _run_typer(arguments, path)
     else:

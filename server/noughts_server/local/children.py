@@ -51,7 +51,7 @@ class LocalChildren:
         self._cores = _Cores(plan.affinity)
         self._transcripts = transcripts
         self._bench = Bench(server.referee)
-        self.faults = LocalFaults(server, self._stderr_of)
+        self.faults = LocalFaults(server, self._variant, self._stderr_of)
         """Of all bots of the tournament."""
         self._welcome: set[str] = set()
         """The labels of those that have said a good hello."""

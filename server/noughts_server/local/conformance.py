@@ -22,6 +22,8 @@ from noughts_referee.rules import (
 from noughts_server.local.child_session import ChildSession, child_session, wrong_move
 from noughts_server.local.rule_probe import probe_rules
 
+_FEW_CELLS = 9
+
 
 @dataclass(slots=True)
 class ConformanceReport:
@@ -159,9 +161,11 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
                 continue
             report.move_us.append((time.perf_counter() - began) * 1e6)
             if cell not in position.free:
-                free = ", ".join(f"{cell_name(variant, each)} ({each})" for each in position.free)
+                free = ", ".join(f"{cell_name(variant, each)} ({each})" for each in position.free[:_FEW_CELLS])
+                more = f", ... ({len(position.free)} in all)" if len(position.free) > _FEW_CELLS else ""
                 what = (
-                    f"it {wrong_move(position, cell)}, after the moves {moves}; expected one of the free cells {free}"
+                    f"it {wrong_move(position, cell)}, after the moves {moves};"
+                    f" expected one of the free cells {free}{more}"
                 )
                 report.count("made an illegal move", f"game {number + 1} at ply {len(moves)}: {what}")
                 outcome = lost(side, Termination.ILLEGAL_MOVE)

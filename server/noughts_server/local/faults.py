@@ -32,9 +32,13 @@ _WHAT_IT_DID = {
 class LocalFaults:
     """Counts what bots did wrong, whatever plays them, from the games that are stored and the children that end."""
 
-    def __init__(self, server: Server, stderr_of: Callable[[str], str | None]) -> None:
-        """`stderr_of` tells what the running child of a label has written so far; None: it has none."""
+    def __init__(self, server: Server, variant: str, stderr_of: Callable[[str], str | None]) -> None:
+        """`variant` is what all of them play.
+
+        `stderr_of` tells what the running child of a label has written so far; None: it has none.
+        """
         self._server = server
+        self._variant = variant
         self._stderr_of = stderr_of
         self._found: dict[tuple[str, str], LocalFault] = {}
         self._notes: dict[str, list[GameNote]] = {}
@@ -125,9 +129,7 @@ class LocalFaults:
         game = min(games, key=lambda lost: lost.ordinal, default=None)
         if game is None or (known is not None and known.ordinal <= game.ordinal):
             return known
-        conditions = self._server.director.conditions(game.tournament)
-        variant = "" if conditions is None else conditions.variant.name
-        return FaultyGame(game.ordinal, game.ply, variant, ("first", "second")[game.side], what)
+        return FaultyGame(game.ordinal, game.ply, self._variant, ("first", "second")[game.side], what)
 
     def _keep(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
         notes = self._notes.setdefault(label, [])

@@ -103,7 +103,7 @@ async def test_a_bot_that_cannot_be_loaded_is_refused_in_the_words_of_its_host(t
 
 
 async def test_a_bot_that_is_silent_is_given_up_and_is_gone_afterwards(tmp_path: Path) -> None:
-    silent = "print(os.getpid()); [None for _ in iter(int, 1)]"
+    silent = "print(os.getpid()); any(iter(int, 1))"
     found = await checked(bot(tmp_path, silent), seconds=0.3)
     assert found.faults == ["got no answer in time, expected a move"]
     with pytest.raises(ProcessLookupError):

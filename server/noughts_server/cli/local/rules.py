@@ -26,14 +26,16 @@ def check(
 ) -> None:
     """Judges the last move of each line of a file: won, full, open, or illegal, and why it is forbidden.
 
-    A line holds JSON, {"variant", "moves"}, as those that -o writes do; what else is in it is ignored. The moves before
-    the last one are only placed: whether one of them had won or was forbidden is not asked.
+    A line holds JSON, {"variant", "moves"}, as those that -o writes do; what else is in it is ignored, and so are empty
+    lines. The moves before the last one are only placed: whether one of them had won or was forbidden is not asked.
 
     JSON: a line for each, {"outcome", "kind", "ply"}. The outcome is `open`, `line`, `board_full` or `illegal_move`;
     the kind says why a free cell is forbidden: `double-three`, `double-four`, `overline`, or null.
     """
     with _opened(file) as lines:
         for number, line in enumerate(lines, start=1):
+            if line.isspace():
+                continue
             sys.stdout.write(_judged(line, file, number, output_format))
             if lines is sys.stdin:
                 # Whoever writes a line may wait for its answer.
@@ -46,7 +48,7 @@ def _opened(file: str) -> AbstractContextManager[TextIO]:
     if file == "-":
         return nullcontext(sys.stdin)
     try:
-        return Path(file).open(encoding="utf-8", errors="replace")
+        return Path(file).open(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         message = f"{file}: got {error.strerror}, expected a file of JSON lines"
         raise UsageProblem(message, "Name one, or - for standard input.") from None

@@ -36,7 +36,7 @@ def test_each_line_is_answered_in_order_from_a_file_and_from_standard_input(tmp_
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("", "got '', expected a variant and its moves, e.g. {"),
+        ("x", "got 'x', expected a variant and its moves, e.g. {"),
         ("[1, 2]", "got '[1, 2]', expected a variant and its moves"),
         ('{"variant": "renju"}', "expected a variant and its moves"),
         ('{"variant": "renju", "moves": {}}', "expected a variant and its moves"),
