@@ -321,7 +321,7 @@ class Arbiter:
             own = game.own
             other = game.opponent
             if (
-                cell >= board
+                cell >= board  # no wire hands on a number below 0
                 or (own | other) & decisive[cell] != below[cell]
                 or (forbids is not None and forbids(own, other, cell, ply & 1) is not None)
             ):

@@ -7,17 +7,16 @@ from enum import Enum, auto
 
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.options import EngineOptions, Swap2
-from noughts_bots.gomocup.protocol import UNLIMITED_MS, read_point, word_and_rest, written_point
+from noughts_bots.gomocup.protocol import OFF_BOARD, UNLIMITED_MS, read_point, word_and_rest, written_point
 from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer
 from noughts_referee.rules import Opening
 
-OFF_BOARD = 0xFFFF_FFFF
-"""The cell of a point that is not on the board."""
 MOST_RESTARTS = 2
 """RESTART is asked so often of one process: an engine that was still busy may have missed the first."""
 
 REFUSALS = ("ERROR", "UNKNOWN")
 """How lines begin by which an engine says no, or complains."""
+_MESSAGES = ("MESSAGE", "DEBUG")
 _ABOUT = re.compile(r"\bname\s*=", re.IGNORECASE)
 
 
@@ -219,7 +218,7 @@ class Conversation:
         if word_and_rest(line)[0] in REFUSALS and self._excused:
             self._excused -= 1
             return Heard.NOTE
-        if word_and_rest(line)[0] in REFUSALS or _ABOUT.search(line):
+        if word_and_rest(line)[0] in REFUSALS or (_ABOUT.search(line) and word_and_rest(line)[0] not in _MESSAGES):
             self.about = line
             self.settle()
             return Heard.READY

@@ -11,6 +11,8 @@ LONGEST_LINE = 4096
 
 FREESTYLE = 0
 """The value of `INFO rule` where five or more in a row win."""
+OFF_BOARD = 0xFFFF_FFFF
+"""The cell of a point that is not on the board."""
 IN_A_ROW = 5
 """The only k that the protocol knows."""
 

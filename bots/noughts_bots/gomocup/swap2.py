@@ -8,7 +8,7 @@ play O and to place the next stone there.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from noughts_bots.gomocup.protocol import read_point, written_point
+from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, written_point
 from noughts_referee.rules import Choice, Opening, Put, Take
 
 SWAP = "SWAP"
@@ -52,7 +52,8 @@ def read_answer(line: str, opening: Opening) -> Swap2Answer | None:
         return Swap2Answer(Take(X)) if opening.stones else None
     variant = opening.variant
     cells = [read_point(word, variant.columns, variant.rows) for word in line.split()]
-    known = tuple(cell for cell in cells if cell is not None)
+    # A point off the board is an answer, too, which the opening does not allow.
+    known = tuple(OFF_BOARD if cell < 0 else cell for cell in cells if cell is not None)
     if not cells or len(known) < len(cells):
         return None
     if len(known) == 1:

@@ -14,7 +14,7 @@ from noughts_referee.children.running_child import Death, ended_with
 from noughts_referee.monotonic import Now
 
 _READ_BYTES = 1 << 16
-_CLOSED = "closed its standard output"
+_CLOSED, _DEAF = "closed its standard output", "closed its standard input"
 
 
 class Listener(Protocol):
@@ -52,7 +52,7 @@ class EngineProcess:
         except BlockingIOError:
             written = 0
         except OSError:
-            self._loop.call_soon(self._end, "closed its standard input")
+            self._loop.call_soon(self._end, _DEAF)
             return
         if written < len(data):
             self._loop.call_soon(self._end, "does not read its commands")
@@ -88,7 +88,7 @@ class EngineProcess:
                 await self._started.wait()
             finally:
                 self._tail.close()
-        if code is not None and reason in ("", _CLOSED):
+        if code is not None and reason in ("", _CLOSED, _DEAF):
             reason = ended_with(code)
         return Death(reason, code, self._tail.text)
 

@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from noughts_bots.gomocup.conversation import OFF_BOARD, REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
+from noughts_bots.gomocup.conversation import REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
 from noughts_bots.gomocup.options import EngineOptions, Restart
-from noughts_bots.gomocup.protocol import word_and_rest
+from noughts_bots.gomocup.protocol import OFF_BOARD, word_and_rest
 from noughts_bots.gomocup.swap2 import Swap2Answer
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.child_settings import ChildSettings
@@ -23,6 +23,8 @@ from noughts_server.engines.transcript import Transcript
 
 _SETTLE_SECONDS = 1.0
 """How long reading the terms may take an engine that does not answer ABOUT."""
+_MOST_ENDING = 1
+"""Processes of a seat that may be about to end while another begins."""
 _MOST_RESTARTS_FAILED = 2
 """An engine that could not be made ready so often, one after the other, is not asked again: it gets new processes."""
 # LF, as managers on Linux write it, and what the protocol says for engines that refuse that.
@@ -162,19 +164,23 @@ class EngineSeat:
         Raises EngineRefused for a board that the engine does not set up, and what the launcher raises.
         """
         failures = 0
+        was_ready = False
         try:
             while failures < MOST_STARTS:
                 await self._wanted.wait()
+                while len(self._endings) > _MOST_ENDING:
+                    await asyncio.wait(self._endings, return_when=asyncio.FIRST_COMPLETED)
                 assert self._terms is not None
                 began = self.settings.now()
                 life = self._life = _Life(self, await self._launcher.start(self._command), self._terms)
                 life.start(self.settings.start - (self.settings.now() - began) / 1e6)
                 reason = await life.over
                 self._life = None
-                if life.refused_start:
+                if life.refused_start and not was_ready:
                     self._see_off(life, "", tell=False)
                     self._try_other_line_end(reason or "")
                     continue
+                was_ready = was_ready or life.was_ready
                 failures = 0 if life.was_ready else failures + 1
                 self._see_off(life, reason or "", tell=reason is not None, benched=failures == MOST_STARTS)
         finally:
@@ -311,7 +317,7 @@ class _Life:
         if heard is Heard.CHOICE and self._is_stale:
             heard = Heard.MOVE  # like any answer about a game that is over
         if heard is Heard.MOVE:
-            if self.talk.cell == OFF_BOARD:
+            if self.talk.cell == OFF_BOARD and not self._is_stale:
                 self.process.note(f"({line} is no point of the board)")
             if not self._is_stale:
                 # Where the machine let the engine answer before us, it took no time.

@@ -33,6 +33,8 @@ class Transcripts:
         self._messages: TextIO | None = None
         self._records: dict[int, _Record] = {}
         self._began_us = microseconds()
+        self.failure: OSError | None = None
+        """Why nothing more is written: the games go on, whatever becomes of their records."""
 
     def __enter__(self) -> Self:
         """Raises OSError."""
@@ -48,7 +50,10 @@ class Transcripts:
         for record in list(self._records.values()):
             self._write(record)
         if self._messages is not None:
-            self._messages.close()
+            try:
+                self._messages.close()
+            except OSError as failure:
+                self.failure = self.failure or failure
 
     def of(self, label: str) -> "Transcript | None":
         """Of a seat of the bot with this label; None where nobody wants one."""
@@ -74,15 +79,21 @@ class Transcripts:
 
     def message(self, ordinal: int, ply: int, label: str, line: str) -> None:
         """An engine has said something that is no move."""
-        if self._messages is not None:
+        if self._messages is not None and self.failure is None:
             said = {"game": ordinal, "ply": ply, "bot": label, "line": line}
-            self._messages.write(json.dumps(said, ensure_ascii=False) + "\n")
+            try:
+                self._messages.write(json.dumps(said, ensure_ascii=False) + "\n")
+            except OSError as error:
+                self.failure = error
 
     def _write(self, record: _Record) -> None:
         self._records.pop(record.ordinal, None)
-        if self._folder is not None and record.lines:
-            with (self._folder / f"{record.ordinal:06d}.log").open("a", encoding="utf-8") as file:
-                file.writelines(record.lines)
+        if self._folder is not None and record.lines and self.failure is None:
+            try:
+                with (self._folder / f"{record.ordinal:06d}.log").open("a", encoding="utf-8") as file:
+                    file.writelines(record.lines)
+            except OSError as error:
+                self.failure = error
 
 
 class Transcript:

@@ -37,7 +37,7 @@ _SHARE = 0.5
 class ChildSession:
     """The conversation with a child. What it does wrong is a BotFault. Made by `child_session`."""
 
-    def __init__(self, spec: BotSpec, child: Player, move_seconds: float) -> None:
+    def __init__(self, spec: BotSpec, child: Player, move_seconds: float, start_seconds: float) -> None:
         self.name = ""
         """What it calls itself; may be empty."""
         self.variants: tuple[str, ...] = ()
@@ -55,6 +55,7 @@ class ChildSession:
         self._stopped = False
         # Without a limit an engine thinks as long as it likes; what is asked here are a few moves.
         is_engine = spec.child_kind is not None and not spec.child_kind.speaks_frames
+        self._start_seconds = start_seconds if is_engine else 0.0
         self._clock_us = round(move_seconds * _SHARE * 1e6) if is_engine else 0
 
     @property
@@ -136,7 +137,7 @@ class ChildSession:
     async def _heard(self) -> None:
         """Sends what is to be told, and waits until the bot has heard it."""
         await self._send_frame()
-        deadline = time.monotonic() + self._move_seconds
+        deadline = time.monotonic() + self._move_seconds + self._start_seconds
         while (await self._receive(deadline, "an acknowledgement")).done_through < self._frames:
             pass
 
@@ -202,7 +203,7 @@ async def child_session(
     `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
     """
     child = await start_player(spec, launcher, times)
-    session = ChildSession(spec, child, move_seconds)
+    session = ChildSession(spec, child, move_seconds, times.start)
     try:
         yield session
     finally:

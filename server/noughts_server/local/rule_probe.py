@@ -47,7 +47,7 @@ async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, m
                 found[name] = UNCLEAR
             except BotError as fault:
                 # To play what renju forbids is to ignore it.
-                found[name] = IGNORES if "forbidden" in fault.got else fault.got
+                found[name] = IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
             else:
                 played = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
                 found[name] = played.get(cell, UNCLEAR)

@@ -80,4 +80,6 @@ async def play_locally(
         transcripts = stack.enter_context(Transcripts(plan.log, plan.messages))
         run = RunAtServer(plan, specs, processes, server, launcher, transcripts, on_progress, stop, on_game)
         await run.play()
+        if transcripts.failure is not None:
+            on_note(f"what engines say was not kept to the end: {transcripts.failure}")
         return await run.outcome(export)

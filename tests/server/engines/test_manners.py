@@ -254,3 +254,34 @@ async def test_an_engine_that_is_not_asked_has_the_usual_choices_made_for_it(fie
     await field.play(engine(), "random", games=2, variant="gomoku+swap2", children=TIMES, log=log)
     assert {game.termination for game in field.games} == {"line"}
     assert "SWAP2BOARD" not in "\n".join(path.read_text() for path in log.iterdir())
+
+
+async def test_a_swap2_answer_off_the_board_is_an_illegal_move(field: Field) -> None:
+    for answer in ("99,99", "-1,-1"):
+        # It opens the second game: a point is no answer there, and the engine is silent.
+        await field.play(
+            engine(f"swap2={answer}", options="{swap2=on}"), "random", games=2, variant="gomoku+swap2", children=TIMES
+        )
+        assert {game.termination for game in field.games} == {"illegal_move", "crashed"}, answer
+
+
+async def test_records_that_cannot_be_written_stop_nobody(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "said"
+    (log / "000002.log").mkdir(parents=True)
+    await field.play(engine(), "random", games=3, variant="mnk:7,7,5", children=TIMES, log=log)
+    assert len(field.games) == 3
+
+
+async def test_an_engine_that_refuses_a_later_start_is_benched_and_the_run_goes_on(
+    field: Field, tmp_path: Path
+) -> None:
+    once = tmp_path / "once"
+    outcome = await field.play(
+        engine(f"start-once={once}", options="{restart=on}"), "random", games=3, variant="mnk:7,7,5", children=TIMES
+    )
+    assert len(field.games) == 3
+    assert outcome.benched
+
+
+async def test_messages_about_names_are_no_answer_to_about(field: Field) -> None:
+    await assert_plays(field, "nameless loading=0.6", games=2)

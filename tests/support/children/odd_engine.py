@@ -101,11 +101,19 @@ class Engine:
             if f"refuse-{word.lower()}" in HABITS or (word == "START" and HABITS.get("refuse-size") == rest):
                 say("ERROR message - unsupported size or other error")
                 return
+            if "start-once" in HABITS:
+                if Path(HABITS["start-once"]).exists():
+                    say("ERROR not now")
+                    return
+                Path(HABITS["start-once"]).touch()
             if HABITS.get("never") == rest:
                 signal.pause()
             time.sleep(float(HABITS.get("slow-start", 0)))
             columns, _, rows = rest.partition(",")
             self.start(int(columns), int(rows or columns))
+            if "loading" in HABITS:
+                say("MESSAGE config name=default loading")
+                time.sleep(float(HABITS["loading"]))
         elif word == "RESTART":
             if "no-restart" in HABITS:
                 say("UNKNOWN command")
@@ -128,6 +136,10 @@ class Engine:
                 self.place(row)
             log("DONE")
             self.move()
+        elif word == "SWAP2BOARD":
+            while sys.stdin.buffer.readline().decode().strip() != "DONE":
+                pass
+            say(HABITS["swap2"].replace("_", " "))
         elif word == "ABOUT":
             if "nameless" not in HABITS:
                 say('name="odd", version="1"')

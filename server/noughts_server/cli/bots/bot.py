@@ -42,7 +42,7 @@ def run(
     challenges: Annotated[
         bool, Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
     ] = True,
-    start_timeout: options.StartTimeoutOption = 5.0,
+    start_timeout: options.StartTimeoutOption = 10.0,
     require_lock: options.RequireLockOption = False,
     no_lock: options.NoLockOption = False,
     token: options.TokenOption = None,
@@ -119,7 +119,7 @@ def ask(
     spec: SpecArgument,
     variant: options.VariantOption = "tictactoe",
     seed: Annotated[int, Option("--seed", metavar="S", help="The bot's chance.")] = 0,
-    start_timeout: options.StartTimeoutOption = 5.0,
+    start_timeout: options.StartTimeoutOption = 10.0,
     require_lock: options.RequireLockOption = False,
     no_lock: options.NoLockOption = False,
     output_format: options.FormatOption = Format.TEXT,

@@ -25,7 +25,7 @@ def check(
         float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="The longest wait for a move.")
     ] = 5.0,
     seed: Annotated[int, Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
-    start_timeout: options.StartTimeoutOption = 5.0,
+    start_timeout: options.StartTimeoutOption = 10.0,
     require_lock: options.RequireLockOption = False,
     no_lock: options.NoLockOption = False,
     output_format: options.FormatOption = Format.TEXT,
