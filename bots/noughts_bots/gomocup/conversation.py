@@ -119,8 +119,6 @@ class Conversation:
         """The move that was heard last."""
         self.choice: Swap2Answer | None = None
         """The choice that was heard last."""
-        self.about = ""
-        """What it says of itself."""
         self._options = options
         self._opening: Opening | None = None
         """What it is asked to agree on."""
@@ -219,7 +217,6 @@ class Conversation:
             self._excused -= 1
             return Heard.NOTE
         if word_and_rest(line)[0] in REFUSALS or (_ABOUT.search(line) and word_and_rest(line)[0] not in _MESSAGES):
-            self.about = line
             self.settle()
             return Heard.READY
         return Heard.NOTE

@@ -151,11 +151,6 @@ class EngineSeat:
         """The last that its process has written there, or said besides moves."""
         return self._life.process.said if self._life is not None else ""
 
-    @property
-    def about(self) -> str:
-        """What the engine says of itself."""
-        return self._life.talk.about if self._life is not None else ""
-
     # Processes, one after the other.
 
     async def play(self) -> None:
