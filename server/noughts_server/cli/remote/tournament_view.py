@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import Client
 
+_MOST_PRINTED = 128
+"""Entries of a crosstable for people."""
+
 
 def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format) -> None:
     """Prints a tournament with its standings and its crosstable."""
@@ -20,27 +23,25 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
     if output_format is Format.JSON:
         document = conditions_document(shown)
         document["standings"] = standings_document(standings)
-        document["crosstable"] = crosstable.document() if crosstable else None
+        document["crosstable"] = crosstable.document()
         document["offline"] = list(shown.offline)
         output.print_json(document)
     else:
         _print(shown, standings, crosstable)
 
 
-def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable | None:
-    """None where the server finds it too large."""
-    from grpc import StatusCode
-
+def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable:
+    """All of it, however many pages that takes."""
     from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import CallFailed
 
-    try:
-        table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=shown.name))
-    except CallFailed as failed:
-        if failed.code is not StatusCode.RESOURCE_EXHAUSTED:
-            raise
-        return None
-    return Crosstable((row.label for row in table.standings), table.cells)
+    request = pb.GetCrosstableRequest(name=shown.name)
+    page = client.call(client.tournaments.GetCrosstable, request)
+    labels, cells = [row.label for row in page.standings], list(page.cells)
+    while page.next_page_token:
+        request.page_token = page.next_page_token
+        page = client.call(client.tournaments.GetCrosstable, request)
+        cells += page.cells
+    return Crosstable(labels, cells)
 
 
 class _Standing:
@@ -53,7 +54,7 @@ class _Standing:
         self.rating = row.rating if row.HasField("rating") else None
 
 
-def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable | None) -> None:
+def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
@@ -70,10 +71,13 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
     if standings:
         console.print()
         console.print(standings_table(standings))
-    if shown.games_done and crosstable:
+    if shown.games_done:
         console.print()
         output.heading(console, CROSSTABLE_HEADING)
-        console.print(crosstable.table(console))
+        if len(crosstable.labels) <= _MOST_PRINTED:
+            console.print(crosstable.table(console))
+        else:
+            console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
 
 
 def _joining(shown: "pb.Tournament") -> str:
