@@ -14,8 +14,6 @@ the entries. Small fields look ahead, so that they play all rounds that were ask
 from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations
 
-import networkx
-
 from noughts_referee.rules.chance import game_seed
 from noughts_server.competition.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
 from noughts_server.competition.waves import Encounter, Field, Wave
@@ -192,6 +190,9 @@ class _Standing:
 
     def _cheapest(self, reach: int) -> Sequence[tuple[int, int]] | None:
         """The cheapest perfect matching of pairs at most so many places apart, and of halves of score groups."""
+        # A third of a second, which only those pay who pair.
+        import networkx
+
         pairs = [(one, other) for one, other in self._candidates(reach) if self._may_meet(one, other)]
         costs = [self._cost(*pair) for pair in pairs]
         if not costs:

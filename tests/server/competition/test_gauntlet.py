@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noughts_server.competition.gauntlet import Gauntlet
@@ -19,6 +19,7 @@ def pairings(schedule: Gauntlet) -> list[tuple[int, int]]:
     return [(slot.first, slot.second) for slot in slots]
 
 
+@settings(deadline=None)
 @given(SCHEDULES)
 def test_first_entry_meets_each_other_exactly_and_the_others_never_meet(schedule: Gauntlet) -> None:
     games = Counter(map(frozenset, pairings(schedule)))
@@ -26,6 +27,7 @@ def test_first_entry_meets_each_other_exactly_and_the_others_never_meet(schedule
     assert sum(games.values()) == schedule.total
 
 
+@settings(deadline=None)
 @given(SCHEDULES)
 def test_sides_of_a_pair_and_of_the_first_entrys_cycles_are_balanced(schedule: Gauntlet) -> None:
     games = pairings(schedule)
@@ -39,6 +41,7 @@ def test_sides_of_a_pair_and_of_the_first_entrys_cycles_are_balanced(schedule: G
         assert abs(2 * begins - size) <= 1
 
 
+@settings(deadline=None)
 @given(SCHEDULES, st.data())
 def test_slots_of_an_entry_and_of_a_pair_are_those_that_hold_them_from_the_highest_down(
     schedule: Gauntlet, data: st.DataObject

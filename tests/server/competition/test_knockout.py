@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import chain
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noughts_server.competition.knockout import EXTRA_PAIRS, Bracket, Decision, bracket, next_wave, seed_places
@@ -33,6 +33,7 @@ def matches(tree: Bracket) -> list[frozenset[int | None]]:
 
 
 @pytest.mark.long
+@settings(deadline=None)
 @given(FIELDS, CHANCES)
 def test_every_match_but_one_less_than_entries_is_decided_whatever_happens(field: Field, chance: Chance) -> None:
     tree = bracket(played_out(field, chance))
@@ -42,6 +43,7 @@ def test_every_match_but_one_less_than_entries_is_decided_whatever_happens(field
     assert {*losers, tree.champion} == set(range(field.entries))
 
 
+@settings(deadline=None)
 @given(FIELDS, SEEDS)
 def test_matches_are_played_by_those_who_won_the_round_before(field: Field, seed: int) -> None:
     end = played_out(field, Chance(seed, withdrawals=0.5))
@@ -51,6 +53,7 @@ def test_matches_are_played_by_those_who_won_the_round_before(field: Field, seed
         assert [match.winner for match in before] == [entry for match in after for entry in (match.first, match.second)]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 9))
 def test_best_seeds_are_kept_apart_until_the_round_that_is_theirs(rounds: int) -> None:
     places = seed_places(rounds)
@@ -62,6 +65,7 @@ def test_best_seeds_are_kept_apart_until_the_round_that_is_theirs(rounds: int) -
         assert all(sum(seed < 2**left for seed in part) == 1 for part in parts)
 
 
+@settings(deadline=None)
 @given(st.integers(2, 70))
 def test_where_the_better_seed_always_wins_the_first_two_meet_in_the_final_only(entries: int) -> None:
     now = Field(entries)
@@ -81,6 +85,7 @@ def test_where_the_better_seed_always_wins_the_first_two_meet_in_the_final_only(
             assert survivors == set(range(least))
 
 
+@settings(deadline=None)
 @given(st.integers(2, 70))
 def test_byes_are_those_of_the_best_seeds_and_of_the_first_round_only(entries: int) -> None:
     begin = Field(entries)
@@ -126,6 +131,7 @@ def test_fewer_forfeits_come_before_the_better_seed() -> None:
     assert (final.winner, final.decision) == (1, Decision.FORFEITS)
 
 
+@settings(deadline=None)
 @given(st.sampled_from([4, 6, 10, 20]), SEEDS)
 def test_match_that_stops_when_decided_has_not_one_pair_too_few_or_too_many(games: int, seed: int) -> None:
     end = played_out(Field(2, games=games, stop_when_decided=True), Chance(seed))
@@ -170,6 +176,7 @@ def test_all_withdrawn_leave_the_place_to_the_best_seed() -> None:
     assert next_wave(Field(5, withdrawn=frozenset(range(5)))) is None
 
 
+@settings(deadline=None)
 @given(st.integers(3, 40), SEEDS)
 def test_every_entry_has_one_match_a_round(entries: int, seed: int) -> None:
     for _, wave in waves_of(next_wave, Field(entries), Chance(seed)):
