@@ -87,6 +87,34 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
         assert said in noughts(f"{line} --server {server}").stdout
 
 
+def test_a_list_that_has_games_is_shown_where_none_is_named(noughts: Any, database: str, server: str) -> None:
+    path = database.removeprefix("sqlite:///")
+    noughts(f"tournament run random fives --games 2 --variant connect4 --db {path}")
+    noughts(f"tournament run random fives --games 4 --variant mnk:5,5,4 --time 1/move --db {path}")
+
+    def shown(line: str) -> tuple[str, str]:
+        """The first line and the last two."""
+        lines = noughts(f"{line} --server {server}").stdout.splitlines()
+        return lines[0], "\n".join(lines[-2:])
+
+    full = (
+        "Other lists, with their games: connect4/untimed (2).\nFor the first: --variant connect4 --time-class untimed"
+    )
+    other = (
+        "Other lists, with their games: mnk:5,5,4/bullet (4).\nFor the first: --variant mnk:5,5,4 --time-class bullet"
+    )
+    for line, name in {"leaderboard": "", "bot history random": "random in "}.items():
+        assert shown(line) == (f"{name}mnk:5,5,4/bullet", full)
+        assert shown(f"{line} --time-class bullet") == (f"{name}mnk:5,5,4/bullet", full)
+        assert shown(f"{line} --variant connect4") == (f"{name}connect4/untimed", other)
+        first, last = shown(f"{line} --variant renju")
+        assert first == f"{name}renju/untimed"
+        assert "mnk:5,5,4/bullet (4), connect4/untimed (2)" in last
+    # What most people play first, as soon as there is a game of it.
+    noughts(f"tournament run random fives --games 2 --db {path}")
+    assert shown("leaderboard")[0] == "tictactoe/untimed"
+
+
 @pytest.mark.parametrize(
     "line", ["bot show nobody", "bot history nobody", "bot games nobody", "head-to-head nobody you"]
 )
