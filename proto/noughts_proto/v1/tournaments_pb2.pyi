@@ -56,6 +56,14 @@ class _ScheduleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Schedule.Val
     SCHEDULE_UNSPECIFIED: _Schedule.ValueType  # 0
     SCHEDULE_ROUND_ROBIN: _Schedule.ValueType  # 1
     """Everyone against everyone, rounds in Berger order, sides balanced to within one."""
+    SCHEDULE_GAUNTLET: _Schedule.ValueType  # 2
+    """The first entry against each other."""
+    SCHEDULE_SWISS: _Schedule.ValueType  # 3
+    """Rounds between entries of equal points, nobody twice against the same; as many as `rounds` says."""
+    SCHEDULE_KNOCKOUT: _Schedule.ValueType  # 4
+    """Who loses an encounter is out. Entries are seeded in the order in which they joined."""
+    SCHEDULE_LADDER: _Schedule.ValueType  # 5
+    """Goes on until it is paused or cancelled: near ratings meet, and entries may join and leave at any time."""
 
 class Schedule(_Schedule, metaclass=_ScheduleEnumTypeWrapper):
     """How pairings are made."""
@@ -63,6 +71,14 @@ class Schedule(_Schedule, metaclass=_ScheduleEnumTypeWrapper):
 SCHEDULE_UNSPECIFIED: Schedule.ValueType  # 0
 SCHEDULE_ROUND_ROBIN: Schedule.ValueType  # 1
 """Everyone against everyone, rounds in Berger order, sides balanced to within one."""
+SCHEDULE_GAUNTLET: Schedule.ValueType  # 2
+"""The first entry against each other."""
+SCHEDULE_SWISS: Schedule.ValueType  # 3
+"""Rounds between entries of equal points, nobody twice against the same; as many as `rounds` says."""
+SCHEDULE_KNOCKOUT: Schedule.ValueType  # 4
+"""Who loses an encounter is out. Entries are seeded in the order in which they joined."""
+SCHEDULE_LADDER: Schedule.ValueType  # 5
+"""Goes on until it is paused or cancelled: near ratings meet, and entries may join and leave at any time."""
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
 @_typing.final
@@ -116,6 +132,10 @@ class Tournament(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
     OWN_TIMES_FIELD_NUMBER: _builtins.int
+    ROUNDS_FIELD_NUMBER: _builtins.int
+    DRAW_AFTER_FIELD_NUMBER: _builtins.int
+    FORFEIT_AFTER_FIELD_NUMBER: _builtins.int
+    STOP_WHEN_DECIDED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters of a-z, 0-9 and `-`."""
     title: _builtins.str
@@ -148,6 +168,14 @@ class Tournament(_message.Message):
     """Output only. Why it was cancelled, where that was not a caller's wish."""
     challenge: _builtins.bool
     """Output only. Made by ChallengeService."""
+    rounds: _builtins.int
+    """Rounds of a Swiss; 0 means log2 of the entries, rounded up."""
+    draw_after: _builtins.int
+    """A game that has so many plies is a draw, adjudicated; 0: none is."""
+    forfeit_after: _builtins.int
+    """An entry that has lost so many games by its own fault is withdrawn; 0: none is."""
+    stop_when_decided: _builtins.bool
+    """An encounter of a knockout ends as soon as one cannot be caught up with."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl:
         """Of every entry that has none of its own."""
@@ -211,10 +239,14 @@ class Tournament(_message.Message):
         reason: _builtins.str = ...,
         challenge: _builtins.bool = ...,
         own_times: _abc.Mapping[_builtins.str, _types_pb2.TimeControl] | None = ...,
+        rounds: _builtins.int = ...,
+        draw_after: _builtins.int = ...,
+        forfeit_after: _builtins.int = ...,
+        stop_when_decided: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "own_times", b"own_times", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "own_times", b"own_times", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -240,6 +272,9 @@ class Standing(_message.Message):
     LOSSES_FIELD_NUMBER: _builtins.int
     POINTS_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
+    BYES_FIELD_NUMBER: _builtins.int
+    WITHDRAW_TIME_FIELD_NUMBER: _builtins.int
+    WITHDRAW_REASON_FIELD_NUMBER: _builtins.int
     label: _builtins.str
     """The entry's label, unique in the tournament."""
     bot_version: _builtins.str
@@ -251,6 +286,13 @@ class Standing(_message.Message):
     """A win 1, a draw 1/2."""
     rating: _builtins.float
     """Unset in unrated tournaments and before the first rated game."""
+    byes: _builtins.int
+    """Rounds without an opponent; each counts like all games of an encounter won, and is part of `points`."""
+    withdraw_reason: _builtins.str
+    @_builtins.property
+    def withdraw_time(self) -> _timestamp_pb2.Timestamp:
+        """When it left the tournament, after that had begun, and why."""
+
     def __init__(
         self,
         *,
@@ -261,10 +303,13 @@ class Standing(_message.Message):
         losses: _builtins.int = ...,
         points: _builtins.float = ...,
         rating: _builtins.float | None = ...,
+        byes: _builtins.int = ...,
+        withdraw_time: _timestamp_pb2.Timestamp | None = ...,
+        withdraw_reason: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "rating", b"rating"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "rating", b"rating", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "bot_version", b"bot_version", "draws", b"draws", "label", b"label", "losses", b"losses", "points", b"points", "rating", b"rating", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "bot_version", b"bot_version", "byes", b"byes", "draws", b"draws", "label", b"label", "losses", b"losses", "points", b"points", "rating", b"rating", "wins", b"wins", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
     _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015

@@ -61,6 +61,11 @@ class RoundRobin:
                 pair = known[place] = self.slot(ordinal)[1:]
             yield make((ordinal, *pair))
 
+    def encounter(self, ordinal: int) -> int:
+        """See `Schedule`: two cycles, one after the other, have the same encounters."""
+        cycle, place = divmod(ordinal - 1, self.rounds_per_cycle * self.games_per_round)
+        return cycle // 2 * self.rounds_per_cycle * self.games_per_round + place
+
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """The ordinals below `before` of the slots in which this entry plays, from the highest down.
 

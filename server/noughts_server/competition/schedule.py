@@ -28,6 +28,12 @@ class Schedule(Protocol):
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
         """The slots with these ordinals, in their order."""
 
+    def encounter(self, ordinal: int) -> int:
+        """The number, from 0, of the encounter that the slot belongs to.
+
+        An encounter is two games of the same entries on the same opening, with sides swapped.
+        """
+
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """The ordinals below `before` of the slots in which this entry plays, from the highest down."""
 
@@ -39,6 +45,10 @@ class ScheduleKind(IntEnum):
     """How pairings are made. Values equal those of the protocol's enum."""
 
     ROUND_ROBIN = 1
+    GAUNTLET = 2
+    SWISS = 3
+    KNOCKOUT = 4
+    LADDER = 5
 
     def __str__(self) -> str:
         return self.name.lower().replace("_", "-")

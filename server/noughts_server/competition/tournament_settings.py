@@ -24,6 +24,14 @@ class TournamentSettings:
     seed: int = 0
     """Unsigned 64 bits: all chance of the tournament comes from it."""
     rated: bool = True
+    rounds: int = 0
+    """Of a Swiss tournament; 0: as many as it takes for one to be ahead of all, log2 of the entries, rounded up."""
+    draw_after: int = 0
+    """A game that has so many plies is a draw, adjudicated; 0: none is."""
+    forfeit_after: int = 0
+    """An entry that has lost so many games by its own fault is withdrawn; 0: none is."""
+    stop_when_decided: bool = False
+    """Whether an encounter of a knockout ends as soon as one cannot be caught up with."""
     title: str = ""
     """For people; may be empty."""
 

@@ -73,6 +73,10 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         reason=tournament.reason,
         challenge=tournament.kind is Kind.CHALLENGE,
         own_times={label: time_control_message(time) for label, time in tournament.settings.own_times.items()},
+        rounds=tournament.settings.rounds,
+        draw_after=tournament.settings.draw_after,
+        forfeit_after=tournament.settings.forfeit_after,
+        stop_when_decided=tournament.settings.stop_when_decided,
     )
 
 

@@ -176,6 +176,10 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
             seed=message.seed if message.HasField("seed") else secrets.randbits(64),
             rated=message.rated if message.HasField("rated") else not message.own_times,
+            rounds=message.rounds,
+            draw_after=message.draw_after,
+            forfeit_after=message.forfeit_after,
+            stop_when_decided=message.stop_when_decided,
             title=message.title,
         ),
         joining=Joining(

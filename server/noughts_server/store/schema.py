@@ -1,6 +1,7 @@
 """The tables. Plain SQL that SQLite and PostgreSQL share; moments are milliseconds since 1970 in UTC.
 
-- Slots and units are arithmetic (`competition`), not rows: a tournament of 100 million games starts at once.
+- Slots and units are arithmetic (`competition`), not rows: a tournament of 100 million games starts at once. Only
+  pairings that follow from results, or were added to a tournament later, are rows (`pairings`).
 - `pair_scores` and `entry_scores` are written in the transaction of the games that they count: standings
   and crosstables never read games.
 - `rating_runs` is the log of the ratings: see there.
@@ -24,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0005"
+REVISION = "0006"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -128,6 +129,12 @@ tournaments = Table(
     Column("reason", String(200)),
     # Times of single entries by label, as text: {"Slow": "180/30+0"}. Null: none has its own.
     Column("own_times", JSON(none_as_null=True)),
+    # What few tournaments have: see `tournament_options`. Null: nothing of it.
+    Column("options", JSON(none_as_null=True)),
+    # The entries and games a pair that the arithmetic part of its slots is made for, where some have been added since;
+    # null: all of them.
+    Column("base_entries", Integer),
+    Column("base_games_per_pair", Integer),
     Index(None, "state"),
     Index(None, "kind"),
 )
@@ -141,9 +148,39 @@ entries = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
     Column("label", String(80), nullable=False),
+    # When it left a tournament that had begun, and why where that was not its owner's wish; it gets no new pairings.
+    Column("withdrawn_at", BigInteger),
+    Column("withdrawn_reason", String(200)),
     UniqueConstraint("tournament_id", "label"),
     # From a bot to its tournaments.
     Index(None, "bot_version_id", "tournament_id", "number"),
+)
+
+# Slots that do not follow from their ordinals: of rounds that were paired by results, and of extensions. Written in the
+# transaction from whose games they follow, and never changed. Ordinals go on where the arithmetic part ends.
+pairings = Table(
+    "pairings",
+    metadata,
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_entry", Integer, nullable=False),
+    Column("second_entry", Integer, nullable=False),
+    # Games of one encounter, sides alternating, have one number; it counts from 0.
+    Column("encounter", BigInteger, nullable=False),
+    # From 1; 0: of no round.
+    Column("round", Integer, nullable=False),
+    Index(None, "tournament_id", "first_entry", "second_entry", "ordinal"),
+    Index(None, "tournament_id", "second_entry", "ordinal"),
+    sqlite_with_rowid=False,
+)
+
+# Who had no opponent in a round, and got the points of all games of an encounter for it.
+byes = Table(
+    "byes",
+    metadata,
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("entry", Integer, primary_key=True, autoincrement=False),
 )
 
 # The attempt under which a unit was claimed last; no row: never.
@@ -172,6 +209,8 @@ games = Table(
     Column("ended_at", BigInteger, nullable=False),
     # Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it".
     Column("fault", Text),
+    # How many of the moves were on the board when the game began.
+    Column("opening_plies", SmallInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 

@@ -25,6 +25,7 @@ from noughts_server.store.join_window import MOST_ENTRIES, Joining
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
+from noughts_server.store.tournament_options import options_document, read_options
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
 
 MOST_GAMES = 100_000_000
@@ -129,6 +130,7 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
         "move_us": settings.time.move_us,
         "bank_us": settings.time.bank_us,
         "increment_us": settings.time.increment_us,
+        "options": options_document(settings),
         "own_times": {label: str(time) for label, time in settings.own_times.items()} or None,
         "schedule": settings.schedule,
         "games_per_pair": settings.games_per_pair,
@@ -376,6 +378,7 @@ def _tournament(row: Any) -> Tournament:
             seed=unsigned(row.seed),
             rated=row.rated,
             title=row.title,
+            **read_options(row.options),
         ),
         created_at=row.created_at,
         started_at=row.started_at,
