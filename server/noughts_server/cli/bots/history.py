@@ -89,7 +89,7 @@ def history(
     with connected(server, token, token_file) as client:
         of_bot = pb.ListBotRatingsRequest(bot=resource)
         ratings = client.pages(client.leaderboards.ListBotRatings, of_bot, lambda page: page.ratings, _RATING_LISTS)
-        known = [KnownList(*row.rating_list.rsplit("/", 1), row.row.games) for row in ratings]
+        known = [KnownList.of(row.rating_list, row.row.games) for row in ratings]
         request = pb.GetRatingHistoryRequest(bot=resource)
         request.variant, request.time_class = chosen(known, read_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)

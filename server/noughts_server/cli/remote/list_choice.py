@@ -14,6 +14,12 @@ class KnownList(NamedTuple):
     time_class: str
     games: int
 
+    @classmethod
+    def of(cls, name: str, games: int) -> "KnownList":
+        """The list of that name."""
+        variant, _, time_class = name.rpartition("/")
+        return cls(variant, time_class, games)
+
     @property
     def name(self) -> str:
         """As it is called at the server."""
