@@ -492,11 +492,16 @@ def require_token(token: str | None, token_file: Path | None) -> str:
     """The token to play with, which must be given."""
     secret = read_token(token, token_file)
     if not secret:
-        raise UsageProblem(
-            f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
-            "The server's operator makes it: noughts token create --owner NAME",
-        )
+        raise no_token()
     return secret
+
+
+def no_token() -> UsageProblem:
+    """What to say where a token is needed and none was given."""
+    return UsageProblem(
+        f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
+        "The server's operator makes it: noughts token create --owner NAME",
+    )
 
 
 def _first_line(file: Path) -> str:
