@@ -21,6 +21,10 @@ class Schedule(Protocol):
     """The slots of one tournament. Ordinals count from 1, entries from 0."""
 
     @property
+    def entries(self) -> int:
+        """How many there are."""
+
+    @property
     def total(self) -> int:
         """The number of slots; their ordinals are 1 to `total`."""
 

@@ -89,8 +89,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
         # A label has no spaces.
         label, _, pinned = (await self._store.write(idempotent(who, request.request_id, request, join))).partition(" ")
-        # A ladder that had nobody to pair goes on.
-        self._director.play_on(await self._store.read(lambda connection: get_tournament(connection, slug)))
+        joined = await self._store.read(lambda connection: get_tournament(connection, slug))
+        if joined.state is TournamentState.RUNNING:
+            self._director.play_on(joined)  # a ladder that had nobody to pair goes on
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     async def WithdrawTournament(

@@ -30,8 +30,11 @@ class Pairing(NamedTuple):
 class StoredSchedule:
     """The slots of a tournament some of which are rows: the first ones may follow from their ordinals."""
 
-    def __init__(self, connection: Connection, tournament_id: int, total: int, base: Schedule | None = None) -> None:
+    def __init__(
+        self, connection: Connection, tournament_id: int, entries: int, total: int, base: Schedule | None = None
+    ) -> None:
         """`base` has the slots that follow from their ordinals; None: there are none."""
+        self.entries = entries
         self.total = total
         self._connection = connection
         self._tournament_id = tournament_id
@@ -80,7 +83,7 @@ class StoredSchedule:
             self._descending(pairings.c.second_entry == entry, before),
             reverse=True,
         )
-        if self._base is not None:
+        if self._base is not None and entry < self._base.entries:
             yield from self._base.slots_of(entry, before)
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
@@ -91,7 +94,7 @@ class StoredSchedule:
             self._descending(and_(first == other, second == one), before),
             reverse=True,
         )
-        if self._base is not None:
+        if self._base is not None and max(one, other) < self._base.entries:
             yield from self._base.slots_between(one, other, before)
 
     def _rows(self, condition: ColumnElement[bool]) -> Iterator[Any]:

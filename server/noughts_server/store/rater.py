@@ -10,7 +10,7 @@ Changes reach it only after the commit (`apply`), so a failed transaction leaves
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, bindparam, select, update
 
@@ -28,9 +28,6 @@ from noughts_server.store.schema import (
     ratings,
     tournaments,
 )
-
-if TYPE_CHECKING:
-    from noughts_server.competition.ladder import Ladder
 
 SlotResult = tuple[int, int, int]
 """First entry, second entry, result."""
@@ -76,8 +73,6 @@ class Changes:
     """By rating list and bot."""
     next_seq: int | None = None
     """Of the ratings log; None: nothing was folded."""
-    ladders: "dict[int, Ladder]" = field(default_factory=dict)
-    """Of tournaments that pair as they go, as they are after it."""
 
 
 class FoldingState:

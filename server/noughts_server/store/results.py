@@ -121,7 +121,7 @@ def _commit_tournament(
     leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
     total, kind = row.games_total, ScheduleKind(row.schedule)
     if kind.follows_results:
-        total = append_wave(connection, row, advance.games_done, report.changes.ladders)
+        total = append_wave(connection, row, advance.games_done)
     finished = advance.games_done == total and kind is not ScheduleKind.LADDER
     _store_progress(connection, row, advance, now_ms if finished else None)
     report.games += stored

@@ -232,7 +232,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         unit_games=unit,
     )
     if kind.follows_results:
-        append_wave(connection, tournament_row(connection, tournament.id), 0, {})
+        append_wave(connection, tournament_row(connection, tournament.id), 0)
     return get_tournament_by_id(connection, tournament.id)
 
 
@@ -289,7 +289,7 @@ def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
     base = base_schedule(connection, tournament)
     if base is not None and base.total == tournament.games_total:
         return base
-    return StoredSchedule(connection, tournament.id, tournament.games_total, base)
+    return StoredSchedule(connection, tournament.id, _count(connection, tournament), tournament.games_total, base)
 
 
 def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | None:
@@ -299,12 +299,16 @@ def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | 
         return None
     count = tournament.base_entries
     if count is None:
-        # From the start on entries are numbered from 0 without gaps; the highest is found without reading them all.
-        last = connection.execute(
-            select(func.max(entries.c.number)).where(entries.c.tournament_id == tournament.id)
-        ).scalar_one()
-        count = last + 1
+        count = _count(connection, tournament)
     return make_schedule(kind, count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
+
+
+def _count(connection: Connection, tournament: Tournament) -> int:
+    """The entries of a tournament that has begun."""
+    # They are numbered from 0 without gaps then; the highest is found without reading them all.
+    of_tournament = entries.c.tournament_id == tournament.id
+    last: int = connection.execute(select(func.max(entries.c.number)).where(of_tournament)).scalar_one()
+    return last + 1
 
 
 def _check_rounds(tournament: Tournament, count: int) -> None:

@@ -5,7 +5,7 @@ So a crash in between loses and repeats nothing: either the games and the pairin
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, groupby, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Row, and_, insert, select, update
 
@@ -16,23 +16,15 @@ from noughts_server.store.pairings import Pairing, append_pairings, next_encount
 from noughts_server.store.schema import byes, entries, games, pairings, tournaments
 from noughts_server.store.tournament_options import read_options
 
-if TYPE_CHECKING:
-    from noughts_server.competition.ladder import Ladder
-
-_POINTS = {int(Result.FIRST_WINS): 1.0, int(Result.DRAW): 0.5, int(Result.SECOND_WINS): 0.0}
+_POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
 
 
-def append_wave(connection: Connection, tournament: Row[Any], games_done: int, ladders: "dict[int, Ladder]") -> int:
+def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -> int:
     """Pairs what follows from the stored games; returns the number of slots then.
 
-    `tournament` is its row, `games_done` what this transaction makes of that. `ladders` are remembered from one
-    transaction to the next; one that is not there is made anew from the games.
+    `tournament` is its row, `games_done` what this transaction makes of that.
     """
     kind, total = ScheduleKind(tournament.schedule), int(tournament.games_total)
-    if kind is ScheduleKind.LADDER:
-        from noughts_server.store.ladders import append_to_ladder
-
-        return append_to_ladder(connection, tournament, games_done, ladders)
     if games_done < total:
         return total
     wave: Wave | None = Wave(0, (), _PAIR)

@@ -196,7 +196,7 @@ async def test_entry_that_makes_too_many_games_is_refused(arena: Arena) -> None:
 async def test_withdrawn_entry_leaves_no_gap_in_the_numbers(arena: Arena) -> None:
     tournament = await arena.tournament(bots=("ada", "bob", "cleo", "dora"), start=False)
     for label in ("bob", "ada"):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label=label))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label=label))
     await arena.store.write(partial(join_tournament, slug="cup", bot="bob"))
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
     told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
@@ -212,14 +212,14 @@ async def test_entry_is_withdrawn_by_its_owner_or_the_organiser(arena: Arena) ->
         enter = partial(join_tournament, slug="cup", bot=f"bert-{label}", label=label, owner_id=bob)
         await arena.store.write(enter)
     with pytest.raises(PermissionDenied):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="one", owner_id=carol))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="one", owner_id=carol))
     with pytest.raises(PermissionDenied):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="ada", owner_id=bob))
-    await arena.store.write(partial(withdraw_entry, slug="cup", label="one", owner_id=bob))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="ada", owner_id=bob))
+    await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="one", owner_id=bob))
     alice = await arena.store.write(partial(create_owner, name="alice"))
-    await arena.store.write(partial(withdraw_entry, slug="cup", label="two", owner_id=alice))
+    await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="two", owner_id=alice))
     with pytest.raises(NotFound, match="entries/two"):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="two", owner_id=alice))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="two", owner_id=alice))
 
 
 # States.
@@ -273,13 +273,18 @@ async def test_verb_leads_from_state_to_state(
         assert await get(arena) == before
 
 
-@pytest.mark.parametrize("state", [state for state in STATES if state is not TournamentState.OPEN], ids=str)
-async def test_entries_are_fixed_from_the_start_on(arena: Arena, state: TournamentState) -> None:
+@pytest.mark.parametrize("state", [state for state in STATES if str(state) not in ("open", "paused")], ids=str)
+async def test_a_round_robin_is_joined_while_it_is_open_or_paused(arena: Arena, state: TournamentState) -> None:
     await in_state(arena, state)
     with pytest.raises(WrongState):
         await arena.store.write(partial(join_tournament, slug="cup", bot="ada"))
+
+
+@pytest.mark.parametrize("state", [TournamentState.FINISHED, TournamentState.CANCELLED], ids=str)
+async def test_nobody_leaves_what_is_over(arena: Arena, state: TournamentState) -> None:
+    await in_state(arena, state)
     with pytest.raises(WrongState):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="ada"))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="ada"))
 
 
 @pytest.mark.parametrize("verb", [start_tournament, pause_tournament, cancel_tournament])

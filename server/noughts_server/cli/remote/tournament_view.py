@@ -52,6 +52,9 @@ class _Standing:
         self.wins, self.draws, self.losses = row.wins, row.draws, row.losses
         self.points = row.points
         self.rating = row.rating if row.HasField("rating") else None
+        self.byes = row.byes
+        self.withdrawn_at = milliseconds(row, "withdraw_time")
+        self.withdrawn_reason = row.withdraw_reason
 
 
 def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable) -> None:
@@ -60,7 +63,7 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
     console.print(
         f"{state_wording(shown)}{played}\n"
-        f"{shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
+        f"{_schedule(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
     )
@@ -78,6 +81,12 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
             console.print(crosstable.table(console))
         else:
             console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
+
+
+def _schedule(shown: "pb.Tournament") -> str:
+    from noughts_proto.v1 import tournaments_pb2 as pb
+
+    return pb.Schedule.Name(shown.schedule).removeprefix("SCHEDULE_").lower().replace("_", "-")
 
 
 def _joining(shown: "pb.Tournament") -> str:
@@ -99,7 +108,12 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "variant": shown.variant,
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
+        "schedule": _schedule(shown),
         "games_per_pair": shown.games_per_pair,
+        "rounds": shown.rounds,
+        "stop_when_decided": shown.stop_when_decided,
+        "draw_after": shown.draw_after,
+        "forfeit_after": shown.forfeit_after,
         "concurrency": shown.concurrency,
         "seed": shown.seed if shown.HasField("seed") else None,
         "rated": shown.rated,
