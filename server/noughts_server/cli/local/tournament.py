@@ -66,6 +66,7 @@ class LocalOptions:
     require_lock: options.RequireLockOption = False
     no_lock: options.NoLockOption = False
     database: options.DatabaseOption = None
+    resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
     every: options.EveryOption = None
@@ -191,7 +192,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
     from noughts_server.local.plan import LocalPlan
 
     form = playing if isinstance(playing, RunOptions) else RunOptions()
-    return LocalPlan(
+    plan = LocalPlan(
         specs=read_specs,
         settings=TournamentSettings(
             variant=variant.name,
@@ -220,6 +221,27 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
         messages=playing.messages,
         fatal=playing.fatal,
     )
+    return _resumed(plan, same_seed=playing.seed is not None) if playing.resume else plan
+
+
+def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
+    """The plan for what its database has begun. Raises UsageProblem, and what is wrong with the database."""
+    if plan.database is None:
+        raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
+    import asyncio
+    from dataclasses import replace
+
+    from noughts_bots.specs import unique_labels
+    from noughts_server.store.local_runs import NotResumed, newest_run
+
+    versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
+    try:
+        stored = asyncio.run(newest_run(plan.database))
+        settings = stored.resumed(plan.settings, versions, same_seed=same_seed)
+    except NotResumed as error:
+        raise UsageProblem(f"--resume: {error}", "Without --resume another tournament begins there.") from error
+    output.note(f"Going on after {stored.games_done:,} of {output.count(stored.games_total, 'game')}.")
+    return replace(plan, settings=settings, resumes=stored.slug)
 
 
 def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
