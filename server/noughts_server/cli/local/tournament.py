@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
-from noughts_server.cli.drawing.standings import standings_document, standings_table
+from noughts_server.cli.drawing.standings import rank, standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
@@ -136,10 +136,11 @@ def run(
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
 
-    JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating"}], "crosstable": {"labels",
-    "cells"}, "variant", "seed", "terminations"}. cells.A.B is A's score against B: {"wins", "draws", "losses",
-    "first": {...}, "second": {...}}, the last two for the games that A and that B began. With --time-of also
-    "own_times": {LABEL: T}. "faults" and the exit code are as of `match`.
+    JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating", "rank",
+    "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
+    go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
+    B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
+    began. With --time-of also "own_times": {LABEL: T}. "faults" and the exit code are as of `match`.
     """
     read_schedule = options.read_schedule(schedule)
     if len(specs) < 2:
@@ -235,13 +236,13 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
 
 
 def _crosstable(outcome: "LocalOutcome") -> Crosstable:
-    return Crosstable((row.label for row in outcome.standings), outcome.pairs)
+    return Crosstable(rank(outcome.standings, outcome.pairs).entries, outcome.pairs)
 
 
 def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
     return {
         "games": outcome.games,
-        "standings": standings_document(outcome.standings),
+        "standings": standings_document(*rank(outcome.standings, outcome.pairs)),
         "crosstable": _crosstable(outcome).document(),
         "variant": plan.settings.variant,
         "seed": plan.settings.seed,
@@ -272,7 +273,7 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     console.print(_crosstable(outcome).table(console))
     console.print()
     output.heading(console, "Leaderboard")
-    console.print(standings_table(outcome.standings))
+    console.print(standings_table(*rank(outcome.standings, outcome.pairs)))
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
     _print_own_times(plan)
