@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem, UsageProblem
@@ -12,13 +12,33 @@ from noughts_server.cli.parameters import Argument, Option
 if TYPE_CHECKING:
     from noughts_proto.v1 import games_pb2
     from noughts_server.cli.client import Client
+    from noughts_server.cli.drawing.standings import StandingRow
+    from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.store.games import ExportedGame
     from noughts_server.tables.game_record import GameRecord
+    from noughts_server.tables.tally import Tally
 
 Made = TypeVar("Made")
 
 _SQLITE = b"SQLite format 3\0"
 _WHAT = "a tournament at a server, e.g. `spring`, a file of games as -o writes them, or a database file of --db"
+
+
+class Gathered(NamedTuple):
+    """A tournament that has been found."""
+
+    title: str
+    games: "Iterable[GameRecord]"
+    byes: dict[str, float] | None = None
+    """Points got without a game, by label; None where that is not kept."""
+    order: list[str] | None = None
+    """Of a knockout: the labels by who has come how far."""
+
+    def tally(self) -> "Tally":
+        """The games counted."""
+        from noughts_server.tables.tally import Tally
+
+        return Tally(self.games, self.byes, self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +57,8 @@ class GameSource:
     token: options.TokenOption = None
     token_file: options.TokenFileOption = None
 
-    def read(self, make: "Callable[[str, Iterable[GameRecord]], Made]") -> Made:
-        """What `make` makes of the tournament's title and its games, which come a few at a time.
+    def read(self, make: "Callable[[Gathered], Made]") -> Made:
+        """What `make` makes of the tournament, while its games come a few at a time.
 
         Raises UsageProblem for a source that is none, Problem where nothing has been played.
         """
@@ -51,17 +71,18 @@ class GameSource:
             from noughts_server.records.read_games import GamesFileError, read_games
 
             try:
-                return make(path.stem, _some(read_games(path), self.source))
+                return make(Gathered(path.stem, _some(read_games(path), self.source)))
             except GamesFileError as error:
                 raise Problem(str(error), "Mend the line, or leave it out.") from None
         if "." in self.source or "/" in self.source.removeprefix("tournaments/"):
             raise UsageProblem(f"{self.source}: got no such file, expected {_WHAT}")
         return self._read_server(make)
 
-    def _read_database(self, path: Path, make: "Callable[[str, Iterable[GameRecord]], Made]") -> Made:
+    def _read_database(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_server.cli.operator.database import in_database
         from noughts_server.store.database import Connection
         from noughts_server.store.games import export
+        from noughts_server.store.standings import standings
         from noughts_server.store.tournaments import get_tournament, list_tournaments
 
         def read(connection: Connection) -> Made:
@@ -76,19 +97,31 @@ class GameSource:
                     newest = chosen.name.removeprefix("tournaments/")
                     output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = chosen.settings.title or chosen.name.removeprefix("tournaments/")
-            return make(title, _some(map(from_export, export(connection, chosen.id)), chosen.name))
+            games = _some(map(from_export, export(connection, chosen.id)), chosen.name)
+            return make(_gathered(title, games, standings(connection, chosen), chosen.settings.schedule))
 
         return in_database(f"sqlite:///{path}", lambda store: store.read(read))
 
-    def _read_server(self, make: "Callable[[str, Iterable[GameRecord]], Made]") -> Made:
+    def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_proto.v1 import tournaments_pb2 as pb
         from noughts_server.cli.client import connected
         from noughts_server.cli.resource_names import short, tournament_name
+        from noughts_server.competition.schedule import ScheduleKind
 
         name = tournament_name(self.source)
         with connected(self.server, self.token, self.token_file) as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
-            return make(shown.title or short(shown.name), _some(_at_server(client, name), name))
+            schedule = ScheduleKind(shown.schedule)
+            games = _some(_at_server(client, name), name)
+            return make(_gathered(shown.title or short(shown.name), games, shown.standings, schedule))
+
+
+def _gathered(
+    title: str, games: "Iterable[GameRecord]", standings: "Iterable[StandingRow]", schedule: "ScheduleKind"
+) -> Gathered:
+    rows = list(standings)
+    byes = {row.label: row.points - row.wins - row.draws / 2 for row in rows}
+    return Gathered(title, games, byes, list(byes) if str(schedule) == "knockout" else None)
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:

@@ -63,9 +63,8 @@ def tables(
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
         raise UsageProblem("--format csv: got no table, expected --kind beside it", f"One of {kinds}.")
     from noughts_server.tables.kinds import TableKind, make_table
-    from noughts_server.tables.tally import Tally
 
-    title, tally = games.read(lambda title, games: (title, Tally(games)))
+    title, tally = games.read(lambda found: (found.title, found.tally()))
     wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
     # People who want more than a screen of openings ask for them.
     openings = _OPENINGS_SHOWN if limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL else limit

@@ -8,12 +8,14 @@
   for several games with one opponent.)
 - Wins: games won.
 
+A knockout goes by who has come how far instead.
+
 Each is taken once, over all who have equal points; it is not computed again for those whom it leaves equal.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, permutations
 from operator import attrgetter
 
@@ -49,8 +51,16 @@ class RankedEntry:
         return self.points, self.head_to_head or 0.0, self.sonneborn_berger, self.score.wins
 
 
-def ranked(labels: Iterable[str], pairs: PairScores, byes: Mapping[str, float] | None = None) -> list[RankedEntry]:
+def ranked(
+    labels: Iterable[str],
+    pairs: PairScores,
+    byes: Mapping[str, float] | None = None,
+    order: Sequence[str] | None = None,
+) -> list[RankedEntry]:
     """The standings, best first, within a rank by name. `byes` has points got without a game.
+
+    With `order`, which has all labels, that is the order and the rank is the place in it: a knockout goes by who has
+    come how far.
 
     Raises KeyError for a pair whose label is not among `labels`.
     """
@@ -80,6 +90,9 @@ def ranked(labels: Iterable[str], pairs: PairScores, byes: Mapping[str, float] |
         )
         for label, total in totals.items()
     ]
+    if order is not None:
+        lines = {entry.label: entry for entry in entries}
+        return [replace(lines[label], rank=place) for place, label in enumerate(order, start=1)]
     entries.sort(key=attrgetter("label"))
     entries.sort(key=attrgetter("order"), reverse=True)
     return list(_with_ranks(entries))
@@ -97,5 +110,5 @@ def _with_ranks(entries: Sequence[RankedEntry]) -> Iterable[RankedEntry]:
     for _, group in groupby(entries, key=attrgetter("order")):
         sharing = list(group)
         for entry in sharing:
-            yield RankedEntry(entry.label, rank, entry.score, entry.points, entry.head_to_head, entry.sonneborn_berger)
+            yield replace(entry, rank=rank)
         rank += len(sharing)

@@ -1,7 +1,7 @@
 """All that tables are made of, added up game by game: of a single game only a number is kept, to know it again."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import NamedTuple
 
@@ -60,8 +60,15 @@ class Counts:
 class Tally:
     """Counts games. Labels are kept in the order in which they first appear."""
 
-    def __init__(self, games: Iterable[GameRecord] = ()) -> None:
-        self.labels: dict[str, None] = {}
+    def __init__(
+        self,
+        games: Iterable[GameRecord] = (),
+        byes: Mapping[str, float] | None = None,
+        order: Sequence[str] | None = None,
+    ) -> None:
+        """Counts these games. For `byes` and `order` see `ranked`; labels there need not have played."""
+        self.labels: dict[str, None] = dict.fromkeys(order or byes or ())
+        self._byes, self._order = byes, order
         self.variants: Counter[str] = Counter()
         self.pairs: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
         """By (first mover, second mover)."""
@@ -120,7 +127,7 @@ class Tally:
 
     def standings(self) -> list[RankedEntry]:
         """The standings by the tie-breaks of `standings`."""
-        return ranked(self.labels, self.scores)
+        return ranked(self.labels, self.scores, self._byes, self._order)
 
     def time_losses(self, label: str) -> int:
         """How many games this entry lost on time."""
