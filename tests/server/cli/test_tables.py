@@ -53,6 +53,16 @@ def test_the_standings_of_a_run_and_of_its_file_have_the_same_tie_breaks(noughts
     assert run["crosstable"]["labels"] == read["crosstable"]["labels"] == [row["name"] for row in read["standings"]]
 
 
+@pytest.mark.parametrize("schedule", ["knockout", "swiss --rounds 2"])
+def test_byes_and_how_far_each_came_are_read_from_a_database(noughts: Any, tmp_path: Path, schedule: str) -> None:
+    line = f"tournament run random first-free minimax --schedule {schedule} --seed 3 --db {tmp_path}/cup.db"
+    run = json.loads(noughts(f"{line} --format json").stdout)["standings"]
+    read = json.loads(noughts(f"tournament tables {tmp_path}/cup.db --format json").stdout)["standings"]
+    assert [(row["name"], row["rank"], row["points"]) for row in read] == [
+        (row["name"], row["rank"], row["points"]) for row in run
+    ]
+
+
 def test_text_names_every_table(noughts: Any, played: Path) -> None:
     text = noughts(f"tournament tables {played}/games.jsonl").stdout
     for heading in ("Standings", "Crosstable", "By side", "By termination", "By opening", "Move times"):

@@ -74,6 +74,12 @@ def test_a_bye_brings_points_and_nothing_else() -> None:
     assert standings["A"].rank == 2
 
 
+def test_a_knockout_goes_by_who_has_come_how_far() -> None:
+    games = dict([won("A", "B", Score(wins=5)), won("C", "A", Score(wins=1))])
+    standings = ranked("ABC", games, order=["C", "A", "B"])
+    assert [(entry.label, entry.rank, entry.points) for entry in standings] == [("C", 1, 1), ("A", 2, 5), ("B", 3, 0)]
+
+
 scores = st.builds(Score, *[st.integers(0, 3)] * 3)
 events = st.dictionaries(
     st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)).filter(lambda pair: pair[0] != pair[1]), scores
@@ -133,4 +139,4 @@ def test_ranks_count_who_is_ahead_and_equal_lines_share_one(pairs: Pairs) -> Non
 @given(events, st.permutations(LABELS))
 @examples(100)
 def test_nothing_depends_on_the_order_of_entry(pairs: Pairs, shuffled: list[str]) -> None:
-    assert ranked(shuffled, dict(reversed(pairs.items()))) == ranked(LABELS, pairs)
+    assert ranked(shuffled, dict(reversed(list(pairs.items())))) == ranked(LABELS, pairs)
