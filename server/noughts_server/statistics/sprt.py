@@ -141,7 +141,8 @@ def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviati
     fitted = [1 / len(shares)] * len(shares)
     for _ in range(_MOST_ROUNDS):
         mean = math.fsum(map(_product, fitted, values))
-        deviation = math.sqrt(math.fsum(share * (value - mean) ** 2 for share, value in zip(fitted, values, strict=True)))
+        variance = math.fsum(share * (value - mean) ** 2 for share, value in zip(fitted, values, strict=True))
+        deviation = math.sqrt(variance)
         slopes = [
             value - 0.5 - 0.5 * deviations * deviation * (1 + ((value - mean) / deviation) ** 2) for value in values
         ]

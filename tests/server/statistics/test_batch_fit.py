@@ -239,7 +239,8 @@ RESULTS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.long
+@settings(max_examples=80, deadline=None)
 @given(RESULTS)
 def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_results(
     results: list[tuple[tuple[str, str], float]],
@@ -252,7 +253,7 @@ def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_r
         assert finite == by_linear_programming(table)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(RESULTS)
 def test_prior_puts_everybody_on_one_finite_scale(results: list[tuple[tuple[str, str], float]]) -> None:
     fitted = rate(games(*((*players, score) for players, score in results)), prior=True)

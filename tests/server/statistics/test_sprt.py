@@ -42,9 +42,9 @@ def most_likely(counts: tuple[int, ...], elo: float, model: SprtModel) -> float:
         mean = 0.5 + deviations * deviation
         return -with_moments(cells, [values, values**2], [mean, deviation**2 + mean**2])
 
-    grid = np.linspace(0.01, 0.4999, 60)
+    grid = np.linspace(0.01, 0.4999, 16)
     best = grid[int(np.argmin([height(deviation) for deviation in grid]))]
-    found = minimize_scalar(height, bounds=(max(best - 0.01, 1e-3), min(best + 0.01, 0.5)), method="bounded", options={"xatol": 1e-10})
+    found = minimize_scalar(height, bounds=(max(best - 0.033, 1e-3), min(best + 0.033, 0.5)), method="bounded", options={"xatol": 1e-10})
     return -float(found.fun)
 
 
@@ -164,8 +164,9 @@ def steps_of_many(test: Sprt, counts: "np.ndarray[tuple[int, int], np.dtype[np.f
     heights = []
     for elo in (test.elo0, test.elo1):
         slopes = values - 1 / (1 + 10 ** (-elo / 400))
-        low = ((shares - 1) / slopes)[:, slopes > 0].max(axis=1, keepdims=True)
-        high = ((shares - 1) / slopes)[:, slopes < 0].min(axis=1, keepdims=True)
+        up, down = slopes > 0, slopes < 0
+        low = ((shares[:, up] - 1) / slopes[up]).max(axis=1, keepdims=True)
+        high = ((shares[:, down] - 1) / slopes[down]).min(axis=1, keepdims=True)
         tilt = np.zeros_like(total)
         for _ in range(60):
             inner = 1 + tilt * slopes
