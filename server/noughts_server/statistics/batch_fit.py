@@ -83,13 +83,15 @@ def fit(
         fixed[places[name]] = True
         ratings[places[name]] = rating
     groups = groups_of(games)
-    pools = np.zeros_like(groups) if prior else groups
-    within = games if prior else games.chosen(groups[games.first] == groups[games.second])
-    # Where nothing is anchored, the scale is free: it is fixed at the mean. A prior ties everyone to `mean` itself.
-    bound = AdvantageBound.FINITE if prior else advantage_bound(within, fixed)
-    problem = _Problem(within, pools, fixed, ratings, moving_first=bound is AdvantageBound.FINITE, prior=prior, mean=mean)
-    strength, advantage = problem.solve()
-    covariance, advantage_variance = problem.covariance(strength, advantage)
+    if prior:
+        strength, covariance, advantage, advantage_variance = _fit_with_pool(games, fixed, ratings - mean)
+        bound = AdvantageBound.FINITE
+    else:
+        within = games.chosen(groups[games.first] == groups[games.second])
+        bound = advantage_bound(within, fixed)
+        problem = _Problem(within, groups, fixed, ratings - mean, moving_first=bound is AdvantageBound.FINITE)
+        strength, advantage = problem.solve()
+        covariance, advantage_variance = problem.sandwich(strength, advantage)
     ratings = strength * ELO_PER_NAT + mean
     ratings[fixed] = [(anchors or {})[games.players[place]] for place in np.flatnonzero(fixed)]
     if prior and not fixed.any():
@@ -102,6 +104,31 @@ def fit(
     )
 
 
+def _fit_with_pool(
+    games: RatedGames, fixed: "npt.NDArray[np.bool_]", above_mean: Floats
+) -> tuple[Floats, Floats, float, float]:
+    """The same as the methods of a problem give, with one more player, the pool, against whom each has its draws.
+
+    The pool is held at the mean, unless others are held: then it lies where the draws say.
+    """
+    number = len(games.players)
+    everyone, pool = np.arange(number), np.full(number, number)
+    with_pool = RatedGames(
+        (*games.players, ""),
+        np.concatenate((games.first, everyone, pool)),
+        np.concatenate((games.second, pool, everyone)),
+        np.concatenate((games.wins, np.zeros(2 * number))),
+        np.concatenate((games.draws, np.full(2 * number, PRIOR_DRAWS / 2))),
+        np.concatenate((games.losses, np.zeros(2 * number))),
+    )
+    one_group = np.zeros(number + 1, dtype=np.int64)
+    held = np.append(fixed, not fixed.any())
+    problem = _Problem(with_pool, one_group, held, np.append(above_mean, 0.0), moving_first=number > 0)
+    strength, advantage = problem.solve()
+    covariance, advantage_variance = problem.inverse_information(strength, advantage)
+    return strength[:-1], covariance[:-1, :-1], advantage, advantage_variance
+
+
 class _Problem:
     """The likelihood of one set of games, with ratings in nats above the mean."""
 
@@ -110,31 +137,27 @@ class _Problem:
         games: RatedGames,
         pools: Integers,
         fixed: "npt.NDArray[np.bool_]",
-        ratings: Floats,
+        above_mean: Floats,
         *,
         moving_first: bool,
-        prior: bool,
-        mean: float,
     ) -> None:
+        """`above_mean` has the ratings of `fixed` players, in Elo; the mean of pools without them is 0."""
         self._games = games
         self._number = len(games.players)
-        self._start = (ratings - mean) / ELO_PER_NAT
+        self._start = np.where(fixed, above_mean, 0.0) / ELO_PER_NAT
         self._moving_first = moving_first
-        self._prior = prior
         self._points = games.wins + games.draws / 2
         self._played = games.games
-        # The parameters that are sought: players that are not anchored, and last the advantage.
+        # The parameters that are sought: players that are not fixed, and last the advantage.
         self._free = np.flatnonzero(~fixed)
-        anchored = np.zeros(int(pools.max(initial=0)) + 1, dtype=bool)
-        anchored[pools[fixed]] = True
-        self._floating = np.zeros(len(anchored), dtype=bool) if prior else ~anchored
+        self._kept = np.append(self._free, self._number) if moving_first else self._free
         self._pools = pools
-        self._sought = len(self._free) + moving_first
+        self._floating = np.setdiff1d(pools, pools[fixed])
 
     def solve(self) -> tuple[Floats, float]:
         """Ratings and advantage at the maximum, by Newton's method with steps that are halved until they climb."""
         strength, advantage = self._start.copy(), 0.0
-        if not self._sought:
+        if not len(self._kept):
             return strength, advantage
         height = self._height(strength, advantage)
         for _ in range(_MOST_STEPS):
@@ -159,18 +182,25 @@ class _Problem:
                 break
         return strength, advantage
 
-    def covariance(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
-        """The covariance of all ratings in Elo squared, zero for anchored ones, and the advantage's variance."""
-        if not self._sought:
-            return np.zeros((self._number, self._number)), 0.0
+    def sandwich(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
+        """The covariance of all ratings in Elo squared, zero for fixed ones, and the advantage's variance (HC0)."""
         _, information = self._slope(strength, advantage)
+        if not len(information):
+            return self._whole(information)
         factor = cho_factor(information)
-        if self._prior:
-            inner = cho_solve(factor, np.eye(len(information)))
-        else:
-            half = cho_solve(factor, self._scatter(strength, advantage))
-            inner = cho_solve(factor, half.T)
-        inner = (inner + inner.T) / 2 * ELO_PER_NAT**2
+        half = cho_solve(factor, self._scatter(strength, advantage))
+        return self._whole(cho_solve(factor, half.T))
+
+    def inverse_information(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
+        """The same for a likelihood that is true: the normal approximation of a posterior."""
+        _, information = self._slope(strength, advantage)
+        if not len(information):
+            return self._whole(information)
+        return self._whole(cho_solve(cho_factor(information), np.eye(len(information))))
+
+    def _whole(self, sought: Floats) -> tuple[Floats, float]:
+        """The covariance of all players, and the advantage's variance, from that of what is sought, in nats."""
+        inner = (sought + sought.T) / 2 * ELO_PER_NAT**2
         free = len(self._free)
         whole = np.zeros((self._number, self._number))
         whole[np.ix_(self._free, self._free)] = inner[:free, :free]
@@ -183,44 +213,26 @@ class _Problem:
     def _height(self, strength: Floats, advantage: float) -> float:
         """The logarithm of the likelihood."""
         lead = strength[self._games.first] - strength[self._games.second] + advantage
-        height = float(np.sum(self._points * lead - self._played * np.logaddexp(0.0, lead)))
-        if self._prior:
-            for side in (1.0, -1.0):
-                lead = strength + side * advantage
-                height += float(np.sum(0.5 * lead - np.logaddexp(0.0, lead))) * PRIOR_DRAWS / 2
-        return height
+        return float(np.sum(self._points * lead - self._played * np.logaddexp(0.0, lead)))
 
     def _slope(self, strength: Floats, advantage: float) -> tuple[Floats, Floats]:
-        """The gradient, and the negative Hessian: of the free players, and of the advantage if that is sought."""
+        """The gradient and the negative Hessian of what is sought."""
         expected = self._expected(strength, advantage)
         surplus = self._points - self._played * expected
         weight = self._played * expected * (1 - expected)
-        gradient = self._by_player(surplus, -surplus)
-        last = float(surplus.sum())
+        gradient = np.append(self._by_player(surplus, -surplus), surplus.sum())
         information = self._spread(weight)
-        if self._prior:
-            for side in (1.0, -1.0):
-                chance = expit(strength + side * advantage)
-                pull, width = PRIOR_DRAWS / 2 * (0.5 - chance), PRIOR_DRAWS / 2 * chance * (1 - chance)
-                gradient += pull
-                last += side * float(pull.sum())
-                information[np.arange(self._number), np.arange(self._number)] += width
-                information[-1, -1] += width.sum()
-                information[:-1, -1] += side * width
-                information[-1, :-1] += side * width
         # A pool that floats is held at its mean: this changes neither the maximum nor what differences are known to.
-        for pool in np.flatnonzero(self._floating):
+        for pool in self._floating:
             members = np.flatnonzero(self._pools == pool)
             information[np.ix_(members, members)] += max(float(weight.sum()) / self._number, 1.0) / len(members)
-        kept = np.append(self._free, self._number) if self._moving_first else self._free
-        return np.append(gradient, last)[kept], information[np.ix_(kept, kept)]
+        return gradient[self._kept], information[np.ix_(self._kept, self._kept)]
 
     def _scatter(self, strength: Floats, advantage: float) -> Floats:
         """The sum over games of the outer products of their scores: how results lie around what was expected."""
         games, expected = self._games, self._expected(strength, advantage)
         squares = games.wins * (1 - expected) ** 2 + games.draws * (0.5 - expected) ** 2 + games.losses * expected**2
-        kept = np.append(self._free, self._number) if self._moving_first else self._free
-        scatter: Floats = self._spread(squares)[np.ix_(kept, kept)]
+        scatter: Floats = self._spread(squares)[np.ix_(self._kept, self._kept)]
         return scatter
 
     def _spread(self, weight: Floats) -> Floats:
@@ -237,5 +249,5 @@ class _Problem:
 
     def _by_player(self, of_first: Floats, of_second: Floats) -> Floats:
         games, number = self._games, self._number
-        sums: Floats = np.bincount(games.first, of_first, number) + np.bincount(games.second, of_second, number)
-        return sums
+        sums = np.bincount(games.first, of_first, number) + np.bincount(games.second, of_second, number)
+        return sums.astype(np.float64)

@@ -126,8 +126,7 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
 
 
 def _by_player(places: Integers, counts: Floats, number: int) -> Floats:
-    sums: Floats = np.bincount(places, counts, number)
-    return sums
+    return np.bincount(places, counts, number).astype(np.float64)
 
 
 def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
@@ -137,7 +136,7 @@ def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
     def key(place: int) -> tuple[int, float, float, str]:
         group = 0 if fitted.prior else int(fitted.groups[place])
         rating = 0.0 if np.isnan(ratings[place]) else -float(ratings[place])
-        return group, round(rating, 9), -points[place] / max(games[place], 1.0), names[place]
+        return group, round(rating, 6), -points[place] / max(games[place], 1.0), names[place]
 
     return sorted(range(len(names)), key=key)
 
@@ -151,7 +150,7 @@ def _opposition(fitted: BatchFit) -> Floats:
     ratings = np.nan_to_num(fitted.ratings)
     met = _by_player(first, played, number) + _by_player(second, played, number)
     total = _by_player(first, played * ratings[second], number) + _by_player(second, played * ratings[first], number)
-    return np.divide(total, met, out=np.full(number, np.nan), where=met > 0)
+    return np.asarray(np.divide(total, met, out=np.full(number, np.nan), where=met > 0))
 
 
 def _error(fitted: BatchFit, place: int) -> float | None:

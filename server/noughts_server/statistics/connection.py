@@ -37,7 +37,8 @@ def groups_of(games: RatedGames) -> Integers:
     took, gave = _took_points(games)
     graph = coo_array((np.ones(len(took)), (took, gave)), shape=(number, number)).tocsr()
     count, labels = connected_components(graph, directed=True, connection="strong")
-    return _in_order(labels.astype(np.int64), count, labels[took], labels[gave])
+    groups = labels.astype(np.int64)
+    return _in_order(groups, count, groups[took], groups[gave])
 
 
 def _took_points(games: RatedGames) -> tuple[Integers, Integers]:

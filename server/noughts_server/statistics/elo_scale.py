@@ -22,7 +22,7 @@ def elo_of_score(score: float) -> float | None:
 
 def score_of_elo(elo: float) -> float:
     """The expected score of one who is stronger by so much; between 0 and 1."""
-    return 1.0 / (1.0 + 10.0 ** (-elo / 400.0))
+    return 1.0 / (1.0 + math.exp(-elo / ELO_PER_NAT))
 
 
 def normal_cdf(deviations: float) -> float:

@@ -36,6 +36,9 @@ class WinsDrawsLosses(NamedTuple):
     losses: int = 0
 
 
+_NO_PAIRS, _NO_GAMES = Pentanomial(), WinsDrawsLosses()
+
+
 class Estimate(NamedTuple):
     """The difference in strength that results suggest. None where it would be infinite, or cannot be told."""
 
@@ -57,7 +60,7 @@ class Estimate(NamedTuple):
     """Where one has won everything: the Elo by which it is stronger at least (95 %, one-sided), if that is above 0."""
 
 
-def estimate(pairs: Pentanomial = Pentanomial(), games: WinsDrawsLosses = WinsDrawsLosses()) -> Estimate:
+def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES) -> Estimate:
     """The difference in Elo by the logistic model from pairs, and from games without a partner.
 
     The score's standard error is that of a mean over independent units; 95 % are mapped through the curve, and half

@@ -20,4 +20,4 @@ finally:
     if _before is None:
         del os.environ[_THREADS]
 
-__all__ = ["cho_factor", "cho_solve", "coo_array", "connected_components", "expit"]
+__all__ = ["cho_factor", "cho_solve", "connected_components", "coo_array", "expit"]

@@ -56,9 +56,9 @@ def count_games(games: Iterable[GameResult], players: Iterable[str] = ()) -> Rat
     cells: dict[tuple[int, int, float], int] = {}
     for player in players:
         places.setdefault(player, len(places))
-    for first, second, score, times in games:
-        key = (places.setdefault(first, len(places)), places.setdefault(second, len(places)), score)
-        cells[key] = cells.get(key, 0) + times
+    for game in games:
+        key = (places.setdefault(game.first, len(places)), places.setdefault(game.second, len(places)), game.score)
+        cells[key] = cells.get(key, 0) + game.times
     table = np.array(list(cells), dtype=np.float64).reshape(-1, 3)
     times_of = np.array(list(cells.values()), dtype=np.float64)
     score = table[:, 2]

@@ -3,8 +3,8 @@
 The LLR is taken as a Brownian motion between the two bounds, with the drift and the variance that a pair of games adds
 at the true strengths (for large samples exact: the derivatives of the LLR by the shares of the cells are its steps).
 The chance to leave at the upper bound and the mean time are Wald's; the distribution of the time is the series of the
-motion between two absorbing walls (D. R. Cox and H. D. Miller, "The Theory of Stochastic Processes", 1965, 5.7). That the
-LLR jumps past a bound is left out, so a real test takes a pair or so more.
+motion between two absorbing walls (D. R. Cox and H. D. Miller, "The Theory of Stochastic Processes", 1965, 5.7). That
+the LLR jumps past a bound is left out, so a real test takes a little longer.
 """
 
 import math

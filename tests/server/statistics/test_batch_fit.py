@@ -19,7 +19,9 @@ from noughts_server.statistics.rated_games import GameResult, RatedGames, count_
 Columns = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
 
-def drawn(players: int, games: int, *, seed: int, advantage: float = 60, draws: float = 0.4, spread: float = 200) -> Columns:
+def drawn(
+    players: int, games: int, *, seed: int, advantage: float = 60, draws: float = 0.4, spread: float = 200
+) -> Columns:
     """Games by the logistic model: names, first movers, second movers, scores of the first."""
     chance = np.random.default_rng(seed)
     strength = chance.normal(0, spread, players)
@@ -45,8 +47,6 @@ def by_statsmodels(columns: Columns) -> tuple[dict[str, float], dict[str, float]
     # The first player is the reference; the means of ratings follow by a linear map.
     fitted = sm.GLM(score, design[:, 1:], family=sm.families.Binomial()).fit(cov_type="HC0", tol=1e-13, maxiter=200)
     number = len(names)
-    centred = np.zeros((number, number))
-    centred[:-1, :-1] = 0
     full = np.vstack([np.zeros(number), np.eye(number)])[:number, : number - 1]
     centre = (np.eye(number) - np.full((number, number), 1 / number)) @ full
     scale = 400 / math.log(10)
@@ -203,7 +203,9 @@ def test_advantage_is_bounded_by_a_cycle_of_three_bots() -> None:
     around = [("a", "b", 1.0), ("c", "b", 0.0), ("a", "c", 0.0)]
     back = [("a", "b", 0.0), ("b", "c", 0.0), ("c", "a", 1.0)]
     assert rate(games(*around)).bound is AdvantageBound.BELOW_ALL
-    assert rate(games(*around, *back, *around, ("b", "a", 1), ("c", "b", 1), ("a", "c", 1))).bound is AdvantageBound.FINITE
+    assert (
+        rate(games(*around, *back, *around, ("b", "a", 1), ("c", "b", 1), ("a", "c", 1))).bound is AdvantageBound.FINITE
+    )
 
 
 def by_linear_programming(table: RatedGames) -> bool:
@@ -223,7 +225,7 @@ def by_linear_programming(table: RatedGames) -> bool:
             above.append(row if wins else -row)
     if not above:
         return True
-    found = linprog(
+    found: Any = linprog(
         -np.sum(above, axis=0),
         A_ub=-np.array(above),
         b_ub=np.zeros(len(above)),
@@ -235,7 +237,9 @@ def by_linear_programming(table: RatedGames) -> bool:
 
 
 RESULTS = st.lists(
-    st.tuples(st.sampled_from(list(permutations("abcde", 2))), st.sampled_from([1.0, 0.5, 0.0])), min_size=1, max_size=40
+    st.tuples(st.sampled_from(list(permutations("abcde", 2))), st.sampled_from([1.0, 0.5, 0.0])),
+    min_size=1,
+    max_size=40,
 )
 
 

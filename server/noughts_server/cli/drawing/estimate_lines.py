@@ -25,7 +25,9 @@ def _told(first: str, estimate: "Estimate", unit: str) -> str:
         sign = "+" if estimate.score == 1 else "-"
         bound = "at least" if estimate.score == 1 else "at most"
         return f"{bound} {sign}{estimate.at_least:.0f} (95 %): {first} {did} every game"
-    likelihood = f" with a likelihood of {estimate.los:.1%} that {first} is stronger" if estimate.los is not None else ""
+    likelihood = (
+        f" with a likelihood of {estimate.los:.1%} that {first} is stronger" if estimate.los is not None else ""
+    )
     if estimate.error95 is not None:
         return f"{estimate.value:+.0f} ± {estimate.error95:.0f} (95 %){likelihood}"
     if estimate.los is None:

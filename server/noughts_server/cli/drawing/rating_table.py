@@ -104,7 +104,11 @@ def ratings_footer(ratings: "BatchRatings") -> list[str]:
     errors = "sandwich (HC0)"
     lines = [
         _advantage_line(ratings)
-        + (f" Draws: {ratings.draw_rate:.1%} of {output.count(ratings.games, 'game')}." if ratings.draw_rate is not None else "")
+        + (
+            f" Draws: {ratings.draw_rate:.1%} of {output.count(ratings.games, 'game')}."
+            if ratings.draw_rate is not None
+            else ""
+        )
     ]
     if ratings.prior:
         errors = "normal approximation of the posterior"
@@ -125,9 +129,9 @@ def _advantage_line(ratings: "BatchRatings") -> str:
         error = f" ± {ratings.advantage_error95:.0f}" if ratings.advantage_error95 is not None else ""
         return f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
     return {
-        AdvantageBound.ABOVE_ALL: "These games do not bound what moving first is worth (it won too often): counted as 0.",
-        AdvantageBound.BELOW_ALL: "These games do not bound what moving second is worth (it won too often): counted as 0.",
-        AdvantageBound.CONFOUNDED: "What moving first is worth cannot be told from who moved first: counted as 0.",
+        AdvantageBound.ABOVE_ALL: "These games do not bound what moving first is worth, it won too often: taken as 0.",
+        AdvantageBound.BELOW_ALL: "These games do not bound what moving second is worth, it won too often: 0.",
+        AdvantageBound.CONFOUNDED: "What moving first is worth cannot be told from who moved first: taken as 0.",
         AdvantageBound.FINITE: "No games.",
     }[ratings.bound]
 
@@ -138,7 +142,7 @@ def _groups_lines(ratings: "BatchRatings") -> list[str]:
     alone = [group[0] for group in groups if len(group) == 1]
     apart = "rest on the prior alone" if ratings.prior else "cannot be compared"
     lines = [
-        f"{len(groups)} groups, because points were not taken both ways between them: ratings of different groups {apart}."
+        f"{len(groups)} groups, because points went one way only between them: ratings of different groups {apart}."
     ]
     lines += [f"  together: {_named(group)}" for group in together]
     if alone:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _LARGEST_RATING = 100_000
 
 FileArgument = Annotated[
-    Path, Argument(metavar="FILE", help="CSV with `white,black,result` (white moved first), or the games of -o (JSONL).")
+    Path,
+    Argument(metavar="FILE", help="CSV with `white,black,result` (white moved first), or the games of -o (JSONL)."),
 ]
 AnchorOption = Annotated[
     list[str] | None,
@@ -50,15 +51,15 @@ def rate(
 ) -> None:
     """Computes ratings from all games of a file at once, with errors and with what moving first is worth.
 
-    A line of the CSV file is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`, or
-    `*` for a game that does not count. A heading may name more columns; `termination` tells forfeits. Of JSON lines as -o
-    writes them also the moves are read: where bots have played the same game whenever they met from the same start, it
-    counts once. The order of the games changes nothing.
+    A line of the CSV file is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`,
+    or `*` for a game that does not count. A heading may name more columns; `termination` tells forfeits. Of JSON lines
+    as -o writes them also the moves are read: where bots have played the same game whenever they met from the same
+    start, it counts once. The order of the games changes nothing.
 
     JSON: {"players": [{"rank", "name", "rating", "error95", "games", "points", "score", "wins", "draws", "losses",
     "opposition", "los_next", "group"}], "advantage": {"value", "error95"}, "draw_rate", "groups": [[NAME]], "games",
-    "prior_draws", "anchors", "forfeits", "void", "repeats"}; with --los "los": a row for each of the players. What cannot
-    be told is null: bots of different groups cannot be compared.
+    "prior_draws", "anchors", "forfeits", "void", "repeats"}; with --los "los": a row for each of the players. What
+    cannot be told is null: bots of different groups cannot be compared.
     """
     anchors = read_anchors(anchor)
     from noughts_server.records.results_file import ResultsError, read_results
@@ -123,5 +124,7 @@ def _remarks(results: "Results", *, without_forfeits: bool) -> list[str]:
     if results.repeats:
         lines.append(f"{results.repeats:,} of {output.count(results.games, 'game')} were repeats and count once.")
     if results.void:
-        lines.append(f"{output.count(results.void, 'game')} without a result {'does' if results.void == 1 else 'do'} not count.")
+        lines.append(
+            f"{output.count(results.void, 'game')} without a result {'does' if results.void == 1 else 'do'} not count."
+        )
     return lines

@@ -137,13 +137,19 @@ def _five(text: str) -> list[int]:
     if len(counts) != 5 or not all(0 <= count <= _LARGEST_COUNT for count in counts):
         raise UsageProblem(
             f"--penta {text!r}: expected five counts LL,LD,WL+DD,WD,WW as in 5,20,50,22,8",
-            "LL: A lost both games of a pair; LD: a loss and a draw; WL+DD: one point; WD: a win and a draw; WW: won both.",
+            "LL: A lost both games of a pair; LD: a loss and a draw; WL+DD: one point; WW: A won both.",
         )
     return counts
 
 
 def _show(test: "Sprt", counts: tuple[int, ...], games: int, estimate: "Estimate", output_format: Format) -> None:
-    from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
+    from noughts_server.cli.drawing.estimate_lines import (
+        decision_text,
+        elo_line,
+        llr_text,
+        normalized_text,
+        sprt_document,
+    )
 
     state = test.judge(counts)
     document: dict[str, Any] = {
@@ -180,6 +186,8 @@ def _plan(test: "Sprt", elo: float, draw_rate: float, advantage: float, output_f
     console.print(f"Test: {test}", soft_wrap=True)
     moving = f", moving first worth {advantage:+g}" if advantage else ""
     console.print(f"If A is {elo:+g} Elo in truth, with {draw_rate:.0%} draws{moving}:", soft_wrap=True)
-    console.print(f"  {planned.expected_games:,.0f} games on average; {planned.games95:,.0f} suffice in 95 % of all tests")
+    console.print(
+        f"  {planned.expected_games:,.0f} games on average; {planned.games95:,.0f} suffice in 95 % of all tests"
+    )
     console.print(f"  H1 is accepted in {planned.pass_probability:.1%} of all tests")
     console.print("Computed as a Brownian motion whose steps are colour-swapped pairs of games.")
