@@ -1,0 +1,50 @@
+"""Gauntlets: the first entry against each of the others. Nothing is stored."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from noughts_referee.work_units import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Gauntlet:
+    """Entry 0 meets every other entry `games_per_pair` times; the others never meet.
+
+    A cycle is one game of each pair, in the order of the entries. Sides alternate from game to game within a cycle and
+    from cycle to cycle within a pair, so those of each pair, and those of entry 0 in each cycle, differ by one at most.
+    """
+
+    entries: int
+    games_per_pair: int
+    """The number of cycles."""
+
+    @property
+    def total(self) -> int:
+        """The number of slots; their ordinals are 1 to `total`."""
+        return self.games_per_pair * (self.entries - 1)
+
+    def slot(self, ordinal: int) -> Slot:
+        """The slot with this ordinal (from 1). Raises IndexError outside 1..total."""
+        if not 1 <= ordinal <= self.total:
+            raise IndexError(f"slot {ordinal} of {self.total}")
+        cycle, place = divmod(ordinal - 1, self.entries - 1)
+        opponent = place + 1
+        return Slot(ordinal, opponent, 0) if (cycle + place) % 2 else Slot(ordinal, 0, opponent)
+
+    def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
+        """The slots with these ordinals, in their order."""
+        return map(self.slot, ordinals)
+
+    def slots_of(self, entry: int, before: int) -> Iterator[int]:
+        """The ordinals below `before` of the slots in which this entry plays, from the highest down."""
+        last = min(before - 1, self.total)
+        if entry == 0:
+            return iter(range(last, 0, -1))
+        opponents = self.entries - 1
+        return iter(range(last - (last - entry) % opponents, 0, -opponents))
+
+    def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
+        """The ordinals below `before` of the slots in which these two entries meet, from the highest down."""
+        if one == other or min(one, other) > 0:
+            return iter(())
+        return self.slots_of(max(one, other), before)

@@ -1,0 +1,172 @@
+"""Knockouts: who loses a match is out, and the last one wins.
+
+The bracket is that of seeded tournaments: as many places as the next power of two, seed 1 at its top and seed 2 at its
+bottom, so that they can meet in the final only, seeds 1 to 4 from the semifinals on, and so forth. The best seeds
+have byes in the first round where places stay empty. `entries - 1` matches are decided, whatever happens.
+
+A match is over when its games are, and one side has more points. On equal points it goes on by colour-swapped pairs,
+at most `EXTRA_PAIRS`, until one of them is won. After these the side with fewer forfeits goes on, then the better seed.
+A withdrawn side loses the match that it has not won yet; of two such sides the better seed takes the place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from noughts_server.competition.waves import Encounter, Field, Played, Wave
+
+EXTRA_PAIRS = 4
+"""How many colour-swapped pairs a match goes on at most after equal points."""
+
+
+class Decision(StrEnum):
+    """Why a match is over. The values are for people."""
+
+    BYE = "bye"
+    POINTS = "points"
+    EXTRA_PAIR = "extra pair"
+    FORFEITS = "fewer forfeits"
+    SEED = "better seed"
+    WALKOVER = "walkover"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One place of the bracket. Entries count from 0; None where they are not known yet, or a bye."""
+
+    round: int
+    """From 1."""
+    first: int | None
+    """Who comes from the upper half of this part of the bracket."""
+    second: int | None
+    first_points: float = 0.0
+    second_points: float = 0.0
+    games: int = 0
+    winner: int | None = None
+    decision: Decision | None = None
+    """None: it is not over."""
+
+    @property
+    def open(self) -> bool:
+        """Both are known, and it is not decided."""
+        return self.first is not None and self.second is not None and self.winner is None
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """All matches, round by round, each from the top of the bracket to its bottom. The first has the byes, too."""
+
+    rounds: tuple[tuple[Match, ...], ...]
+
+    @property
+    def champion(self) -> int | None:
+        """Who won the final."""
+        return self.rounds[-1][0].winner if self.rounds else 0
+
+
+def seed_places(rounds: int) -> list[int]:
+    """The seeds (from 0) of a bracket of so many rounds, from its top to its bottom.
+
+    Each round's bracket is that of the next one, in which every seed meets the one that it makes a constant sum with.
+    """
+    places = [0]
+    for _ in range(rounds):
+        size = 2 * len(places)
+        # The better seed of a pair stands outside, so that the second seed is at the very bottom.
+        places = [
+            seed
+            for place, better in enumerate(places)
+            for seed in ((better, size - 1 - better) if place % 2 == 0 else (size - 1 - better, better))
+        ]
+    return places
+
+
+def bracket(field: Field) -> Bracket:
+    """Every match with what came of it so far."""
+    count = (field.entries - 1).bit_length()
+    advancing = [seed if seed < field.entries else None for seed in seed_places(count)]
+    played: dict[tuple[int, frozenset[int]], list[Played]] = {}
+    latest: dict[int, int] = {}
+    for encounter in field.played:
+        played.setdefault((encounter.round, frozenset(encounter[1:3])), []).append(encounter)
+        for entry in encounter[1:3]:
+            latest[entry] = max(encounter.round, latest.get(entry, 0))
+    rounds: list[tuple[Match, ...]] = []
+    for number in range(1, count + 1):
+        matches = []
+        for first, second in zip(advancing[::2], advancing[1::2], strict=True):
+            if number == 1 and (first is None or second is None):
+                alone = second if first is None else first
+                matches.append(Match(number, first, second, winner=alone, decision=Decision.BYE))
+            elif first is None or second is None:
+                matches.append(Match(number, first, second))
+            else:
+                encounters = played.get((number, frozenset((first, second))), [])
+                matches.append(_match(field, number, first, second, encounters, latest))
+        advancing = [match.winner for match in matches]
+        rounds.append(tuple(matches))
+    return Bracket(tuple(rounds))
+
+
+def next_wave(field: Field) -> Wave | None:
+    """The encounters of all matches of the first round that is not over. None: the final is over.
+
+    Matches that go on are paired again, in the same round, once all of the round's encounters are over.
+    """
+    for matches in bracket(field).rounds:
+        open_matches = [match for match in matches if match.open]
+        if not open_matches:
+            continue
+        number = open_matches[0].round
+        fresh = not any(encounter.round == number for encounter in field.played)
+        # A match of which nothing was played has the whole length ahead; all that go on are appended pair by pair.
+        games = field.games if not field.stop_when_decided and fresh else 2
+        byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
+        return Wave(number, tuple(map(_encounter, open_matches)), games, tuple(sorted(byes)) if fresh else ())
+    return None
+
+
+def _encounter(match: Match) -> Encounter:
+    """The better seed begins the match; pairs that are appended one by one are begun in turn."""
+    assert match.first is not None
+    assert match.second is not None
+    better, other = sorted((match.first, match.second))
+    return Encounter(other, better) if match.games // 2 % 2 else Encounter(better, other)
+
+
+def _match(
+    field: Field, number: int, first: int, second: int, encounters: Sequence[Played], latest: dict[int, int]
+) -> Match:
+    points = {first: 0.0, second: 0.0}
+    forfeits = {first: 0, second: 0}
+    games = 0
+    for encounter in encounters:
+        points[encounter.first] += encounter.first_points
+        points[encounter.second] += encounter.second_points
+        forfeits[encounter.first] += encounter.first_forfeits
+        forfeits[encounter.second] += encounter.second_forfeits
+        games += encounter.games
+    winner, decision = _decide(field, games, points, forfeits)
+    if winner is None:
+        left = [entry for entry in (first, second) if entry in field.withdrawn]
+        if left:
+            # Whoever was paired in a later round had gone on by then.
+            stays = [entry for entry in (first, second) if latest.get(entry, 0) > number or entry not in left]
+            winner, decision = min(stays or left), Decision.WALKOVER
+    return Match(number, first, second, points[first], points[second], games, winner, decision)
+
+
+def _decide(
+    field: Field, games: int, points: dict[int, float], forfeits: dict[int, int]
+) -> tuple[int | None, Decision | None]:
+    leader = max(points, key=lambda entry: points[entry])
+    other = next(entry for entry in points if entry != leader)
+    lead = points[leader] - points[other]
+    left = field.games - games
+    if lead > 0 and (left <= 0 or (field.stop_when_decided and lead > left)):
+        return leader, Decision.EXTRA_PAIR if left < 0 else Decision.POINTS
+    if left > -2 * EXTRA_PAIRS:
+        return None, None
+    if forfeits[leader] != forfeits[other]:
+        return min(points, key=lambda entry: forfeits[entry]), Decision.FORFEITS
+    return min(points), Decision.SEED

@@ -1,0 +1,240 @@
+"""Swiss tournaments: in every round each entry meets one of about as many points, and nobody twice.
+
+Points are those of the games; a bye counts as winning every game of an encounter. A round's pairing is a perfect
+matching of the entries that were not withdrawn, among the pairs that have not met, with the smallest sum of
+differences in points. Where their number is odd, one of those with the fewest points sits out whose absence leaves such
+a matching, and who had no bye yet. Among such pairings the upper half of a score group meets its lower half, as in the
+Dutch system (FIDE Handbook C.04.3), seed by seed. Every encounter has each side as often, so sides decide nothing;
+whoever began fewer encounters begins.
+
+A tournament ends before its last round where no such pairing is left: that takes withdrawals, or more rounds than half
+the entries. Small fields look ahead, so that they play all rounds that were asked for.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, permutations
+
+from noughts_referee.rules.chance import game_seed
+from noughts_server.competition.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
+from noughts_server.competition.waves import Encounter, Field, Wave
+
+# Pairs of so many places apart are tried first: they are enough in most rounds, and half a second for 200 entries.
+_NEARBY = 6
+# In a score group, so many places to either side of the opposite one in its other half.
+_FOLDED = 2
+# The seat that stands for the bye.
+_BYE = -1
+
+
+def usual_rounds(entries: int) -> int:
+    """So many rounds leave one entry at most without a loss, if nothing is drawn: log2, rounded up."""
+    return max(1, (entries - 1).bit_length())
+
+
+def most_rounds(entries: int) -> int:
+    """As many as a round robin has: then everybody met everybody, and sat out once if their number is odd."""
+    return entries - 1 + entries % 2
+
+
+def check_rounds(entries: int, rounds: int) -> None:
+    """Raises ValueError, in words for people, if so many entries cannot play so many rounds without a rematch.
+
+    0 rounds are the usual number.
+    """
+    if entries < 2:
+        raise ValueError(f"a Swiss tournament needs 2 entries or more, got {entries}")
+    if rounds < 0:
+        raise ValueError(f"the number of rounds must be 1 or more (0: the usual number), got {rounds}")
+    if rounds > most_rounds(entries):
+        raise ValueError(
+            f"{entries} entries can play {most_rounds(entries)} rounds without a rematch, got {rounds}; "
+            "ask for fewer rounds, or for a round robin"
+        )
+
+
+def scores(field: Field) -> list[float]:
+    """The points of every entry, byes included."""
+    points = [0.0] * field.entries
+    for encounter in field.played:
+        points[encounter.first] += encounter.first_points
+        points[encounter.second] += encounter.second_points
+    for _, entry in field.byes:
+        points[entry] += field.games
+    return points
+
+
+def buchholz(field: Field) -> list[float]:
+    """The sum of the points of each entry's opponents. A bye is an opponent with the entry's own points."""
+    points = scores(field)
+    sums = [0.0] * field.entries
+    for encounter in field.played:
+        sums[encounter.first] += points[encounter.second]
+        sums[encounter.second] += points[encounter.first]
+    for _, entry in field.byes:
+        sums[entry] += points[entry]
+    return sums
+
+
+def final_order(field: Field) -> list[int]:
+    """The entries by points, then Buchholz, then seed; the best first."""
+    points, sums = scores(field), buchholz(field)
+    return sorted(range(field.entries), key=lambda entry: (-points[entry], -sums[entry], entry))
+
+
+def next_wave(field: Field) -> Wave | None:
+    """The next round. None: it was the last, or nobody is left whom one could meet."""
+    done = max([encounter.round for encounter in field.played] + [number for number, _ in field.byes], default=0)
+    rounds = field.rounds or usual_rounds(field.entries)
+    standing = _Standing.of(field)
+    if done >= rounds or len(standing.order) < 2:
+        return None
+    pairs = standing.pairs(rounds - done)
+    if pairs is None:
+        return None
+    meetings = [pair for pair in pairs if _BYE not in pair]
+    byes = tuple(max(pair) for pair in pairs if _BYE in pair)
+    return Wave(done + 1, _with_sides(meetings, field, done + 1), field.games, byes)
+
+
+def _with_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Encounter, ...]:
+    """Whoever began fewer of the encounters so far begins; of equals the better and the other in turn, after a lot."""
+    balance = [0] * field.entries
+    for encounter in field.played:
+        balance[encounter.first] += 1
+        balance[encounter.second] -= 1
+    lot = game_seed(field.seed, number) & 1
+    encounters = []
+    for better, other in pairs:
+        swapped = balance[better] > balance[other]
+        if balance[better] == balance[other]:
+            swapped = bool(lot)
+            lot ^= 1
+        encounters.append(Encounter(other, better) if swapped else Encounter(better, other))
+    return tuple(encounters)
+
+
+class _Standing:
+    """Who can be paired with whom, and what it costs."""
+
+    def __init__(self, order: list[int], points: dict[int, int], met: dict[int, set[int]]) -> None:
+        self.order = order
+        """Those who are paired, by points and seed, the best first."""
+        self._points = points
+        """In half points."""
+        self._met = met
+        """Whom one cannot be paired with any more: opponents, and the bye."""
+        self._places = {entry: place for place, entry in enumerate(order)}
+        self._groups: dict[int, tuple[int, int]] = {}
+        """Place in its score group, and the group's size."""
+        for _, members in groupby(order, key=points.__getitem__):
+            group = list(members)
+            self._groups |= {entry: (place, len(group)) for place, entry in enumerate(group)}
+        # One half point of difference outweighs whatever halves of score groups cost, and the bye all differences.
+        size = len(order)
+        self._lowest = points[order[-1]] if order else 0
+        self._gap_unit = size**3 + 1
+        self._bye_unit = self._gap_unit * (size * (points[order[0]] - self._lowest if order else 0) + 1)
+
+    @classmethod
+    def of(cls, field: Field) -> "_Standing":
+        points = {entry: round(2 * score) for entry, score in enumerate(scores(field)) if entry not in field.withdrawn}
+        met: dict[int, set[int]] = {entry: set() for entry in points}
+        for encounter in field.played:
+            for one, other in permutations(encounter[1:3]):
+                if one in met:
+                    met[one].add(other)
+        for _, entry in field.byes:
+            if entry in met:
+                met[entry].add(_BYE)
+        return cls(sorted(points, key=lambda entry: (-points[entry], entry)), points, met)
+
+    def pairs(self, rounds_left: int) -> list[tuple[int, int]] | None:
+        """The cheapest pairing, the better of each pair and the pair of the best first; None if there is none."""
+        found = self._foresighted(rounds_left)
+        if found is None:
+            found = self._cheapest(_NEARBY)
+            if found is None or not self._surely_minimal(found):
+                found = self._cheapest(self._reach())
+        if found is None:
+            return None
+        places = self._places | {_BYE: len(self.order)}
+        ordered = [(one, other) if places[one] < places[other] else (other, one) for one, other in found]
+        return sorted(ordered, key=lambda pair: places[pair[0]])
+
+    def _may_meet(self, one: int, other: int) -> bool:
+        return one != other and other not in self._met.get(one, ()) and one not in self._met.get(other, ())
+
+    def _cost(self, one: int, other: int) -> int:
+        if _BYE in (one, other):
+            entry = max(one, other)
+            return (self._points[entry] - self._lowest) * self._bye_unit + len(self.order) - 1 - self._places[entry]
+        upper, lower = (one, other) if self._places[one] < self._places[other] else (other, one)
+        gap = self._points[upper] - self._points[lower]
+        (upper_place, size), (lower_place, _) = self._groups[upper], self._groups[lower]
+        if gap:
+            # Who leaves a group comes from its end, and meets the best of the other.
+            return gap * self._gap_unit + size - 1 - upper_place + lower_place
+        return int((lower_place - upper_place - size // 2) ** 2)
+
+    def _foresighted(self, rounds_left: int) -> Sequence[tuple[int, int]] | None:
+        """The cheapest pairing after which the rounds that are left can be played. None: not needed, or not found."""
+        seats = self.order + [_BYE] * (len(self.order) % 2)
+        most_met = max(map(len, self._met.values()))
+        # Every seat may meet half of the others to the end: then no round can fail (Dirac's theorem).
+        if len(seats) > LOOKAHEAD_SEATS or len(seats) - most_met - rounds_left >= len(seats) / 2:
+            return None
+        allowed = {seat: {other for other in seats if self._may_meet(seat, other)} for seat in seats}
+        pairings = sorted(perfect_matchings(allowed), key=lambda pairs: sum(self._cost(*pair) for pair in pairs))
+        lookahead = Lookahead()
+        return next((pairs for pairs in pairings if lookahead.leaves(allowed, pairs, rounds_left - 1)), None)
+
+    def _cheapest(self, reach: int) -> Sequence[tuple[int, int]] | None:
+        """The cheapest perfect matching of pairs at most so many places apart, and of halves of score groups."""
+        # A third of a second, which only those pay who pair.
+        import networkx
+
+        pairs = [(one, other) for one, other in self._candidates(reach) if self._may_meet(one, other)]
+        costs = [self._cost(*pair) for pair in pairs]
+        if not costs:
+            return None
+        dearest = max(costs)
+        graph: networkx.Graph[int] = networkx.Graph()
+        graph.add_nodes_from(self.order)
+        graph.add_weighted_edges_from((*pair, dearest - cost) for pair, cost in zip(pairs, costs, strict=True))
+        found = networkx.max_weight_matching(graph, maxcardinality=True)
+        return sorted(found) if 2 * len(found) == len(self.order) + len(self.order) % 2 else None
+
+    def _candidates(self, reach: int) -> Iterator[tuple[int, int]]:
+        for place, entry in enumerate(self.order):
+            last = min(place + reach, len(self.order) - 1)
+            for other in range(place + 1, last + 1):
+                yield entry, self.order[other]
+            in_group, size = self._groups[entry]
+            opposite = place + size // 2
+            for other in range(max(opposite - _FOLDED, last + 1), min(opposite + _FOLDED + 1, place - in_group + size)):
+                yield entry, self.order[other]
+            if len(self.order) % 2:
+                yield entry, _BYE
+
+    def _surely_minimal(self, pairs: Sequence[tuple[int, int]]) -> bool:
+        """No pairing has smaller differences than neighbours in the order of points have."""
+        bye = next((max(pair) for pair in pairs if _BYE in pair), None)
+        if bye is not None and self._points[bye] > min(
+            self._points[entry] for entry in self.order if self._may_meet(entry, _BYE)
+        ):
+            return False
+        points = [self._points[entry] for entry in self.order if entry != bye]
+        least = sum(points[::2]) - sum(points[1::2])
+        return least == sum(
+            abs(self._points[one] - self._points[other]) for one, other in pairs if _BYE not in (one, other)
+        )
+
+    def _reach(self) -> int:
+        """How many places apart a pair is at most in some pairing that is minimal among all.
+
+        Let a and b be paired with d - 1 others between them. Exchanging partners with the pair of one between them, the
+        right way round, makes no difference in points larger and brings the pairs nearer in places, if it makes no
+        rematch. a and b met at most r others each, which spoils at most 2r of these pairs, and there are at least
+        (d - 1) / 2 of them: if d > 4r + 1, there is an exchange. Who has the bye may stand between, too.
+        """
+        return 4 * max(map(len, self._met.values())) + 2

@@ -1,0 +1,194 @@
+"""Knockouts."""
+
+from collections import Counter
+from itertools import chain
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noughts_server.competition.knockout import EXTRA_PAIRS, Bracket, Decision, bracket, next_wave, seed_places
+from noughts_server.competition.waves import Encounter, Field, Played, Wave
+from tests.support.waves import Chance, waves_of
+
+ENTRIES = st.integers(2, 70)
+SEEDS = st.integers(0, 2**64 - 1)
+CHANCES = st.builds(Chance, SEEDS, st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([0.0, 0.3, 1.0]))
+FIELDS = st.builds(Field, entries=ENTRIES, games=st.sampled_from([2, 4, 10]), stop_when_decided=st.booleans())
+
+
+def played_out(begin: Field, chance: Chance) -> Field:
+    *_, (end, last) = waves_of(next_wave, begin, chance)
+    assert last is None
+    return end
+
+
+def matches(tree: Bracket) -> list[frozenset[int | None]]:
+    """Of two entries, byes left out."""
+    return [
+        frozenset((match.first, match.second))
+        for match in chain.from_iterable(tree.rounds)
+        if match.decision is not Decision.BYE
+    ]
+
+
+@pytest.mark.long
+@settings(deadline=None)
+@given(FIELDS, CHANCES)
+def test_every_match_but_one_less_than_entries_is_decided_whatever_happens(field: Field, chance: Chance) -> None:
+    tree = bracket(played_out(field, chance))
+    assert len(matches(tree)) == field.entries - 1
+    decided = [match for match in chain.from_iterable(tree.rounds) if match.decision is not Decision.BYE]
+    losers = [match.first if match.winner == match.second else match.second for match in decided]
+    assert {*losers, tree.champion} == set(range(field.entries))
+
+
+@settings(deadline=None)
+@given(FIELDS, SEEDS)
+def test_matches_are_played_by_those_who_won_the_round_before(field: Field, seed: int) -> None:
+    end = played_out(field, Chance(seed, withdrawals=0.5))
+    tree = bracket(end)
+    assert {frozenset(encounter[1:3]) for encounter in end.played} <= set(matches(tree))
+    for before, after in zip(tree.rounds, tree.rounds[1:], strict=False):
+        assert [match.winner for match in before] == [entry for match in after for entry in (match.first, match.second)]
+
+
+@settings(deadline=None)
+@given(st.integers(1, 9))
+def test_best_seeds_are_kept_apart_until_the_round_that_is_theirs(rounds: int) -> None:
+    places = seed_places(rounds)
+    assert sorted(places) == list(range(2**rounds))
+    for left in range(rounds):
+        # So many rounds before the end, each part of the bracket has one of the best 2 ** left seeds.
+        size = 2 ** (rounds - left)
+        parts = [places[begin : begin + size] for begin in range(0, len(places), size)]
+        assert all(sum(seed < 2**left for seed in part) == 1 for part in parts)
+
+
+@settings(deadline=None)
+@given(st.integers(2, 70))
+def test_where_the_better_seed_always_wins_the_first_two_meet_in_the_final_only(entries: int) -> None:
+    now = Field(entries)
+    while (wave := next_wave(now)) is not None:
+        won = []
+        for first, second in wave.encounters:
+            points = 2.0 if first < second else 0.0
+            won.append(Played(wave.round, first, second, points, 2 - points, 2))
+        now = Field(entries, played=(*now.played, *won))
+    tree = bracket(now)
+    final = tree.rounds[-1][0]
+    assert {final.first, final.second} == {0, 1}
+    assert tree.champion == 0
+    for back, least in enumerate((2, 4, 8)):
+        if entries >= least and back < len(tree.rounds):
+            survivors = {entry for match in tree.rounds[-1 - back] for entry in (match.first, match.second)}
+            assert survivors == set(range(least))
+
+
+@settings(deadline=None)
+@given(st.integers(2, 70))
+def test_byes_are_those_of_the_best_seeds_and_of_the_first_round_only(entries: int) -> None:
+    begin = Field(entries)
+    waves = [wave for _, wave in waves_of(next_wave, begin, Chance(entries)) if wave]
+    size = 2 ** (entries - 1).bit_length()
+    assert waves[0].byes == tuple(range(size - entries))
+    assert not any(wave.byes for wave in waves[1:])
+
+
+def test_bracket_of_eight_is_the_usual_one() -> None:
+    assert next_wave(Field(8)) == Wave(1, (Encounter(0, 7), Encounter(3, 4), Encounter(2, 5), Encounter(1, 6)), 2)
+
+
+def test_drawn_match_goes_on_by_pairs_begun_in_turn_and_ends_with_the_better_seed() -> None:
+    now, waves = Field(2, games=4), []
+    while (wave := next_wave(now)) is not None:
+        waves.append(wave)
+        drawn = Played(1, *wave.encounters[0], wave.games / 2, wave.games / 2, wave.games)
+        now = Field(2, games=4, played=(*now.played, drawn))
+    assert [wave.games for wave in waves] == [4, *[2] * EXTRA_PAIRS]
+    assert [wave.encounters[0].first for wave in waves[1:]] == [0, 1, 0, 1]
+    assert bracket(now).champion == 0
+    assert bracket(now).rounds[0][0].decision is Decision.SEED
+
+
+def test_extra_pair_that_is_won_decides() -> None:
+    now = Field(2, played=[Played(1, 0, 1, 1, 1, 2), Played(1, 1, 0, 1.5, 0.5, 2)])
+    final = bracket(now).rounds[0][0]
+    assert (final.winner, final.decision, final.first_points, final.second_points, final.games) == (
+        1,
+        Decision.EXTRA_PAIR,
+        1.5,
+        2.5,
+        4,
+    )
+    assert next_wave(now) is None
+
+
+def test_fewer_forfeits_come_before_the_better_seed() -> None:
+    drawn = [Played(1, 0, 1, 1, 1, 2) for _ in range(EXTRA_PAIRS)]
+    now = Field(2, played=[Played(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
+    final = bracket(now).rounds[0][0]
+    assert (final.winner, final.decision) == (1, Decision.FORFEITS)
+
+
+@settings(deadline=None)
+@given(st.sampled_from([4, 6, 10, 20]), SEEDS)
+def test_match_that_stops_when_decided_has_not_one_pair_too_few_or_too_many(games: int, seed: int) -> None:
+    end = played_out(Field(2, games=games, stop_when_decided=True), Chance(seed))
+    assert {encounter.games for encounter in end.played} == {2}
+    lead = [0.0]
+    for encounter in end.played:
+        points = encounter.first_points - encounter.second_points
+        lead.append(lead[-1] + (points if encounter.first == 0 else -points))
+    left = [games - 2 * pairs for pairs in range(len(lead))]
+    *earlier, (last_lead, last_left) = [(abs(one), other) for one, other in zip(lead, left, strict=True)]
+    assert not any(lead > left >= 0 and lead for lead, left in earlier)
+    assert last_lead > max(last_left, 0) or last_left == -2 * EXTRA_PAIRS
+
+
+def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
+    won, half = Played(1, 0, 3, 2, 0, 2), Played(1, 2, 1, 2, 2, 4)
+    now = Field(4, withdrawn=frozenset({0, 1}), played=[won, half])
+    tree = bracket(now)
+    assert [(match.winner, match.decision) for match in tree.rounds[0]] == [
+        (0, Decision.POINTS),
+        (2, Decision.WALKOVER),
+    ]
+    # Who won and was withdrawn then loses the next match.
+    assert (tree.champion, tree.rounds[1][0].decision) == (2, Decision.WALKOVER)
+    assert next_wave(now) is None
+
+
+def test_whoever_went_on_by_walkover_stays_in_the_bracket_when_withdrawn_later() -> None:
+    # 0 was withdrawn at once, 3 went on and met 1, then was withdrawn, too.
+    now = Field(
+        4,
+        withdrawn=frozenset({0, 3}),
+        played=[Played(1, 1, 2, 2, 0, 2), Played(2, 1, 3, 1, 1, 2)],
+    )
+    tree = bracket(now)
+    assert [match.winner for match in tree.rounds[0]] == [3, 1]
+    assert (tree.champion, tree.rounds[1][0].decision) == (1, Decision.WALKOVER)
+
+
+def test_all_withdrawn_leave_the_place_to_the_best_seed() -> None:
+    assert bracket(Field(5, withdrawn=frozenset(range(5)))).champion == 0
+    assert next_wave(Field(5, withdrawn=frozenset(range(5)))) is None
+
+
+@settings(deadline=None)
+@given(st.integers(3, 40), SEEDS)
+def test_every_entry_has_one_match_a_round(entries: int, seed: int) -> None:
+    for _, wave in waves_of(next_wave, Field(entries), Chance(seed)):
+        playing = Counter(chain(*wave.encounters, wave.byes)) if wave else Counter()
+        assert max(playing.values(), default=0) <= 1
+
+
+def test_same_field_gives_the_same_wave() -> None:
+    field = Field(11, played=[Played(1, 4, 11 - 4, 1, 1, 2)])
+    assert next_wave(field) == next_wave(field)
+
+
+@pytest.mark.parametrize("entries", [0, 1])
+def test_who_is_alone_has_won(entries: int) -> None:
+    assert next_wave(Field(entries)) is None

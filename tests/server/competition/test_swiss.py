@@ -1,0 +1,276 @@
+"""Swiss tournaments."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import networkx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from py4swiss.engines import DutchEngine
+from py4swiss.trf import ParsedTrf
+from py4swiss.trf.codes import PlayerCode
+from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
+from py4swiss.trf.sections import PlayerSection, XSection
+
+from noughts_server.competition.swiss import (
+    buchholz,
+    check_rounds,
+    final_order,
+    most_rounds,
+    next_wave,
+    scores,
+    usual_rounds,
+)
+from noughts_server.competition.waves import Encounter, Field, Played, Wave
+from tests.support.waves import Chance, waves_of
+
+ENTRIES = st.integers(2, 12)
+SEEDS = st.integers(0, 2**64 - 1)
+CHANCES = st.builds(Chance, SEEDS, st.sampled_from([0.0, 0.2, 1.0]))
+
+Costs = tuple[int, float]
+"""Of a round: the points of whoever has the bye, above the lowest; the sum of differences in points."""
+
+
+def costs(field: Field, wave: Wave) -> Costs:
+    points = scores(field)
+    lowest = min(points[entry] for entry in range(field.entries) if entry not in field.withdrawn)
+    return (
+        sum(round(2 * (points[entry] - lowest)) for entry in wave.byes),
+        sum(abs(points[one] - points[other]) for one, other in wave.encounters),
+    )
+
+
+def all_costs(field: Field) -> Iterator[Costs]:
+    """Of every pairing that is allowed, found by trying all."""
+    points = scores(field)
+    met = {frozenset(encounter[1:3]) for encounter in field.played}
+    rested = {entry for _, entry in field.byes}
+    active = [entry for entry in range(field.entries) if entry not in field.withdrawn]
+    lowest = min(points[entry] for entry in active)
+
+    def pairings(left: Sequence[int]) -> Iterator[float]:
+        if not left:
+            yield 0.0
+            return
+        one, *others = left
+        for other in others:
+            if frozenset((one, other)) not in met:
+                gap = abs(points[one] - points[other])
+                yield from (gap + rest for rest in pairings([entry for entry in others if entry != other]))
+
+    if len(active) % 2:
+        for bye in active:
+            if bye not in rested:
+                rest = pairings([entry for entry in active if entry != bye])
+                yield from ((round(2 * (points[bye] - lowest)), gaps) for gaps in rest)
+    else:
+        yield from ((0, gaps) for gaps in pairings(active))
+
+
+@pytest.mark.long
+@settings(deadline=None)
+@given(ENTRIES, CHANCES, st.data())
+def test_nobody_meets_twice_or_sits_out_twice_and_every_round_has_everybody_once(
+    entries: int, chance: Chance, data: st.DataObject
+) -> None:
+    rounds = data.draw(st.integers(1, most_rounds(entries)))
+    begin = Field(entries, rounds=rounds, seed=chance.seed)
+    *waves, (end, last) = waves_of(next_wave, begin, chance)
+    assert last is None
+    assert [wave.round for _, wave in waves if wave] == list(range(1, rounds + 1))
+    for _, wave in waves:
+        assert wave is not None
+        assert sorted(chain(*wave.encounters, wave.byes)) == list(range(entries))
+        assert wave.games == 2
+        assert len(wave.byes) == entries % 2
+    assert max(Counter(frozenset(encounter[1:3]) for encounter in end.played).values()) == 1
+    assert max(Counter(entry for _, entry in end.byes).values(), default=0) <= 1
+
+
+@settings(deadline=None)
+@given(ENTRIES, SEEDS)
+def test_withdrawn_entries_are_not_paired_again_and_the_others_still_meet_once(entries: int, seed: int) -> None:
+    *waves, (end, _) = waves_of(next_wave, Field(entries, seed=seed), Chance(seed, withdrawals=0.7))
+    for field, wave in waves:
+        assert wave is not None
+        assert sorted(chain(*wave.encounters, wave.byes)) == sorted(set(range(entries)) - field.withdrawn)
+    assert max(Counter(frozenset(encounter[1:3]) for encounter in end.played).values(), default=0) <= 1
+    assert max(Counter(entry for _, entry in end.byes).values(), default=0) <= 1
+
+
+@settings(deadline=None)
+@given(st.integers(2, 9), CHANCES)
+def test_differences_in_points_are_the_smallest_of_all_pairings(entries: int, chance: Chance) -> None:
+    # As many rounds as half the seats: none has to leave anything for the rounds after it.
+    rounds = max(1, (entries + 1) // 4)
+    for field, wave in waves_of(next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
+        if wave is not None:
+            assert costs(field, wave) == min(all_costs(field))
+
+
+@settings(deadline=None)
+@given(st.integers(3, 8), SEEDS)
+def test_differences_are_the_smallest_also_in_the_last_round_of_all(entries: int, seed: int) -> None:
+    begin = Field(entries, rounds=most_rounds(entries), seed=seed)
+    *_, (field, wave), _ = waves_of(next_wave, begin, Chance(seed))
+    assert wave is not None
+    assert costs(field, wave) == min(all_costs(field))
+
+
+@pytest.mark.long
+@settings(deadline=None, max_examples=15)
+@given(st.integers(13, 40), CHANCES)
+def test_pairs_that_are_far_apart_need_not_be_looked_at(entries: int, chance: Chance) -> None:
+    # The yardstick looks at all pairs; ours only at those that a proof leaves.
+    rounds = (entries + 1) // 2
+    for field, wave in waves_of(next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
+        if wave is None:
+            continue
+        points = scores(field)
+        met = {frozenset(encounter[1:3]) for encounter in field.played}
+        rested = {entry for _, entry in field.byes}
+        graph: networkx.Graph[int] = networkx.Graph()
+        for one in range(entries):
+            for other in range(one):
+                if frozenset((one, other)) not in met:
+                    graph.add_edge(one, other, weight=-round(2 * abs(points[one] - points[other])))
+            if entries % 2 and one not in rested:
+                graph.add_edge(one, -1, weight=-round(2 * points[one]) * 10**6)
+        least = networkx.max_weight_matching(graph, maxcardinality=True)
+        weight = sum(graph.edges[pair]["weight"] for pair in least)
+        ours = -round(2 * costs(field, wave)[1]) - sum(round(2 * points[entry]) * 10**6 for entry in wave.byes)
+        assert ours == weight
+
+
+def tournament_report(field: Field, done: int) -> ParsedTrf:
+    """The field as FIDE's report file would have it: an encounter is a game, whoever began it had White."""
+    results: list[list[RoundResult]] = [[] for _ in range(field.entries)]
+    tokens = {2.0: ResultToken.WIN, 1.0: ResultToken.DRAW, 0.0: ResultToken.LOSS}
+    for number in range(1, done + 1):
+        for encounter in field.played:
+            if encounter.round == number:
+                for entry, other, colour, won in (
+                    (encounter.first, encounter.second, ColorToken.WHITE, encounter.first_points),
+                    (encounter.second, encounter.first, ColorToken.BLACK, encounter.second_points),
+                ):
+                    results[entry].append(RoundResult(id=other + 1, color=colour, result=tokens[won]))
+        for bye_round, entry in field.byes:
+            if bye_round == number:
+                bye = ResultToken.PAIRING_ALLOCATED_BYE
+                results[entry].append(RoundResult(id=0, color=ColorToken.BYE_OR_NOT_PAIRED, result=bye))
+    points = scores(field)
+    report = ParsedTrf(
+        player_sections=[
+            PlayerSection(
+                code=PlayerCode.PLAYER,
+                starting_number=entry + 1,
+                points_times_ten=round(5 * points[entry]),
+                rank=entry + 1,
+                results=results[entry],
+            )
+            for entry in range(field.entries)
+        ],
+        # One more than there are: no special rules of the last round.
+        x_section=XSection(number_of_rounds=done + 2),
+    )
+    report.validate_contents()
+    return report
+
+
+@pytest.mark.long
+@settings(deadline=None, max_examples=20)
+@given(st.integers(6, 40), SEEDS)
+def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: int, seed: int) -> None:
+    class WholeEncounters(Chance):
+        def played(self, number: int, encounter: Encounter, games: int) -> Played:
+            points = super().played(number, encounter, 1).first_points * games
+            return Played(number, *encounter, points, games - points, games)
+
+    compared = 0
+    for field, wave in waves_of(next_wave, Field(entries, seed=seed), WholeEncounters(seed)):
+        if wave is None:
+            continue
+        theirs = DutchEngine.generate_pairings(tournament_report(field, wave.round - 1))
+        dutch = Wave(
+            wave.round,
+            tuple(Encounter(pair.white - 1, pair.black - 1) for pair in theirs if pair.black),
+            2,
+            tuple(pair.white - 1 for pair in theirs if not pair.black),
+        )
+        assert costs(field, wave) <= costs(field, dutch)
+        compared += 1
+    assert compared == usual_rounds(entries)
+
+
+def test_first_round_has_the_upper_half_against_the_lower() -> None:
+    wave = next_wave(Field(9, seed=5))
+    assert wave is not None
+    assert {frozenset(pair) for pair in wave.encounters} == {frozenset((seed, seed + 4)) for seed in range(4)}
+    assert wave.byes == (8,)
+
+
+@settings(deadline=None)
+@given(ENTRIES, CHANCES)
+def test_whoever_began_fewer_encounters_begins(entries: int, chance: Chance) -> None:
+    for field, wave in waves_of(next_wave, Field(entries, seed=chance.seed), chance):
+        balance = Counter(encounter.first for encounter in field.played)
+        balance.subtract(encounter.second for encounter in field.played)
+        for first, second in wave.encounters if wave else ():
+            assert balance[first] <= balance[second]
+
+
+def test_same_field_gives_the_same_wave_and_another_seed_other_sides() -> None:
+    field, other = Field(16, seed=1), [Field(16, seed=seed) for seed in range(8)]
+    assert next_wave(field) == next_wave(field)
+    assert len({next_wave(now) for now in other}) == 2
+
+
+def test_odd_games_of_an_encounter_and_byes_count_as_points() -> None:
+    field = Field(3, played=[Played(1, 0, 1, 3.5, 0.5, 4)], byes=[(1, 2)], games=4)
+    assert scores(field) == [3.5, 0.5, 4.0]
+    assert buchholz(field) == [0.5, 3.5, 4.0]
+    assert final_order(field) == [2, 0, 1]
+
+
+def test_buchholz_parts_those_of_equal_points() -> None:
+    played = [Played(1, 0, 1, 2, 0, 2), Played(1, 2, 3, 2, 0, 2), Played(2, 0, 2, 2, 0, 2), Played(2, 3, 1, 2, 0, 2)]
+    field = Field(4, played=played)
+    assert scores(field) == [4, 0, 2, 2]
+    assert buchholz(field) == [2, 6, 6, 2]
+    assert final_order(field) == [0, 2, 3, 1]
+
+
+def test_one_who_is_left_meets_nobody() -> None:
+    assert next_wave(Field(4, withdrawn=frozenset({0, 1, 3}), rounds=2)) is None
+
+
+def test_tournament_ends_when_all_who_are_left_have_met() -> None:
+    played = [Played(1, 0, 1, 2, 0, 2), Played(1, 2, 3, 2, 0, 2)]
+    assert next_wave(Field(4, withdrawn=frozenset({2, 3}), played=played, rounds=3)) is None
+
+
+@pytest.mark.parametrize("entries, rounds", [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (200, 8)])
+def test_usual_number_of_rounds_leaves_one_without_a_loss(entries: int, rounds: int) -> None:
+    assert usual_rounds(entries) == rounds
+
+
+@pytest.mark.parametrize(
+    "entries, rounds, message",
+    [
+        (1, 1, "needs 2 entries or more, got 1"),
+        (6, -1, "must be 1 or more"),
+        (6, 6, "6 entries can play 5 rounds without a rematch, got 6"),
+        (7, 8, "7 entries can play 7 rounds without a rematch, got 8"),
+    ],
+)
+def test_rounds_that_cannot_be_played_are_refused(entries: int, rounds: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_rounds(entries, rounds)
+
+
+@pytest.mark.parametrize("entries, rounds", [(6, 5), (7, 7), (2, 0)])
+def test_rounds_that_can_be_played_are_not_refused(entries: int, rounds: int) -> None:
+    check_rounds(entries, rounds)
