@@ -424,8 +424,10 @@ def _finished(games: list[Game]) -> list[FinishedGame]:
                 len(openings.get(ordinal, ())) if openings else 0,
             )
         )
-        for (conditions, attempt, _, openings), (ordinal, first, second), result, termination, moves, times_us, fault in map(
-            _RESULT, games
-        )
+        for (conditions, attempt, _, openings), (
+            ordinal,
+            first,
+            second,
+        ), result, termination, moves, times_us, fault in map(_RESULT, games)
         if result is not _VOID
     ]

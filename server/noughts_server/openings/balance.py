@@ -8,27 +8,30 @@ does not play (those with gravity, and plugins) are searched for forced wins alo
 from functools import lru_cache
 
 from noughts_bots.reference.threats.bot import ThreatsBot
-from noughts_bots.reference.threats.search import CERTAIN
 from noughts_referee.rules import Position, Variant, covers
 
-NODES = 1_000
+WON = 900_000
+"""On the scale of `threats`; wins are worth more than that, everything else less."""
+NODES = 2_000
 """Positions that are looked at for an opening."""
-MOST_LEAD = 40
-"""On the scale of `threats`: an open line that misses two stones counts 60 for the side to move."""
+MOST_LEAD = 30
+"""On the scale of `threats`, where an open line that misses two stones counts 60 for the side to move. Played by
+`threats` against itself, openings within this lead come out even, those 60 to 100 ahead are won by three to one."""
 
 _WON, _OPEN, _LOST = 1, 0, -1
 
 
-def is_balanced(variant: Variant, cells: tuple[int, ...]) -> bool:
-    """Whether the search finds no win for either side, and neither much ahead; at the end of a legal opening."""
+def imbalance(variant: Variant, cells: tuple[int, ...], nodes: int = NODES) -> int:
+    """How far one of the sides is ahead after a legal opening, on the scale of `threats`: at most `MOST_LEAD` where
+    neither is, `WON` or more where one wins."""
     position = Position.after(variant, cells)
     if not covers(ThreatsBot.variants, variant.name):
-        return _forced(position, NODES) == _OPEN
-    return abs(lead(position)) <= MOST_LEAD
+        return 0 if _forced(position, nodes) == _OPEN else WON
+    return abs(lead(position, nodes))
 
 
 def lead(position: Position, nodes: int = NODES) -> int:
-    """What the position is worth to the side to move on the scale of `threats`, beyond `CERTAIN` for a win."""
+    """What the position is worth to the side to move on the scale of `threats`, `WON` or more for a win."""
     considered = _searcher(nodes).consider(position)
     return int(considered.scores.get(considered.candidates[0], 0))
 
@@ -38,7 +41,7 @@ def _searcher(nodes: int) -> ThreatsBot:
     return ThreatsBot(nodes=nodes)
 
 
-class _Spent(Exception):
+class _SpentError(Exception):
     """No more positions may be looked at."""
 
 
@@ -50,7 +53,7 @@ def _forced(position: Position, nodes: int) -> int:
         nonlocal left
         left -= 1
         if left < 0:
-            raise _Spent
+            raise _SpentError
         cells = variant.legal_cells(own, opponent, side)
         best = _LOST
         for cell in cells:
@@ -74,8 +77,6 @@ def _forced(position: Position, nodes: int) -> int:
             found = value(position.own, position.opponent, position.side, depth)
             if found != _OPEN:
                 return found
-    except _Spent:
+    except _SpentError:
         pass
     return found
-
-

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from noughts_referee.rules import Draws, Variant, game_seed
-from noughts_server.openings.balance import is_balanced
 from noughts_server.openings.by_chance import drawn_near, drawn_plies
 from noughts_server.openings.legality import OpeningError, check_opening, is_legal
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
@@ -14,8 +13,7 @@ from noughts_server.openings.symmetries import symmetries
 _ENCOUNTERS = 0x6A09E667F3BCC909
 _PASSES = 0xBB67AE8584CAA73B
 _SYMMETRY_PLY = 1 << 20
-_MOST_TRIES = 500
-_MOST_BALANCED_TRIES = 200
+_TRIES, _SEARCHES = 500, 200
 
 Opening = tuple[int, ...]
 """Its cells in the order of play."""
@@ -61,51 +59,52 @@ def check_openings(openings: Openings, variant: Variant) -> None:
     if not 1 <= openings.plies <= min(MOST_PLIES, variant.cells - 1):
         most = min(MOST_PLIES, variant.cells - 1)
         raise OpeningError(f"{openings.plies} plies", f"1 to {most} for {variant.name}")
-    opening_of(openings, variant, 0, 0)
+    _, even = _drawn(openings, variant, 0, 0)
+    if openings.kind is OpeningsKind.BALANCED and not even:
+        raise OpeningError(
+            f"no opening of {openings.plies} plies for {variant.name} in {_SEARCHES} tries that is even",
+            f"another number of plies, or `random:{openings.plies}`",
+        )
 
 
 def _by_chance(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
-    return _first_that_suits(openings, variant, seed, encounter, drawn_plies, _MOST_TRIES, _nothing_to_win_at_once)
+    opening, _ = _drawn(openings, variant, seed, encounter)
+    return opening
 
 
-def _balanced(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
-    return _first_that_suits(openings, variant, seed, encounter, drawn_near, _MOST_BALANCED_TRIES, is_balanced)
+def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[Opening, bool]:
+    """The first one drawn that is even, or else the most even of them; and whether it is.
 
+    Raises OpeningError where no opening has so many plies.
+    """
+    draw, unevenness, bound, tries = drawn_plies, _won_at_once, 0, _TRIES
+    if openings.kind is OpeningsKind.BALANCED:
+        # Loaded only where a search is wanted.
+        from noughts_server.openings.balance import MOST_LEAD, imbalance
 
-def _first_that_suits(
-    openings: Openings,
-    variant: Variant,
-    seed: int,
-    encounter: int,
-    draw: Callable[[Variant, int, Draws], Opening | None],
-    tries: int,
-    suits: Callable[[Variant, Opening], bool],
-) -> Opening:
+        draw, unevenness, bound, tries = drawn_near, imbalance, MOST_LEAD, _SEARCHES
     draws = Draws(game_seed(seed ^ _ENCOUNTERS, encounter), 0)
-    legal: Opening | None = None
+    best: tuple[Opening, int] | None = None
     for _ in range(tries):
         opening = draw(variant, openings.plies, draws)
-        if opening is None:
-            continue
-        if suits(variant, opening):
-            return opening
-        legal = legal or opening
-    # A board so small that nothing else is left: a game that can be won at once is better than none.
-    if legal is not None and openings.kind is OpeningsKind.RANDOM:
-        return legal
-    raise OpeningError(
-        f"no opening of {openings.plies} plies for {variant.name} in {tries} tries that is {openings.kind}",
-        "fewer plies, or `random:K`" if openings.kind is OpeningsKind.BALANCED else "fewer plies",
-    )
+        if opening is not None:
+            uneven = unevenness(variant, opening)
+            if uneven <= bound:
+                return opening, True
+            if best is None or uneven < best[1]:
+                best = opening, uneven
+    if best is None:
+        expected = f"fewer plies for {variant.name}"
+        raise OpeningError(f"{openings.plies} plies, after which no game was still open in {tries} tries", expected)
+    return best[0], False
 
 
-def _nothing_to_win_at_once(variant: Variant, opening: Opening) -> bool:
-    """Whether the side to move cannot complete a line with its next stone."""
+def _won_at_once(variant: Variant, opening: Opening) -> int:
+    """1 if the side to move can complete a line with its next stone, else 0."""
     side = len(opening) & 1
     own, opponent = (sum(1 << cell for cell in opening[first::2]) for first in (side, 1 - side))
-    return not any(
-        variant.completes(own | 1 << cell, cell, opponent) for cell in variant.legal_cells(own, opponent, side)
-    )
+    cells = variant.legal_cells(own, opponent, side)
+    return int(any(variant.completes(own | 1 << cell, cell, opponent) for cell in cells))
 
 
 def _from_list(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
@@ -128,6 +127,6 @@ def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
 
 _SOURCES: dict[OpeningsKind, Callable[[Openings, Variant, int, int], Opening]] = {
     OpeningsKind.RANDOM: _by_chance,
-    OpeningsKind.BALANCED: _balanced,
+    OpeningsKind.BALANCED: _by_chance,
     OpeningsKind.LIST: _from_list,
 }

@@ -22,7 +22,7 @@ from noughts_server.openings.settings import MOST_CHARACTERS, MOST_OPENINGS, Ope
 _OFFSETS = re.compile(r"[-+\d,\s]+")
 _NAMES = re.compile(r"(?:[A-Za-z]{1,2}\d{1,2}[\s,;-]*)+")
 _NAME = re.compile(r"([A-Za-z]{1,2})(\d{1,2})")
-_FORMS = "`x,y, x,y` from the middle, cells as in `h8i9`, or JSON with \"moves\""
+_FORMS = '`x,y, x,y` from the middle, cells as in `h8i9`, or JSON with "moves"'
 _LONGEST_SHOWN = 60
 
 
@@ -100,7 +100,7 @@ def _board(name: object) -> tuple[int, int, int] | None:
         variant = parse_variant(name) if isinstance(name, str) else None
     except VariantError:
         return None
-    return variant and (variant.columns, variant.rows, variant.layers)
+    return None if variant is None else (variant.columns, variant.rows, variant.layers)
 
 
 def _read_offsets(line: str, variant: Variant) -> tuple[int, ...]:
@@ -132,5 +132,3 @@ def _placed(variant: Variant, column: int, row: int, what: str) -> int:
     if not (0 <= column < variant.columns and 0 <= row < variant.rows):
         raise OpeningError(f"{what}, which is off the board", f"cells of {variant.columns}x{variant.rows}")
     return row * variant.columns + column
-
-

@@ -17,6 +17,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.work_units import Conditions, Unit
 from noughts_server.errors import NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus
+from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
 from noughts_server.store.claims import claim_unit, unfinished_units
@@ -226,12 +227,16 @@ class Director:
         units = await self._store.read(lambda connection: unfinished_units(connection, tournament.id))
         logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
+        opened = OpenedUnits(tournament.settings, playing)
         for number in units:
             await self._until(lambda: self._referee.queued(tournament.id) < wanted)
             await self._recorder.room()
-            unit = await self._claim(playing, number)
-            if unit.slots:
-                self._referee.add(unit)
+            unit, encounters = await self._claim(playing, number)
+            if not unit.slots:
+                continue
+            async for part in opened.parts(unit, encounters):
+                await self._until(lambda: self._referee.queued(tournament.id) < wanted)
+                self._referee.add(part)
         await self._until(
             lambda: not self._referee.queued(tournament.id) and not self._referee.in_flight(tournament.id)
         )
@@ -240,9 +245,10 @@ class Director:
         self._conditions.pop(tournament.id, None)
         logger.info("tournament played", tournament=playing.name)
 
-    async def _claim(self, playing: Conditions, number: int) -> Unit:
+    async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
+        """A unit, and the encounters of its slots (see `Claim`)."""
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
-        return Unit(playing, claim.attempt, claim.slots)
+        return Unit(playing, claim.attempt, claim.slots), claim.encounters
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

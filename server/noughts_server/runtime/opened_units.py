@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 
-from noughts_referee.rules import Variant
-from noughts_referee.work_units import Unit
+from noughts_referee.work_units import Conditions, Unit
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import NoughtsError, WrongState
 from noughts_server.openings.choosing import Opening, opening_of
 from noughts_server.openings.legality import OpeningError
-from noughts_server.openings.settings import Openings, OpeningsKind
+from noughts_server.openings.settings import OpeningsKind
 
 # A game begins as soon as it has its opening: those that are searched for are made a few at a time.
 _SEARCHED_AT_ONCE = 8
@@ -21,11 +20,11 @@ _MOST_KEPT = 20_000
 class OpenedUnits:
     """Hands out a tournament's units with openings, in parts as they become ready."""
 
-    def __init__(self, openings: Openings, variant: Variant, seed: int, name: str) -> None:
-        self._openings = openings
-        self._variant = variant
-        self._seed = seed
-        self._name = name
+    def __init__(self, settings: TournamentSettings, conditions: Conditions) -> None:
+        self._openings = settings.openings
+        self._variant = conditions.variant
+        self._seed = conditions.seed
+        self._name = conditions.name
         self._known: dict[int, Opening] = {}
 
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
@@ -63,6 +62,4 @@ class OpenedUnits:
 
 
 def _none_found(name: str, encounter: int, error: OpeningError) -> NoughtsError:
-    return WrongState(name, f"an opening for encounter {encounter}: {error}")
-
-
+    return WrongState(name, got=f"without an opening for encounter {encounter}", expected=str(error))

@@ -140,7 +140,19 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     """
     for part in _parts(games):
         parameters: list[int | bytes | str | None] = [ended_at]
-        for tournament, ordinal, attempt, first, second, result, termination, moves, times, fault, opening_plies in part:
+        for (
+            tournament,
+            ordinal,
+            attempt,
+            first,
+            second,
+            result,
+            termination,
+            moves,
+            times,
+            fault,
+            opening_plies,
+        ) in part:
             # A plus makes plain numbers of members of enumerations, which sqlite3 would look adapters up for.
             parameters += (
                 tournament,
