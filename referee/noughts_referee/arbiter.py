@@ -39,6 +39,7 @@ MOST_COMPLAINTS = 100
 
 # Every game ends, most of them so: these are made once.
 _WON = (won(0), won(1))
+_TOO_LONG = Outcome(Result.DRAW, Termination.ADJUDICATED)
 
 _NO_CLOCKS = [0, 0]
 
@@ -323,6 +324,9 @@ class Arbiter:
                 shut, forbids = variant.shut, variant.forbids
                 # Before the board is full, only a side that may not play what is free can be without a move.
                 fewest_plies = board if forbids is None else 0
+                longest = conditions.draw_after
+                if longest:
+                    fewest_plies = min(fewest_plies, longest)
                 timed = conditions.timed
             if timed and self._late(game, took):
                 continue
@@ -346,9 +350,13 @@ class Arbiter:
                     self._end(game, _WON[~ply & 1])
                     break
             else:
-                if ply >= fewest_plies and not variant.can_move(other, own, ply & 1):
-                    self._end(game, DRAWN)
-                    continue
+                if ply >= fewest_plies:
+                    if not variant.can_move(other, own, ply & 1):
+                        self._end(game, DRAWN)
+                        continue
+                    if ply >= longest > 0:
+                        self._end(game, _TOO_LONG)
+                        continue
                 game.own = other
                 game.opponent = own
                 game.mover = opponent = game.waiting

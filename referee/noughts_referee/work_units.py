@@ -33,6 +33,10 @@ class Conditions:
     """The name of each entry, by entry number."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
     """The times of entries that have their own, by label."""
+    withdrawn: Mapping[int, str] = field(default_factory=dict)
+    """Entries that had left when this was read, by number, and why: whoever was to meet them has won."""
+    draw_after: int = 0
+    """A game that has so many plies is a draw, adjudicated; 0: none is."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
     """The time of each entry, by entry number; None where there is no limit."""
     timed: bool = field(init=False)

@@ -607,6 +607,54 @@ class WithdrawTournamentResponse(_message.Message):
 Global___WithdrawTournamentResponse: _TypeAlias = WithdrawTournamentResponse  # noqa: Y015
 
 @_typing.final
+class ExtendTournamentRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    GAMES_PER_PAIR_FIELD_NUMBER: _builtins.int
+    ROUNDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`tournaments/ID`."""
+    games_per_pair: _builtins.int
+    """More of them for each pair."""
+    rounds: _builtins.int
+    """More of them; of a Swiss."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        games_per_pair: _builtins.int = ...,
+        rounds: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_per_pair", b"games_per_pair", "name", b"name", "rounds", b"rounds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExtendTournamentRequest: _TypeAlias = ExtendTournamentRequest  # noqa: Y015
+
+@_typing.final
+class ExtendTournamentResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament: ...
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExtendTournamentResponse: _TypeAlias = ExtendTournamentResponse  # noqa: Y015
+
+@_typing.final
 class StartTournamentRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -731,16 +779,20 @@ class GetCrosstableRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
+    page_token: _builtins.str
+    """From the previous answer; opaque. A page has as many rows as make some 65,000 cells."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -752,9 +804,12 @@ class GetCrosstableResponse(_message.Message):
 
     STANDINGS_FIELD_NUMBER: _builtins.int
     CELLS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:
-        """In order of points."""
+        """In order of points; on the first page only."""
 
     @_builtins.property
     def cells(self) -> _containers.RepeatedCompositeFieldContainer[Global___CrosstableCell]:
@@ -765,10 +820,11 @@ class GetCrosstableResponse(_message.Message):
         *,
         standings: _abc.Iterable[Global___Standing] | None = ...,
         cells: _abc.Iterable[Global___CrosstableCell] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "standings", b"standings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "next_page_token", b"next_page_token", "standings", b"standings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

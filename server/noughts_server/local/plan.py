@@ -15,8 +15,8 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 
 if TYPE_CHECKING:
-    from noughts_server.store.entries import CrosstableCell as PairScore
-    from noughts_server.store.entries import Standing
+    from noughts_server.store.standings import CrosstableCell as PairScore
+    from noughts_server.store.standings import Standing
 
 
 TOO_SLOW = "was too slow"

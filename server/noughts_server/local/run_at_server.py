@@ -17,10 +17,10 @@ from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.store.entries import CrosstableCell as PairScore
-from noughts_server.store.entries import Standing, crosstable
 from noughts_server.store.games import ExportedGame, export, terminations
 from noughts_server.store.results import CommitReport
+from noughts_server.store.standings import CrosstableCell as PairScore
+from noughts_server.store.standings import Standing, whole_crosstable
 from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
 
 _START_SECONDS = 30.0
@@ -89,7 +89,7 @@ class RunAtServer:
 
         def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
-            table = crosstable(connection, tournament)
+            table = whole_crosstable(connection, tournament)
             if write is not None:
                 write(export(connection, tournament.id))
             return tournament, tuple(table.standings), tuple(table.cells), terminations(connection, tournament.id)

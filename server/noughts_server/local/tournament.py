@@ -14,7 +14,8 @@ from noughts_server.runtime.sessions import PRESENCE, Ticket
 from noughts_server.server import Server
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection
-from noughts_server.store.entries import Standing, join_tournament, standings
+from noughts_server.store.entries import join_tournament
+from noughts_server.store.standings import Standing, standings
 from noughts_server.store.tokens import create_owner
 from noughts_server.store.tournaments import (
     NewTournament,

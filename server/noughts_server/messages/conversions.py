@@ -8,7 +8,7 @@ from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
-from noughts_server.store.entries import Standing
+from noughts_server.store.standings import Standing
 from noughts_server.store.tournaments import Kind, Tournament
 
 
@@ -128,4 +128,7 @@ def standing_message(row: Standing) -> tournaments_pb2.Standing:
         losses=row.losses,
         points=row.points,
         rating=row.rating,
+        byes=row.byes,
+        withdraw_time=timestamp(row.withdrawn_at),
+        withdraw_reason=row.withdrawn_reason,
     )

@@ -77,7 +77,8 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
 
     Raises OpeningError where no opening has so many plies.
     """
-    draw, unevenness, bound, tries = drawn_plies, _won_at_once, 0, _TRIES
+    draw, bound, tries = drawn_plies, 0, _TRIES
+    unevenness: Callable[[Variant, Opening], int] = _won_at_once
     if openings.kind is OpeningsKind.BALANCED:
         # Loaded only where a search is wanted.
         from noughts_server.openings.balance import MOST_LEAD, imbalance

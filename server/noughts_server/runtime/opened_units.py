@@ -30,10 +30,12 @@ class OpenedUnits:
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
         """The unit's slots with their openings, in their order; `encounters` has the number of each slot's.
 
-        A tournament without openings gets the unit as it is. Raises NoughtsError where an opening cannot be found.
+        A tournament without openings gets the unit as it is; nothing comes of one without slots. Raises NoughtsError
+        where an opening cannot be found.
         """
         if not self._openings:
-            yield unit
+            if unit.slots:
+                yield unit
             return
         searched = self._openings.kind is OpeningsKind.BALANCED
         size = _SEARCHED_AT_ONCE if searched else _AT_ONCE

@@ -15,8 +15,8 @@ GOMOKU = parse_variant("gomoku")
 VARIANTS = ("tictactoe", "gomoku", "renju", "gomoku+pro", "connect4", "tictactoe3d", "qubic", "mnk:5,4,4", "caro:20")
 
 
-def random_openings(plies: int, **more: bool) -> Openings:
-    return Openings(OpeningsKind.RANDOM, plies=plies, **more)
+def random_openings(plies: int, *, symmetries: bool = False) -> Openings:
+    return Openings(OpeningsKind.RANDOM, plies=plies, symmetries=symmetries)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -28,8 +28,8 @@ def play(
 
     Writes the games to `output`.
     """
-    from noughts_bots.event_loop import run_loop
     from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.signals import run_loop
     from noughts_server.records.jsonl import GamesFile
 
     configure_logs(LogLevel.WARNING)

@@ -24,7 +24,6 @@ from noughts_server.cli.parameters import Argument, Option
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
-    from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.local.run import LocalOutcome, LocalPlan
 
 _DEMO_SPECS = (
@@ -51,7 +50,6 @@ MatchGamesOption = Annotated[
         "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
     ),
 ]
-ScheduleOption = Annotated[str, Option("--schedule", metavar="KIND", help="`round-robin`: everyone against everyone.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,17 @@ class LocalOptions:
     times: options.TimesOption = False
     every: options.EveryOption = None
     fatal: options.FatalOption = False
+    draw_after: options.DrawAfterOption = None
+    forfeit_after: options.ForfeitAfterOption = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions(LocalOptions):
+    """The same for `tournament run`, where there are formats."""
+
+    schedule: options.ScheduleOption = "round-robin"
+    rounds: options.RoundsOption = None
+    stop_when_decided: options.StopWhenDecidedOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +150,7 @@ def match(
 def run(
     specs: SpecArgument,
     *,
-    schedule: ScheduleOption = "round-robin",
-    playing: LocalOptions,
+    playing: RunOptions,
     title: Annotated[str, Option("--title", help="For people.")] = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
@@ -153,16 +161,21 @@ def run(
     "first": {...}, "second": {...}}, the last two for the games that A and that B began. With --time-of also
     "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
     """
-    read_schedule = options.read_schedule(schedule)
+    options.check_format(
+        options.read_schedule(playing.schedule),
+        playing.games,
+        rounds=playing.rounds,
+        stop_when_decided=playing.stop_when_decided,
+    )
     if len(specs) < 2:
         raise UsageProblem(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
             "`noughts bot list` shows the reference bots.",
         )
-    _run_tournament(_plan(specs, playing, title, read_schedule), playing, output_format)
+    _run_tournament(_plan(specs, playing, title), playing, output_format)
 
 
-def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "ScheduleKind | None" = None) -> "LocalPlan":
+def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
     """What the options ask for. Raises UsageProblem, BotError and what else is wrong with them."""
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
@@ -187,17 +200,21 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, schedule: "Schedu
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
     _check_playable(read_specs, variant)
     from noughts_referee.children.child_settings import ChildSettings
-    from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.competition.tournament_settings import TournamentSettings
     from noughts_server.local.plan import LocalPlan
 
+    form = playing if isinstance(playing, RunOptions) else RunOptions()
     return LocalPlan(
         specs=read_specs,
         settings=TournamentSettings(
             variant=variant.name,
             time=time,
             own_times=own_times,
-            schedule=schedule or ScheduleKind.ROUND_ROBIN,
+            schedule=options.read_schedule(form.schedule),
+            rounds=form.rounds or 0,
+            stop_when_decided=form.stop_when_decided,
+            draw_after=playing.draw_after or 0,
+            forfeit_after=playing.forfeit_after or 0,
             games_per_pair=playing.games,
             concurrency=playing.concurrency,
             seed=options.read_seed(playing.seed),
@@ -282,7 +299,8 @@ def _print_conditions(plan: "LocalPlan") -> None:
 def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> None:
     console = output.stdout()
     output.heading(
-        console, f"{plan.settings.title or 'Round robin'}: {plan.settings.variant}, seed {plan.settings.seed}"
+        console,
+        f"{plan.settings.title or plan.settings.schedule.title}: {plan.settings.variant}, seed {plan.settings.seed}",
     )
     console.print()
     output.heading(console, CROSSTABLE_HEADING)
