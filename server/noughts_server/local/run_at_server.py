@@ -52,7 +52,7 @@ class RunAtServer:
         self._processes = processes
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
-        self._tournament = LocalTournament(server, plan.settings, versions)
+        self._tournament = LocalTournament(server, plan.settings, versions, plan.resumes)
         self._children = LocalChildren(server, self._tournament, plan, launcher, transcripts)
 
     async def play(self) -> None:
@@ -76,10 +76,10 @@ class RunAtServer:
             finally:
                 for process in processes:
                     process.cancel()
-                if self._stop.finishing.is_set() and self._plan.database is not None:
-                    # Nobody will go on with it: the next server on this database must not try.
+                if self._stop.finishing.is_set():
+                    # Whoever wants may go on with it, but no server does so by itself.
                     with suppress(WrongState):  # it has just finished
-                        await self._server.director.cancel(self._tournament.slug)
+                        await self._server.director.pause(self._tournament.slug)
 
     async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
         """What is stored; `write` gets the games."""
@@ -105,6 +105,7 @@ class RunAtServer:
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,
+            kept="" if tournament.state is TournamentState.FINISHED else self._server.store.url,
         )
 
     def _committed(self, report: CommitReport) -> None:

@@ -73,20 +73,25 @@ class Director:
         referee.on_progress(self._progress.set)
 
     @asynccontextmanager
-    async def directing(self) -> AsyncIterator[None]:
-        """Plays what is running in the store until the block is left; running games are then abandoned."""
+    async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
+        """Plays what is running in the store until the block is left; running games are then abandoned.
+
+        Unless it `goes_on`, it plays only what is started inside the block.
+        """
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._uncancelled.open(tasks)
-            scheduler = tasks.create_task(self._start_on_time(), name="scheduled starts")
-            for tournament in await self._store.read(running_tournaments):
-                self._play(tournament)
+            own: list[asyncio.Task[None]] = []
+            if goes_on:
+                own.append(tasks.create_task(self._start_on_time(), name="scheduled starts"))
+                for tournament in await self._store.read(running_tournaments):
+                    self._play(tournament)
             try:
                 with listening(self._bus, COMMITTED, self._committed):
                     yield
             finally:
                 self._uncancelled.close()
-                for task in (scheduler, *self._playing.values()):
+                for task in (*own, *self._playing.values()):
                     task.cancel()
                 self.abandon()
 

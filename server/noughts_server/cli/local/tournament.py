@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
-from noughts_server.cli.drawing.standings import standings_document, standings_table
+from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
     from noughts_server.local.run import LocalOutcome, LocalPlan
+    from noughts_server.store.standings import Standing
 
 _DEMO_SPECS = (
     "random",
@@ -77,6 +78,7 @@ class LocalOptions:
     require_lock: options.RequireLockOption = False
     no_lock: options.NoLockOption = False
     database: options.DatabaseOption = None
+    resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
     every: options.EveryOption = None
@@ -156,10 +158,11 @@ def run(
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
 
-    JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating"}], "crosstable": {"labels",
-    "cells"}, "variant", "seed", "terminations"}. cells.A.B is A's score against B: {"wins", "draws", "losses",
-    "first": {...}, "second": {...}}, the last two for the games that A and that B began. With --time-of also
-    "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
+    JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating", "rank",
+    "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
+    go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
+    B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
+    began. With --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
     """
     options.check_format(
         options.read_schedule(playing.schedule),
@@ -204,7 +207,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
     from noughts_server.local.plan import LocalPlan
 
     form = playing if isinstance(playing, RunOptions) else RunOptions()
-    return LocalPlan(
+    plan = LocalPlan(
         specs=read_specs,
         settings=TournamentSettings(
             variant=variant.name,
@@ -234,6 +237,27 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
         messages=playing.messages,
         fatal=playing.fatal,
     )
+    return _resumed(plan, same_seed=playing.seed is not None) if playing.resume else plan
+
+
+def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
+    """The plan for what its database has begun. Raises UsageProblem, and what is wrong with the database."""
+    if plan.database is None:
+        raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
+    import asyncio
+    from dataclasses import replace
+
+    from noughts_bots.specs import unique_labels
+    from noughts_server.store.local_runs import NotResumed, newest_run
+
+    versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
+    try:
+        stored = asyncio.run(newest_run(plan.database))
+        settings = stored.resumed(plan.settings, versions, same_seed=same_seed)
+    except NotResumed as error:
+        raise UsageProblem(f"--resume: {error}", "Without --resume another tournament begins there.") from error
+    output.note(f"Going on after {stored.games_done:,} of {output.count(stored.games_total, 'game')}.")
+    return replace(plan, settings=settings, resumes=stored.slug)
 
 
 def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
@@ -265,15 +289,20 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
     leave_if_benched(outcome)
 
 
-def _crosstable(outcome: "LocalOutcome") -> Crosstable:
-    return Crosstable((row.label for row in outcome.standings), outcome.pairs)
+def _ranking(plan: "LocalPlan", outcome: "LocalOutcome") -> "Ranking[Standing]":
+    knockout = str(plan.settings.schedule) == "knockout"
+    return rank(outcome.standings, outcome.pairs, knockout=knockout)
+
+
+def _crosstable(plan: "LocalPlan", outcome: "LocalOutcome") -> Crosstable:
+    return Crosstable(_ranking(plan, outcome).entries, outcome.pairs)
 
 
 def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
     return {
         "games": outcome.games,
-        "standings": standings_document(outcome.standings),
-        "crosstable": _crosstable(outcome).document(),
+        "standings": standings_document(*_ranking(plan, outcome)),
+        "crosstable": _crosstable(plan, outcome).document(),
         "variant": plan.settings.variant,
         "seed": plan.settings.seed,
         "terminations": outcome.terminations,
@@ -304,10 +333,10 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     )
     console.print()
     output.heading(console, CROSSTABLE_HEADING)
-    console.print(_crosstable(outcome).table(console))
+    console.print(_crosstable(plan, outcome).table(console))
     console.print()
     output.heading(console, "Leaderboard")
-    console.print(standings_table(outcome.standings))
+    console.print(standings_table(*_ranking(plan, outcome)))
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
     _print_conditions(plan)
