@@ -18,6 +18,7 @@ from noughts_referee.work_units import Conditions, Unit
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.errors import NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
 from noughts_server.store.claims import claim_unit, unfinished_units
@@ -295,15 +296,17 @@ class Director:
         units = await self._store.read(lambda connection: unfinished_units(connection, key))
         logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
+        opened = OpenedUnits(tournament.settings, playing)
         # Where pairings never end, those that are there are played while others still are; units hold one encounter.
         endless = tournament.settings.schedule is ScheduleKind.LADDER
         while True:
             for number in units:
                 await self._until(lambda: referee.queued(key) < wanted)
                 await self._recorder.room()
-                unit = await self._claim(playing, number)
-                if unit.slots:
-                    referee.add(unit)
+                unit, encounters = await self._claim(playing, number)
+                async for part in opened.parts(unit, encounters):
+                    await self._until(lambda: referee.queued(key) < wanted)
+                    referee.add(part)
             idle, total = False, tournament.games_total
             while not idle and tournament.games_total == total:
                 await self._until(partial(self._may_go_on, key, total if endless else _ALL))
@@ -321,9 +324,10 @@ class Director:
         self._totals.pop(key, None)
         logger.info("tournament played", tournament=playing.name)
 
-    async def _claim(self, playing: Conditions, number: int) -> Unit:
+    async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
+        """A unit, and the encounters of its slots (see `Claim`)."""
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
-        return Unit(playing, claim.attempt, claim.slots)
+        return Unit(playing, claim.attempt, claim.slots), claim.encounters
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

@@ -20,6 +20,9 @@ from noughts_server.errors import (
     ResourceExhausted,
     WrongState,
 )
+from noughts_server.openings.choosing import check_openings
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store import rater
 from noughts_server.store.join_window import MOST_ENTRIES, Joining
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
@@ -128,6 +131,7 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
     _check_format(settings)
     _check_time("tournament.time", settings.time)
     _check_own_times(settings)
+    _check_openings(settings)
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
@@ -385,6 +389,20 @@ def _check_own_times(settings: TournamentSettings) -> None:
     if own and settings.rated:
         expected = "an unrated tournament, where entries have times of their own"
         raise InvalidArgument.of("tournament.rated", "true", expected)
+
+
+def _check_openings(settings: TournamentSettings) -> None:
+    openings = settings.openings
+    if len(openings.text) > MOST_CHARACTERS:
+        expected = f"at most {MOST_CHARACTERS} characters"
+        raise InvalidArgument.of("tournament.openings.text", f"{len(openings.text)} characters", expected)
+    check_text("tournament.openings.name", openings.name, LONGEST_NAME)
+    try:
+        if len(openings.listed) > MOST_OPENINGS:
+            raise OpeningError(f"{len(openings.listed)} openings", f"at most {MOST_OPENINGS}")
+        check_openings(openings, parse_variant(canonical_variant(settings.variant)))
+    except OpeningError as error:
+        raise InvalidArgument.of("tournament.openings", error.got, error.expected) from error
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:
