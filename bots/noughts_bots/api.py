@@ -6,6 +6,7 @@ from pathlib import Path
 
 from noughts_bots.bot import Bot
 from noughts_bots.event_loop import run_loop
+from noughts_bots.events import SessionEvent, tells_more
 from noughts_bots.session import Login, play
 from noughts_proto.security import dialling_from_environment
 from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE, TOKEN_VARIABLE
@@ -68,4 +69,12 @@ async def run_async(
         dialling=dialling_from_environment(tls=tls, ca=Path(ca) if ca else None, insecure=insecure),
         reconnect=not ticket,
     )
-    await play(bot, login, lambda event: logger.info("%s", event))
+    before: SessionEvent | None = None
+
+    def heard(event: SessionEvent) -> None:
+        nonlocal before
+        if tells_more(event, before):
+            logger.info("%s", event)
+        before = event
+
+    await play(bot, login, heard)

@@ -33,9 +33,19 @@ class ConnectionLost:
     reason: str
     wait: float
     """Seconds until then, at most."""
+    server: str = ""
+    """HOST:PORT where the bot has never been online there since it was started: the address may be wrong."""
+    last: bool = False
+    """Whether it will not be waited longer than that from now on."""
 
     def __str__(self) -> str:
-        return f"connection lost ({self.reason}); trying again in {self.wait:.1f} s"
+        again = f"trying again {'every' if self.last else 'in'} {self.wait:.1f} s"
+        if not self.server:
+            return f"connection lost ({self.reason}); {again}"
+        return (
+            f"cannot reach a server at {self.server} ({self.reason}): is it running, and is that its address?"
+            f" {again[0].upper()}{again[1:]} until Ctrl-C"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,16 @@ class Complaint:
 
     def __str__(self) -> str:
         return f"the referee complains: {self.message}"
+
+
+def tells_more(event: "SessionEvent", before: "SessionEvent | None") -> bool:
+    """Whether a person who has read the event `before` learns something from this one.
+
+    Of a row of failed attempts those are the first, another reason, and the longest wait.
+    """
+    if not (isinstance(event, ConnectionLost) and isinstance(before, ConnectionLost)):
+        return True
+    return event.reason != before.reason or (event.last and not before.last)
 
 
 SessionEvent = Online | WaitsForTournaments | ConnectionLost | Complaint

@@ -218,10 +218,27 @@ def _row(name: str, text: str) -> ReferenceBot:
     row = REFERENCE_BOTS.get(name)
     if row is None:
         known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in (_REGISTERED, *CHILD_KINDS))]
-        raise BotSpecError(
-            f"bot {text!r}", f"name {name!r}", f"one of {', '.join(known)}", _did_you_mean(name, known) or _LIST_ADVICE
-        )
+        raise BotSpecError(f"bot {text!r}", f"name {name!r}", f"one of {', '.join(known)}", _advice(text, name, known))
     return row
+
+
+def _advice(text: str, name: str, known: Iterable[str]) -> str:
+    """What was perhaps meant: a file or a program without its kind, a slip of the pen."""
+    label, rest = _split_label(text.strip())
+    before = "" if label is None else f"{label}="
+    program, suffix = name.split()[0] if name.split() else "", PurePath(name).suffix.lower()
+    if suffix == ".py" and program == name:
+        _, colon, inside = rest.partition(":")
+        meant = f"{before}py:{name}:{inside}" if colon else f"{before}py:{name}:Class, with the name of its class"
+        return f"did you mean {meant}?"
+    if suffix in (".so", ".dylib", ".dll") and program == name:
+        return f"did you mean {before}dll:{name}?"
+    if "/" in name or "\\" in name or program != name:
+        return (
+            f"a program is started as {before}lines:{name} (one question and one cell a line),"
+            f" {before}gomocup:{name} (a Gomocup engine) or {before}exec:{name} (frames)"
+        )
+    return _did_you_mean(name, known) or _LIST_ADVICE
 
 
 def _did_you_mean(got: str, known: Iterable[str]) -> str:

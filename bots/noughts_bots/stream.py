@@ -14,6 +14,7 @@ import grpc.aio
 from noughts_bots.events import ConnectionLost, Online, SessionEvent, WaitsForTournaments
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
 
@@ -72,7 +73,7 @@ async def keep_dialling(
     `on_event` is told when the connection is lost; the sessions tell of the rest.
     """
     login.dialling.check(login.server, login.token)
-    wait = _FIRST_WAIT
+    wait, reached = _FIRST_WAIT, False
     while True:
         session = session_of()
         began = time.monotonic()
@@ -90,9 +91,11 @@ async def keep_dialling(
             lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
             if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
                 wait = _FIRST_WAIT
-            if not session.welcomed and (reason := why_hung_up(details)):
-                details += f"; {reason}"
-            on_event(ConnectionLost(details, wait))
+            reached |= session.welcomed
+            reason = why_unreachable(details)
+            if not session.welcomed and (perhaps := why_hung_up(details)):
+                reason += f"; {perhaps}"
+            on_event(ConnectionLost(reason, wait, "" if reached else login.server, last=wait >= _LONGEST_WAIT))
         await asyncio.sleep(wait * random.uniform(0.5, 1.0))
         wait = min(wait * 2, _LONGEST_WAIT)
 

@@ -39,6 +39,7 @@ MOST_COMPLAINTS = 100
 
 # Every game ends, most of them so: these are made once.
 _WON = (won(0), won(1))
+_TOO_LONG = Outcome(Result.DRAW, Termination.ADJUDICATED)
 
 _NO_CLOCKS = [0, 0]
 
@@ -193,6 +194,11 @@ class Game:
         return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
 
     @property
+    def opening_plies(self) -> int:
+        """How many of the moves were on the board when the game began; those agreed on by the players do not count."""
+        return len(self.unit.openings.get(self.slot[0], ())) if self.unit.openings else 0
+
+    @property
     def seed(self) -> int:
         """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
         return game_seed(self.conditions.seed, self.slot[0])
@@ -262,6 +268,9 @@ class Arbiter:
         if unit.conditions.variant.agreement:
             self._ask_choice(game, 0)
             return game
+        if unit.openings and (opening := unit.openings.get(slot[0])):
+            self._begin_with(game, opening)
+            return game
         outbox = first.outbox
         outbox.starts.append(game)
         outbox.turn_game.append(handle)
@@ -315,6 +324,9 @@ class Arbiter:
                 shut, forbids = variant.shut, variant.forbids
                 # Before the board is full, only a side that may not play what is free can be without a move.
                 fewest_plies = board if forbids is None else 0
+                longest = conditions.draw_after
+                if longest:
+                    fewest_plies = min(fewest_plies, longest)
                 timed = conditions.timed
             if timed and self._late(game, took):
                 continue
@@ -338,9 +350,13 @@ class Arbiter:
                     self._end(game, _WON[~ply & 1])
                     break
             else:
-                if ply >= fewest_plies and not variant.can_move(other, own, ply & 1):
-                    self._end(game, DRAWN)
-                    continue
+                if ply >= fewest_plies:
+                    if not variant.can_move(other, own, ply & 1):
+                        self._end(game, DRAWN)
+                        continue
+                    if ply >= longest > 0:
+                        self._end(game, _TOO_LONG)
+                        continue
                 game.own = other
                 game.opponent = own
                 game.mover = opponent = game.waiting
@@ -409,6 +425,12 @@ class Arbiter:
         else:
             self._begin_agreed(game, swapped=choice.side != side)
 
+    def _begin_with(self, game: Game, opening: Sequence[int]) -> None:
+        """The game begins with these moves on the board, which have taken nobody's time."""
+        game.moves += opening
+        game.times_us += [0] * len(opening)
+        self._begin(game)
+
     def _begin_agreed(self, game: Game, *, swapped: bool) -> None:
         """The sides are known: the game is like any other from now on."""
         if swapped:
@@ -416,11 +438,15 @@ class Arbiter:
             game.slot = Slot(ordinal, second, first)
             game.players = game.players[::-1]
             game.left_us = game.left_us[::-1]
+        self.agreed.append(game)
+        self._begin(game)
+
+    def _begin(self, game: Game) -> None:
+        """The game begins with stones on the board: both players are told, and the one to move is asked."""
         game.ply = ply = len(game.moves)
         stones = [sum(1 << cell for cell in game.moves[side::2]) for side in (0, 1)]
         game.own, game.opponent = stones[ply & 1], stones[~ply & 1]
         game.mover, game.waiting = game.players[ply & 1], game.players[~ply & 1]
-        self.agreed.append(game)
         for player in game.players:
             player.outbox.starts.append(game)
             self.touched.add(player)

@@ -7,7 +7,7 @@ waits, and time comes from the wires.
 
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count, repeat
@@ -135,10 +135,12 @@ _Pair = tuple[Seated, Seated]
 class _Tournament(_Room):
     """The seats of one tournament, and who sits down there."""
 
-    __slots__ = ("concurrency", "entries", "is_timed")
+    __slots__ = ("concurrency", "entries", "is_timed", "withdrawn")
 
     def __init__(self, conditions: Conditions, entries: list[Seated]) -> None:
         super().__init__()
+        self.withdrawn = dict(conditions.withdrawn)
+        """Entries that play no more, and why."""
         self.concurrency = conditions.concurrency
         self.is_timed = conditions.timed
         self.entries = entries
@@ -178,6 +180,10 @@ class Referee:
         if tournament is None:
             entries = [self.player(version) for version in unit.conditions.players]
             tournament = self._tournaments[key] = _Tournament(unit.conditions, entries)
+        elif len(tournament.entries) < len(unit.conditions.players):
+            tournament.entries = [self.player(version) for version in unit.conditions.players]
+        if unit.conditions.withdrawn:
+            tournament.withdrawn.update(unit.conditions.withdrawn)
         self._queued[key] = self._queued.get(key, 0) + len(unit.slots)
         arrivals = count(self._arrivals + 1)
         self._arrivals += len(unit.slots)
@@ -211,6 +217,19 @@ class Referee:
         for room in (*self._tournaments.values(), *(player.room for player in self._players.values())):
             room.timed, room.untimed = deque(kept(room.timed)), deque(kept(room.untimed))
         self._queued.pop(tournament, None)
+
+    def withdraw_entries(self, tournament: int, entries: Mapping[int, str]) -> None:
+        """These entries of a tournament, by number, play no more: whoever was to meet them has won.
+
+        Their running games go on. The values say why. A tournament that has no game and no slot here is told nothing.
+        """
+        room = self._tournaments.get(tournament)
+        if room is not None and not entries.keys() <= room.withdrawn.keys():
+            room.withdrawn.update(entries)
+            for entry in entries:
+                self._reconsider(room.entries[entry].room)
+            self._reconsider(room)
+            self._settle()
 
     def forget(self, tournament: int) -> None:
         """Keeps nothing more of a tournament that has no slot and no game left."""
@@ -354,6 +373,7 @@ class Referee:
         """
         queue = self._queue
         began = False
+        walkovers: list[FinishedGame] = []
         conditions: Conditions | None = None
         while queue and self._starting:
             waiting = heappop(queue)
@@ -364,6 +384,7 @@ class Referee:
                 key = conditions.tournament
                 tournament = self._tournaments[key]
                 timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
+                withdrawn = tournament.withdrawn
                 seats: dict[Seated, int] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
@@ -371,7 +392,13 @@ class Referee:
             for player in (first, second):
                 if player not in seats:
                     seats[player] = player.seats(timed)
-            if tournament.taken >= concurrency:
+            if withdrawn and (place in withdrawn or opposite in withdrawn):
+                walkovers.append(_walkover(unit, slot, withdrawn))
+                self._queued[key] -= 1
+                self._pass_on(tournament, concurrency, timed)
+                self._pass_on(first_room, seats[first], timed)
+                self._pass_on(second_room, seats[second], timed)
+            elif tournament.taken >= concurrency:
                 tournament.wait(timed, waiting)
                 self._pass_on(first_room, seats[first], timed)
                 self._pass_on(second_room, seats[second], timed)
@@ -396,13 +423,29 @@ class Referee:
                 if self._observer is not None and not conditions.variant.agreement:
                     self._observer.began(game)
                 began = True
-        return began
+        if walkovers:
+            self._report(walkovers)
+        return began or bool(walkovers)
 
     def _pass_on(self, room: _Room, seats: int, timed: bool) -> None:
         """A slot makes no use of a seat here: the next in line may."""
         line = room.line(timed)
         if line and room.taken < seats:
             heappush(self._queue, line.popleft())
+
+
+def _walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGame:
+    """A game that is not played because an entry, or both, are not there any more; half a point each for two."""
+    ordinal, first, second = slot
+    result = Result.FIRST_WINS if second in withdrawn else Result.SECOND_WINS
+    if first in withdrawn and second in withdrawn:
+        result = Result.DRAW
+    gone = first if first in withdrawn else second
+    fault = " ".join(filter(None, ("was withdrawn:", withdrawn[gone]))).rstrip(":")
+    tournament = unit.conditions.tournament
+    return FinishedGame(
+        tournament, ordinal, unit.attempt, first, second, result, Termination.ADJUDICATED, b"", b"", fault
+    )
 
 
 def _finished(games: list[Game]) -> list[FinishedGame]:
@@ -421,10 +464,13 @@ def _finished(games: list[Game]) -> list[FinishedGame]:
                 pack_moves(moves, conditions.variant.cells),
                 pack_times(times_us),
                 fault,
+                len(openings.get(ordinal, ())) if openings else 0,
             )
         )
-        for (conditions, attempt, _), (ordinal, first, second), result, termination, moves, times_us, fault in map(
-            _RESULT, games
-        )
+        for (conditions, attempt, _, openings), (
+            ordinal,
+            first,
+            second,
+        ), result, termination, moves, times_us, fault in map(_RESULT, games)
         if result is not _VOID
     ]

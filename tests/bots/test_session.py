@@ -579,7 +579,7 @@ async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFix
     caplog.set_level(logging.INFO)
     async with playing(port, bot_1=Drawn(), bot_2=Drawn()) as events:
         await until(lambda: len(events) >= 2)
-        assert all("trying again in" in str(event) for event in events)
+        assert all("rying again in" in str(event) for event in events)
         async with loopback(port=port) as server:
             server.referee.add(unit(conditions(), 1))
             await server.played(1)

@@ -1,5 +1,6 @@
 """Specs are read the same everywhere, and what is wrong with one is said on one line."""
 
+import re
 from importlib.util import find_spec
 
 import pytest
@@ -113,6 +114,23 @@ def test_unknown_name_gets_a_suggestion_and_the_known_names(name: str, meant: st
     with pytest.raises(BotSpecError, match=rf"did you mean {meant}\?$") as refused:
         parse_spec(name)
     assert all(known in refused.value.expected for known in ("random", "three-stage", "pascal", "nextstep", "minimax"))
+
+
+@pytest.mark.parametrize(
+    "text, meant",
+    [
+        ("./bot.py", "py:./bot.py:Class"),
+        ("bot.py:Centre", r"py:bot\.py:Centre\?"),
+        ("Mine=./bot.py", "Mine=py:./bot.py:Class"),
+        ("./player.so", "dll:./player.so"),
+        ("./engine", "gomocup:./engine"),
+        ("python bot.py", "lines:python bot.py"),
+    ],
+)
+def test_a_file_without_its_kind_gets_the_spec_that_was_meant(text: str, meant: str) -> None:
+    with pytest.raises(BotSpecError) as refused:
+        parse_spec(text)
+    assert re.search(meant, refused.value.advice)
 
 
 def test_unknown_name_is_refused_also_in_a_spec_made_by_hand() -> None:

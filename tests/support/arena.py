@@ -42,8 +42,12 @@ class Arena:
         time: TimeControl | None = None,
         own_times: Mapping[str, TimeControl] | None = None,
         start: bool = True,
+        **others: Any,
     ) -> Tournament:
-        """A tournament of these bots, who are registered if new; a name that comes twice enters in two versions."""
+        """A tournament of these bots, who are registered if new; a name that comes twice enters in two versions.
+
+        `others` are fields of `TournamentSettings`.
+        """
         settings = TournamentSettings(
             variant=variant,
             time=time or TimeControl(),
@@ -51,6 +55,7 @@ class Arena:
             games_per_pair=games_per_pair,
             seed=7,
             rated=rated,
+            **others,
         )
         new = NewTournament(slug, settings)
         return await self.store.write(partial(_make, new=new, bots=bots, start=start))

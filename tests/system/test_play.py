@@ -254,9 +254,61 @@ def test_a_board_larger_than_the_screen_follows_the_cursor() -> None:
     with terminal("play person --variant mnk:30,30,5 --first me") as screen:
         screen.until("cursor: o16")
         screen.press("a1" + ENTER)
-        screen.until(lambda shown: re.search(r"^ ?1 .O|^ ?1 .X|^ 1 \[", shown, re.MULTILINE) is not None)
+        screen.until(lambda shown: re.search(r"^ *1 .[OX]", shown, re.MULTILINE) is not None)
         screen.press("ad30" + ENTER)
         screen.until(lambda shown: " ac ad" in shown or "acad" in shown)
+
+
+@pytest.mark.parametrize("size", [(59, 24), (44, 24)])
+def test_on_a_narrow_screen_lines_below_the_board_take_the_place_of_the_panel(size: tuple[int, int]) -> None:
+    with terminal("play first-free --variant gomoku --first me --mark O", size=size) as screen:
+        shown = screen.until("> O You 0")
+        for row in range(1, 16):
+            assert re.search(rf"^ *{row}(  \.| \[\.| \.).*[.\]] *$", shown, re.MULTILINE), f"{row} of\n{shown}"
+        screen.press(" ")
+        screen.until("cursor: h8  last: a15 (first-free)")
+        assert "moves: h8 a15\n" in screen.text
+
+
+@pytest.mark.parametrize("size, moves", [((80, 24), 4), ((120, 40), 8)])
+def test_the_last_moves_stand_beside_the_board_as_many_as_have_room(size: tuple[int, int], moves: int) -> None:
+    with terminal("play person --variant gomoku --first me", size=size) as screen:
+        screen.until("Person A")
+        for row in range(1, 9):
+            for column in "ac" if row < 5 else "ca":
+                screen.press(f"{column}{row}" + ("" if row > 1 else ENTER))
+                screen.until(f"last: {column}{row} ")
+        shown = screen.until("  8. c8  a8")
+        assert len(re.findall(r"\d\. [ac]\d  [ac]\d\b", shown)) >= moves
+
+
+def test_a_hint_puts_the_cursor_where_a_reference_bot_would_play() -> None:
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        plays(screen, "5", "a3")
+        screen.press("4")
+        screen.until("last: b3 (first-free)")
+        screen.press("h")
+        # The line is complete there.
+        screen.until("Hint of minimax: c2 (score ")
+        screen.until("cursor: c2")
+        screen.press(ENTER)
+        screen.until("You win: the line is complete.")
+        screen.press("h")
+        screen.until("The game is over: n begins a new one.")
+
+
+def test_a_bot_that_weighs_its_moves_says_what_it_thinks_of_the_last_one() -> None:
+    with terminal("play nextstep --first me --seed 1") as screen:
+        screen.until("Your turn")
+        screen.press("5")
+        screen.until(lambda shown: re.search(r"score of [abc][123]: -?\d", shown) is not None)
+        screen.press("u")
+        screen.until_without("score of")
+    with terminal("play first-free --first me") as screen:
+        screen.until("Your turn")
+        plays(screen, "5", "a3")
+        assert "score of" not in screen.text
 
 
 def test_no_colour_is_used_where_none_is_wanted() -> None:

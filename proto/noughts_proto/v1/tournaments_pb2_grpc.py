@@ -60,6 +60,11 @@ class TournamentServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.WithdrawTournamentRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.WithdrawTournamentResponse.FromString,
                 _registered_method=True)
+        self.ExtendTournament = channel.unary_unary(
+                '/noughts.v1.TournamentService/ExtendTournament',
+                request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.ExtendTournamentRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.ExtendTournamentResponse.FromString,
+                _registered_method=True)
         self.StartTournament = channel.unary_unary(
                 '/noughts.v1.TournamentService/StartTournament',
                 request_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.StartTournamentRequest.SerializeToString,
@@ -115,7 +120,16 @@ class TournamentServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WithdrawTournament(self, request, context):
-        """Takes an entry out before the start, also when the join window has closed.
+        """Takes an entry out, also when the join window has closed. Of a tournament that has begun it loses the games that it
+        has left.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExtendTournament(self, request, context):
+        """Adds games of each pair, or rounds of a Swiss, to a tournament that has begun. One that was finished plays them at once;
+        without any it is paused, so that bots can join (a round robin or a gauntlet takes late entries while it is paused).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -177,6 +191,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.WithdrawTournament,
                     request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.WithdrawTournamentRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.WithdrawTournamentResponse.SerializeToString,
+            ),
+            'ExtendTournament': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExtendTournament,
+                    request_deserializer=noughts__proto_dot_v1_dot_tournaments__pb2.ExtendTournamentRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_tournaments__pb2.ExtendTournamentResponse.SerializeToString,
             ),
             'StartTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.StartTournament,
@@ -335,6 +354,33 @@ class TournamentService(object):
             '/noughts.v1.TournamentService/WithdrawTournament',
             noughts__proto_dot_v1_dot_tournaments__pb2.WithdrawTournamentRequest.SerializeToString,
             noughts__proto_dot_v1_dot_tournaments__pb2.WithdrawTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExtendTournament(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.TournamentService/ExtendTournament',
+            noughts__proto_dot_v1_dot_tournaments__pb2.ExtendTournamentRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_tournaments__pb2.ExtendTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -42,7 +42,13 @@ class TournamentServiceStub:
     JoinTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]
     """Enters a bot, pinned at one version: the newest, where none is named. Idempotent by (token, request_id)."""
     WithdrawTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]
-    """Takes an entry out before the start, also when the join window has closed."""
+    """Takes an entry out, also when the join window has closed. Of a tournament that has begun it loses the games that it
+    has left.
+    """
+    ExtendTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.ExtendTournamentRequest, _tournaments_pb2.ExtendTournamentResponse]
+    """Adds games of each pair, or rounds of a Swiss, to a tournament that has begun. One that was finished plays them at once;
+    without any it is paused, so that bots can join (a round robin or a gauntlet takes late entries while it is paused).
+    """
     StartTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.StartTournamentRequest, _tournaments_pb2.StartTournamentResponse]
     """Starts a tournament that is open, or resumes one that is paused. UNAVAILABLE while games of the time before the
     pause are still being finished.
@@ -68,7 +74,13 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     JoinTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.JoinTournamentRequest, _tournaments_pb2.JoinTournamentResponse]  # type: ignore[assignment]
     """Enters a bot, pinned at one version: the newest, where none is named. Idempotent by (token, request_id)."""
     WithdrawTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]  # type: ignore[assignment]
-    """Takes an entry out before the start, also when the join window has closed."""
+    """Takes an entry out, also when the join window has closed. Of a tournament that has begun it loses the games that it
+    has left.
+    """
+    ExtendTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.ExtendTournamentRequest, _tournaments_pb2.ExtendTournamentResponse]  # type: ignore[assignment]
+    """Adds games of each pair, or rounds of a Swiss, to a tournament that has begun. One that was finished plays them at once;
+    without any it is paused, so that bots can join (a round robin or a gauntlet takes late entries while it is paused).
+    """
     StartTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.StartTournamentRequest, _tournaments_pb2.StartTournamentResponse]  # type: ignore[assignment]
     """Starts a tournament that is open, or resumes one that is paused. UNAVAILABLE while games of the time before the
     pause are still being finished.
@@ -121,7 +133,19 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournaments_pb2.WithdrawTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.WithdrawTournamentResponse, _abc.Awaitable[_tournaments_pb2.WithdrawTournamentResponse]]:
-        """Takes an entry out before the start, also when the join window has closed."""
+        """Takes an entry out, also when the join window has closed. Of a tournament that has begun it loses the games that it
+        has left.
+        """
+
+    @_abc_1.abstractmethod
+    def ExtendTournament(
+        self,
+        request: _tournaments_pb2.ExtendTournamentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournaments_pb2.ExtendTournamentResponse, _abc.Awaitable[_tournaments_pb2.ExtendTournamentResponse]]:
+        """Adds games of each pair, or rounds of a Swiss, to a tournament that has begun. One that was finished plays them at once;
+        without any it is paused, so that bots can join (a round robin or a gauntlet takes late entries while it is paused).
+        """
 
     @_abc_1.abstractmethod
     def StartTournament(

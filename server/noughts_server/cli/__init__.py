@@ -17,6 +17,13 @@ def main() -> None:
     # A sign that the terminal cannot show is no reason to fail.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    from noughts_server.cli.app import run
+    from noughts_server.cli import interrupts
+    from noughts_server.cli.errors import INTERRUPTED
 
-    run(sys.argv[1:])
+    interrupts.install()
+    try:
+        from noughts_server.cli.app import run
+
+        run(sys.argv[1:])
+    except KeyboardInterrupt:  # while it was loading
+        sys.exit(INTERRUPTED)

@@ -19,7 +19,7 @@ def run(arguments: Sequence[str]) -> None:
     path, node, rest = TREE.find(arguments)
     line = " ".join([TREE.name, *path])
     if isinstance(node, Group):
-        if rest in ([], ["--help"]):
+        if rest in ([], ["--help"], ["-h"]):
             _show_group(path, node, asked=bool(rest))
         elif find_spec("typer"):
             _run_typer(arguments, path)

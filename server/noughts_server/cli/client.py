@@ -10,6 +10,7 @@ import grpc
 
 from noughts_proto.security import failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import (
     bots_pb2_grpc,
     challenges_pb2_grpc,
@@ -63,11 +64,14 @@ class Client:
     feed: feed_pb2_grpc.FeedServiceStub
 
     def call(self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
-        """The method's answer. Raises CallFailed."""
+        """The method's answer. Raises CallFailed, and Problem where a token was needed and none was given."""
         metadata = ((TOKEN_KEY, f"Bearer {self.token}"),) if self.token else ()
         try:
             return method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
         except grpc.RpcError as error:
+            if not self.token and _code(error) is grpc.StatusCode.UNAUTHENTICATED:
+                missing = options.no_token()
+                raise Problem(missing.message, missing.hint) from error
             raise CallFailed(explain_call(error, self.address), _code(error)) from error
 
     def pages(
@@ -120,7 +124,7 @@ def explain_call(error: grpc.RpcError, address: str = "") -> Problem:
         hint = "Is it running (noughts serve)? Look at --server."
         if reason := why_hung_up(details):
             hint += f" {reason[0].upper()}{reason[1:]}."
-        return Problem(f"{server} cannot be reached: {details}", hint)
+        return Problem(f"{server} cannot be reached: {why_unreachable(details)}", hint)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Problem(f"{server} did not answer within {DEADLINE_SECONDS:.0f} s", "Try again, or look at its log.")
     if code is grpc.StatusCode.UNIMPLEMENTED:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _WIDTH = 100
-_HELP = ("--help", "Show this message and exit.")
-_VERSION = ("--version", "Show the version.")
+_HELP = ("--help", "-h", "Show this message and exit.")
+_VERSION = ("--version", "", "Show the version.")
 _COMPLETION = (
-    ("--install-completion", "Install completion for the current shell."),
-    ("--show-completion", "Show completion for the current shell, to copy it or customize the installation."),
+    ("--install-completion", "", "Install completion for the current shell."),
+    ("--show-completion", "", "Show completion for the current shell, to copy it or customize the installation."),
 )
 
 
@@ -42,11 +42,12 @@ def _panels(group: Group) -> dict[str, list[tuple[str, str]]]:
     return panels
 
 
-def _write(usage: str, group: Group, options: Sequence[tuple[str, str]]) -> None:
+def _write(usage: str, group: Group, options: Sequence[tuple[str, str, str]]) -> None:
     print(usage)
     for paragraph in group.summary.split("\n\n"):
         print(f"\n{fill(paragraph, _WIDTH)}")
-    panels = {"Options": list(options), **_panels(group)}
+    named = [(f"{name}, {short}" if short else name, summary) for name, short, summary in options]
+    panels = {"Options": named, **_panels(group)}
     room = max(len(name) for rows in panels.values() for name, _ in rows) + 4
     for heading, rows in panels.items():
         print(f"\n{heading}:")
@@ -56,7 +57,7 @@ def _write(usage: str, group: Group, options: Sequence[tuple[str, str]]) -> None
         print(f"\n{group.epilog}")
 
 
-def _draw(usage: str, group: Group, options: Sequence[tuple[str, str]]) -> None:
+def _draw(usage: str, group: Group, options: Sequence[tuple[str, str, str]]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -90,15 +91,14 @@ def _console() -> "Console":
     return Console(theme=theme, highlighter=Highlighter(), force_terminal=forced or None)
 
 
-def _options_panel(console: "Console", options: Sequence[tuple[str, str]]) -> "Panel":
+def _options_panel(console: "Console", options: Sequence[tuple[str, str, str]]) -> "Panel":
     from rich.columns import Columns
-    from rich.text import Text
 
     table = _table()
-    kind = Text.assemble(("<", "dim"), "bool", (">", "dim"), style="bold yellow", overflow="fold")
-    for name, summary in options:
-        # Three columns stay empty: short names, and those that switch off.
-        table.add_row(console.highlighter(name), "", "", "", kind, Columns([console.highlighter(summary)]))
+    for name, short, summary in options:
+        # Three columns stay empty: names that switch off, and what is given with an option.
+        row = (console.highlighter(name), console.highlighter(short), "", "", "")
+        table.add_row(*row, Columns([console.highlighter(summary)]))
     return _panel(table, "Options")
 
 

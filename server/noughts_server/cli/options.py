@@ -170,6 +170,10 @@ DatabaseOption = Annotated[
     str | None,
     Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),
 ]
+ResumeOption = Annotated[
+    bool,
+    Option("--resume", help="Goes on with the games of --db that were begun last; more --games or bots are added."),
+]
 ServerOption = Annotated[
     str | None,
     Option(
@@ -231,6 +235,49 @@ EveryOption = Annotated[
         show_default=False,
     ),
 ]
+ScheduleOption = Annotated[
+    str,
+    Option(
+        "--schedule",
+        metavar="KIND",
+        help="`round-robin`, `gauntlet` (the first against all), `swiss`, `knockout`, or `ladder` (until stopped).",
+    ),
+]
+RoundsOption = Annotated[
+    int | None,
+    Option(
+        "--rounds",
+        min=1,
+        max=4_096,
+        metavar="N",
+        help="Rounds of a `swiss`; else log2 of the bots, rounded up.",
+        show_default=False,
+    ),
+]
+StopWhenDecidedOption = Annotated[
+    bool, Option("--stop-when-decided", help="A `knockout`'s match ends as soon as nobody can catch up.")
+]
+DrawAfterOption = Annotated[
+    int | None,
+    Option(
+        "--draw-after",
+        min=1,
+        max=100_000,
+        metavar="PLIES",
+        help="A game of so many plies is a draw, `adjudicated`.",
+        show_default=False,
+    ),
+]
+ForfeitAfterOption = Annotated[
+    int | None,
+    Option(
+        "--forfeit-after",
+        min=1,
+        metavar="N",
+        help="Who has lost N games by crashes, illegal or late moves is withdrawn.",
+        show_default=False,
+    ),
+]
 FatalOption = Annotated[
     bool,
     Option(
@@ -260,6 +307,20 @@ def read_schedule(text: str) -> "ScheduleKind":
     if text not in kinds:
         raise UsageProblem(f"--schedule {text!r}: expected {' or '.join(f'`{name}`' for name in kinds)}")
     return kinds[text]
+
+
+def check_format(kind: "ScheduleKind", games: int, *, rounds: int | None, stop_when_decided: bool) -> None:
+    """Raises UsageProblem for options that the format of a tournament has no use for."""
+    from noughts_server.competition.schedule import ScheduleKind
+
+    if rounds is not None and kind is not ScheduleKind.SWISS:
+        raise UsageProblem(
+            f"--rounds {rounds}: got --schedule {kind}, expected `swiss`, which alone has rounds to choose"
+        )
+    if stop_when_decided and kind is not ScheduleKind.KNOCKOUT:
+        raise UsageProblem(f"--stop-when-decided: got --schedule {kind}, expected `knockout`")
+    if kind.follows_results and games % 2:
+        raise UsageProblem(f"--games {games}: expected an even number: in a {kind} both bots begin equally often")
 
 
 def read_time(text: str, option: str = "--time") -> "TimeControl":
@@ -435,11 +496,16 @@ def require_token(token: str | None, token_file: Path | None) -> str:
     """The token to play with, which must be given."""
     secret = read_token(token, token_file)
     if not secret:
-        raise UsageProblem(
-            f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
-            "The server's operator makes it: noughts token create --owner NAME",
-        )
+        raise no_token()
     return secret
+
+
+def no_token() -> UsageProblem:
+    """What to say where a token is needed and none was given."""
+    return UsageProblem(
+        f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
+        "The server's operator makes it: noughts token create --owner NAME",
+    )
 
 
 def _first_line(file: Path) -> str:

@@ -4,7 +4,43 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+from noughts_bots import event_loop
+from noughts_server.cli import interrupts
+
+Returned = TypeVar("Returned")
+
+
+def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
+    """As `event_loop.run_loop`. The first Ctrl-C cancels `main` and raises KeyboardInterrupt, see `interrupts`."""
+    if signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, interrupts.interrupt):
+        return event_loop.run_loop(main)
+    interrupted = False
+
+    async def interruptible() -> Returned:
+        task = asyncio.current_task()
+        assert task is not None
+
+        def stop() -> None:
+            nonlocal interrupted
+            if interrupts.first():
+                interrupted = True
+                task.cancel()
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop)
+        return await main
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return event_loop.run_loop(interruptible())
+    except asyncio.CancelledError:
+        if interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        # A loop that ends leaves Python's own.
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -27,8 +63,10 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterat
     try:
         yield
     finally:
-        for number in (*signals, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
+        # What is left is putting things in order.
+        loop.add_signal_handler(signal.SIGINT, interrupts.first)
 
 
 async def until_terminated(work: Coroutine[Any, Any, None]) -> None:

@@ -30,14 +30,14 @@ _TOURNAMENT = Group(
         Command(
             "join",
             "remote.tournament:join",
-            "Enters a bot, pinned at its newest version. It must have logged in once.",
-            ("noughts tournament join spring --bot mybot",),
+            "Enters bots, pinned at their newest versions. They must have logged in once.",
+            ("noughts tournament join spring --bot mybot --bot other@2", "noughts tournament join spring --all-online"),
             panel=_AT_A_SERVER,
         ),
         Command(
             "withdraw",
             "remote.tournament:withdraw",
-            "Takes an entry out before the start.",
+            "Takes an entry out. Of a tournament that has begun it loses the games that it has left.",
             ("noughts tournament withdraw spring mybot",),
             panel=_AT_A_SERVER,
         ),
@@ -46,6 +46,13 @@ _TOURNAMENT = Group(
             "remote.tournament:start",
             "Starts a tournament, or resumes one that is paused.",
             ("noughts tournament start spring",),
+            panel=_AT_A_SERVER,
+        ),
+        Command(
+            "extend",
+            "remote.tournament:extend",
+            "Adds games to a tournament that has begun, also one that is finished: it plays them at once.",
+            ("noughts tournament extend spring --games 10", "noughts tournament extend swiss --rounds 1"),
             panel=_AT_A_SERVER,
         ),
         Command(
@@ -68,6 +75,18 @@ _TOURNAMENT = Group(
             "A tournament with its standings and its crosstable.",
             ("noughts tournament show spring", "noughts tournament show spring --format json"),
             panel=_AT_A_SERVER,
+        ),
+        Command(
+            "tables",
+            "tables:tables",
+            "Standings with tie-breaks, crosstable, by side, termination and opening, move times.",
+            (
+                "noughts tournament tables games.jsonl",
+                "noughts tournament tables cup.db --kind openings --format csv",
+                "noughts tournament tables spring --kind standings --format markdown",
+            ),
+            panel=_HERE,
+            extra="server",
         ),
         Command(
             "list",

@@ -5,15 +5,38 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from noughts_server.cli.commands import Command, Group, LoadedCommand
 from noughts_server.cli.parameters import Argument
+
+
+class _WordlessFlags:
+    """Help that names no type beside a flag, which takes no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, as help and errors read them."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class _Command(_WordlessFlags, TyperCommand):
+    """A command."""
+
+
+class _Group(_WordlessFlags, TyperGroup):
+    """A group of them."""
 
 
 def typer_app(root: Group, path: Sequence[str] | None = None) -> typer.Typer:
     """The commands for typer. With a path only the command there is loaded; the others are listed, but do nothing."""
     app = typer.Typer(
         name=root.name,
+        cls=_Group,
+        context_settings={"help_option_names": ["--help", "-h"]},
         no_args_is_help=True,
         rich_markup_mode="rich",
         # Our errors are messages; what is left is a fault of this program, for which a plain traceback is best.
@@ -31,9 +54,9 @@ def _fill(app: typer.Typer, group: Group, line: str, path: Sequence[str] | None)
         if path is not None and list(path[:1]) != [child.name]:
             app.command(child.name, help=_escaped(child.summary), rich_help_panel=child.panel)(_root)
         elif isinstance(child, Command):
-            app.command(child.name, **_page(child, loaded := child.load(beneath)))(_callback(loaded))
+            app.command(child.name, cls=_Command, **_page(child, loaded := child.load(beneath)))(_callback(loaded))
         else:
-            inner = typer.Typer(help=_escaped(child.summary), no_args_is_help=True, rich_markup_mode="rich")
+            inner = typer.Typer(cls=_Group, help=_escaped(child.summary), no_args_is_help=True, rich_markup_mode="rich")
             _fill(inner, child, beneath, None if path is None else path[1:])
             app.add_typer(inner, name=child.name, rich_help_panel=child.panel)
 

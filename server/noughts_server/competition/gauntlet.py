@@ -35,6 +35,11 @@ class Gauntlet:
         """The slots with these ordinals, in their order."""
         return map(self.slot, ordinals)
 
+    def encounter(self, ordinal: int) -> int:
+        """See `Schedule`: two cycles, one after the other, have the same encounters."""
+        cycle, place = divmod(ordinal - 1, self.entries - 1)
+        return cycle // 2 * (self.entries - 1) + place
+
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """The ordinals below `before` of the slots in which this entry plays, from the highest down."""
         last = min(before - 1, self.total)

@@ -2,9 +2,9 @@
 
 The store, the services and the command line know the protocol `Schedule` and the kinds in this module, never a format.
 A new format whose pairings follow from the number of entries alone is a class beside `round_robin` and a row in
-`_SCHEDULES`. One whose pairings depend on results (Swiss, knockout, ladder) makes them when a round is over: they are
-stored as rows (tournament, ordinal, first, second) in the transaction that commits the round's last game, slots are
-only ever appended, and its schedule is made of those rows.
+`_SCHEDULES`. One whose pairings follow from results (`waves`) makes them when a round is over: they are stored as rows
+in the transaction that commits the round's last game, slots are only ever appended, and its schedule is made of those
+rows (`store.pairings`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,11 +12,17 @@ from enum import IntEnum
 from typing import Protocol
 
 from noughts_referee.work_units import Slot
+from noughts_server.competition.gauntlet import Gauntlet
+from noughts_server.competition.knockout import EXTRA_PAIRS
 from noughts_server.competition.round_robin import RoundRobin
 
 
 class Schedule(Protocol):
     """The slots of one tournament. Ordinals count from 1, entries from 0."""
+
+    @property
+    def entries(self) -> int:
+        """How many there are."""
 
     @property
     def total(self) -> int:
@@ -50,13 +56,37 @@ class ScheduleKind(IntEnum):
     KNOCKOUT = 4
     LADDER = 5
 
+    @property
+    def title(self) -> str:
+        """For people: `Round robin`."""
+        return self.name.capitalize().replace("_", " ")
+
+    @property
+    def follows_results(self) -> bool:
+        """Whether pairings follow from results, and not from the number of entries alone."""
+        return self not in _SCHEDULES
+
     def __str__(self) -> str:
         return self.name.lower().replace("_", "-")
 
 
-_SCHEDULES: dict[ScheduleKind, Callable[[int, int], Schedule]] = {ScheduleKind.ROUND_ROBIN: RoundRobin}
+_SCHEDULES: dict[ScheduleKind, Callable[[int, int], Schedule]] = {
+    ScheduleKind.ROUND_ROBIN: RoundRobin,
+    ScheduleKind.GAUNTLET: Gauntlet,
+}
 
 
 def make_schedule(kind: ScheduleKind, entries: int, games_per_pair: int) -> Schedule:
-    """The schedule of a tournament of this kind with so many entries."""
+    """The schedule of a tournament of this kind with so many entries. Not for one that follows results."""
     return _SCHEDULES[kind](entries, games_per_pair)
+
+
+def most_games(kind: ScheduleKind, entries: int, games_per_pair: int, rounds: int = 0) -> int:
+    """How many games such a tournament has at most; of a ladder, in its first round."""
+    if not kind.follows_results:
+        return make_schedule(kind, entries, games_per_pair).total
+    if kind is ScheduleKind.SWISS:
+        return (rounds or max(1, (entries - 1).bit_length())) * (entries // 2) * games_per_pair
+    if kind is ScheduleKind.KNOCKOUT:
+        return (entries - 1) * (games_per_pair + 2 * EXTRA_PAIRS)
+    return entries // 2 * games_per_pair

@@ -17,10 +17,10 @@ from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.store.entries import CrosstableCell as PairScore
-from noughts_server.store.entries import Standing, crosstable
 from noughts_server.store.games import ExportedGame, export, terminations
 from noughts_server.store.results import CommitReport
+from noughts_server.store.standings import CrosstableCell as PairScore
+from noughts_server.store.standings import Standing, whole_crosstable
 from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
 
 _START_SECONDS = 30.0
@@ -52,7 +52,7 @@ class RunAtServer:
         self._processes = processes
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
-        self._tournament = LocalTournament(server, plan.settings, versions)
+        self._tournament = LocalTournament(server, plan.settings, versions, plan.resumes)
         self._children = LocalChildren(server, self._tournament, plan, launcher, transcripts)
 
     async def play(self) -> None:
@@ -76,10 +76,10 @@ class RunAtServer:
             finally:
                 for process in processes:
                     process.cancel()
-                if self._stop.finishing.is_set() and self._plan.database is not None:
-                    # Nobody will go on with it: the next server on this database must not try.
+                if self._stop.finishing.is_set():
+                    # Whoever wants may go on with it, but no server does so by itself.
                     with suppress(WrongState):  # it has just finished
-                        await self._server.director.cancel(self._tournament.slug)
+                        await self._server.director.pause(self._tournament.slug)
 
     async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
         """What is stored; `write` gets the games."""
@@ -89,7 +89,7 @@ class RunAtServer:
 
         def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
-            table = crosstable(connection, tournament)
+            table = whole_crosstable(connection, tournament)
             if write is not None:
                 write(export(connection, tournament.id))
             return tournament, tuple(table.standings), tuple(table.cells), terminations(connection, tournament.id)
@@ -105,6 +105,7 @@ class RunAtServer:
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,
+            kept="" if tournament.state is TournamentState.FINISHED else self._server.store.url,
         )
 
     def _committed(self, report: CommitReport) -> None:

@@ -51,6 +51,11 @@ class Scene:
     """Free cells that may not be played."""
 
 
+def fits(variant: Variant, columns: int) -> bool:
+    """Whether a board of this variant, in its smallest size at least, is no wider than that."""
+    return Layout(variant, (0, 0)).width <= columns
+
+
 @dataclass
 class Layout:
     """A board of this variant in the largest size that fits; in the smallest if none does."""

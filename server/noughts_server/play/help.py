@@ -9,6 +9,7 @@ _KEYS = (
     ("arrows, Enter or Space", "move the cursor, play there; or click"),
     ("n, F2", "new game"),
     ("u, F3", "take back to your last turn"),
+    ("h, F4", "hint: the cursor goes where a reference bot would play"),
     ("q, F10, Ctrl-C", "quit; at a server you resign"),
     ("Esc, Backspace", "forget what is typed, or a character"),
 )

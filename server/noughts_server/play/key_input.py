@@ -16,6 +16,7 @@ class BoardCommand(Enum):
     NEW = "n"
     UNDO = "u"
     LEAVE = "q"
+    HINT = "h"
     HELP = "?"
 
 
@@ -23,6 +24,7 @@ _WORDS = {
     BoardCommand.NEW: "new game",
     BoardCommand.UNDO: "undo",
     BoardCommand.LEAVE: "quit",
+    BoardCommand.HINT: "hint",
     BoardCommand.HELP: "help",
 }
 _COMMANDS = {command.value: command for command in BoardCommand}

@@ -4,11 +4,13 @@ A `Seating` owns the match; the screen shows it and hands on what the person doe
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import ClassVar
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Move
+from noughts_bots.bot import GameEnd, GameInfo
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.thinking_thread import Thinker, Work
+from noughts_server.play.hints import Adviser, Hint, scored
 from noughts_server.play.match import Match, PlayedGame, Refused
 
 
@@ -26,6 +28,9 @@ class Seating:
         """Closes the screen, which sets it."""
         self.notice = ""
         """A line about the connection or the like; empty when all is well."""
+        self.scores: dict[int, float] = {}
+        """What a bot thought of its move at a ply, on its own scale."""
+        self._adviser: Adviser | None = None
 
     async def run(self) -> None:
         """Runs beside the screen, until it is cancelled."""
@@ -44,6 +49,16 @@ class Seating:
         """A new game. Raises Refused."""
         self.match.begin()
         self.changed()
+
+    async def hint(self) -> Hint | None:
+        """What a reference bot would play now; None if something was played meanwhile. Raises Refused."""
+        match = self.match
+        if match.ended is not None:
+            raise Refused("The game is over: n begins a new one.")
+        asked = match.game_seed, list(match.moves)
+        self._adviser = self._adviser or Adviser()
+        hint = await self._adviser.hint(match.position)
+        return hint if asked == (match.game_seed, list(match.moves)) else None
 
     def ask_to_leave(self) -> str:
         """What to ask before leaving; empty when nothing would be lost."""
@@ -70,7 +85,7 @@ class Seating:
 class BotSeating(Seating):
     """A person against a bot in this process, which thinks in a thread of its own."""
 
-    def __init__(self, match: Match, bot: Bot, move_us: int = 0) -> None:
+    def __init__(self, match: Match, bot: CachingBot, move_us: int = 0) -> None:
         super().__init__(match)
         self._bot = bot
         self._move_us = move_us
@@ -86,9 +101,11 @@ class BotSeating(Seating):
                 self._moved.clear()
                 if self._is_bots_turn():
                     asked = self._asked_about()
-                    cell = await self._think(thinker)
+                    cell, score = await self._think(thinker)
                     # Taken back, or a new game: what was thought about is not on the board any more.
                     if self._is_bots_turn() and self._asked_about() == asked:
+                        if score is not None:
+                            self.scores[len(self.match.moves)] = score
                         self.match.play(cell)
                         self.changed()
                 else:
@@ -101,14 +118,14 @@ class BotSeating(Seating):
     def _asked_about(self) -> tuple[int, list[int]]:
         return self.match.game_seed, list(self.match.moves)
 
-    async def _think(self, thinker: Thinker) -> int:
+    async def _think(self, thinker: Thinker) -> tuple[int, float | None]:
         position = self.match.position
         position.own_clock_us = position.opponent_clock_us = position.limit_us = self._move_us
-        work, chosen, over = Work(), list[int](), self.match.played.copy()
+        work, chosen, over = Work(), list[tuple[int, float | None]](), self.match.played.copy()
 
         def think() -> None:
             self._tell(over)
-            chosen.append(_cell(self._bot.choose(position)))
+            chosen.append(scored(self._bot, position))
 
         thinker.put(think, work)
         await work.wakeup.wait()
@@ -137,16 +154,17 @@ class BotSeating(Seating):
         super().play(cell)
         self._moved.set()
 
+    async def hint(self) -> Hint | None:
+        if self._is_bots_turn():
+            raise Refused(f"Wait: {self.match.players[self.match.turn].name} is to move.")
+        return await super().hint()
+
     def undo(self) -> None:
         super().undo()
+        self.scores = {ply: score for ply, score in self.scores.items() if ply < len(self.match.moves)}
         self._moved.set()
 
     def new(self) -> None:
         super().new()
+        self.scores = {}
         self._moved.set()
-
-
-def _cell(move: int | Move | Awaitable[int | Move]) -> int:
-    """The cell of a reference bot's answer, which is never awaited."""
-    assert not isinstance(move, Awaitable)
-    return move.cell if isinstance(move, Move) else move

@@ -7,6 +7,7 @@ from functools import partial
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_referee.rules import Outcome, Position
 from noughts_server.play.clocks import Clocks
+from noughts_server.play.hints import Hint
 from noughts_server.play.match import Match, Participant, Refused
 from noughts_server.play.opponents import Seating
 
@@ -117,6 +118,9 @@ class OnlineSeating(Seating):
 
     def undo(self) -> None:
         raise Refused("At a server no move is taken back.")
+
+    async def hint(self) -> Hint | None:
+        raise Refused("At a server nobody helps you.")
 
     def new(self) -> None:
         self._go_on()

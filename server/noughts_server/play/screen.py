@@ -13,24 +13,34 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from noughts_referee.rules import Variant, cell_name
-from noughts_server.play.drawing import MARK_STYLES, QUIET, Scene
+from noughts_server.play.drawing import Scene, fits
 from noughts_server.play.key_input import BoardCommand, Typing, Unreadable
 from noughts_server.play.match import Refused
 from noughts_server.play.opponents import Seating
-from noughts_server.play.status_line import YOU, score_rows, status
+from noughts_server.play.panel import PANEL_WIDTH, STRIP_LINES, panel, strip
+from noughts_server.play.status_line import status
 from noughts_server.play.widgets import Board, Help
 
 _REDRAWN_SECONDS = 0.25
 _LONG_SECONDS = 1.0
-_PANEL_WIDTH = 25
+_NARROW = 60
+"""Columns of a screen on which a panel would leave the board little room."""
 _WON, _LOST = "#1e7f3a", "#b3261e"  # green and red, both dark enough for white letters
 _STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _KEYS = (
     ("new", "n", "new game"),
     ("undo", "u", "undo"),
+    ("hint", "h", "hint"),
     ("help", "?", "help"),
     ("leave", "q", "quit"),
 )
+_COMMAND_KEYS = {
+    "f1": BoardCommand.HELP,
+    "f2": BoardCommand.NEW,
+    "f3": BoardCommand.UNDO,
+    "f4": BoardCommand.HINT,
+    "f10": BoardCommand.LEAVE,
+}
 
 
 class PlayScreen(App[None]):
@@ -43,6 +53,7 @@ class PlayScreen(App[None]):
     #room { width: 1fr; align: center middle; }
     #board { width: auto; height: auto; }
     #panel { padding: 0 1; }
+    #strip { height: auto; padding: 0 1; }
     #status { height: 1; padding: 0 1; text-style: bold; }
     #message { height: 1; padding: 0 1; color: $text-warning; }
     #keys { height: 1; padding: 0 1; background: $panel; }
@@ -59,6 +70,8 @@ class PlayScreen(App[None]):
         """Whether the last key was the last one of a coordinate, which needs no Enter."""
         self._asking = False
         """Whether the question before leaving is open."""
+        self._narrow = False
+        """Whether a strip of lines stands in the place of the panel."""
         self._mounted = False
         """Whether there are widgets to show anything: the other side may be quicker."""
         self._seen = (-1, -1)
@@ -74,8 +87,9 @@ class PlayScreen(App[None]):
             room.can_focus = False
             yield room
             panel = Vertical(Static(id="players"), id="panel")
-            panel.styles.width = _PANEL_WIDTH
+            panel.styles.width = PANEL_WIDTH
             yield panel
+        yield Static(id="strip")
         yield Static(id="status")
         yield Static(id="message")
         yield Static(" ".join(f"[@click=app.{action}] {key} {words} [/]" for action, key, words in _KEYS), id="keys")
@@ -103,8 +117,14 @@ class PlayScreen(App[None]):
         self._fit(event.size)
 
     def _fit(self, size: Size) -> None:
-        # Three lines below the board; on a narrow screen two characters are kept for a scroll bar.
-        self._main.query_one(Board).fit(self._seating.match.variant, (size.width - _PANEL_WIDTH, size.height - 3))
+        # Three lines below the board. Where the panel would hide part of it, a strip of lines takes the panel's place.
+        variant = self._seating.match.variant
+        beside = size.width - PANEL_WIDTH
+        self._narrow = size.width < _NARROW or not fits(variant, beside)
+        self._main.query_one("#panel").display = not self._narrow
+        self._main.query_one("#strip").display = self._narrow
+        room = (size.width, size.height - 3 - STRIP_LINES) if self._narrow else (beside, size.height - 3)
+        self._main.query_one(Board).fit(variant, room)
         self.call_after_refresh(self._follow)
 
     # What the person does.
@@ -135,9 +155,8 @@ class PlayScreen(App[None]):
             typing.delete()
         elif event.key == "escape":
             typing.clear()
-        elif event.key in ("f1", "f2", "f3", "f10"):
-            keys = {"f1": BoardCommand.HELP, "f2": BoardCommand.NEW, "f3": BoardCommand.UNDO, "f10": BoardCommand.LEAVE}
-            self._do(keys[event.key])
+        elif event.key in _COMMAND_KEYS:
+            self._do(_COMMAND_KEYS[event.key])
         elif event.character is not None:
             began = bool(typing.typed)
             wanted = typing.key(event.character, over=self._seating.match.ended is not None)
@@ -155,6 +174,8 @@ class PlayScreen(App[None]):
                 self._cursor = _middle(self._seating.match.variant)
             case BoardCommand.UNDO:
                 self._seating.undo()
+            case BoardCommand.HINT:
+                self.action_hint()
             case BoardCommand.HELP:
                 self.action_help()
             case BoardCommand.LEAVE:
@@ -199,6 +220,26 @@ class PlayScreen(App[None]):
         """Shows the help until a key is pressed."""
         self.push_screen(Help(self._seating.match.variant))
 
+    def action_hint(self) -> None:
+        """Puts the cursor where a reference bot would play."""
+        self.run_worker(self._hint(), exclusive=True, group="hint", exit_on_error=False)
+
+    async def _hint(self) -> None:
+        self._message = "Thinking about a hint."
+        self._show()
+        try:
+            hint = await self._seating.hint()
+        except Refused as refusal:
+            self._message = str(refusal)
+        else:
+            self._message = ""
+            if hint is not None:
+                variant = self._seating.match.variant
+                self._cursor = hint.cell
+                score = "" if hint.score is None else f" (score {hint.score:g})"
+                self._message = f"Hint of {hint.by}: {cell_name(variant, hint.cell)}{score}. Enter plays it."
+        self._show()
+
     def action_leave(self) -> None:
         """Leaves, after a question if something would be lost. Asked for a second time, it is answered with yes."""
         if self._asking or not (question := self._seating.ask_to_leave()):
@@ -240,7 +281,12 @@ class PlayScreen(App[None]):
             )
         )
         self._follow()
-        self._main.query_one("#players", Static).update(self._players())
+        cursor = self._cursor if ended is None else None
+        if self._narrow:
+            self._main.query_one("#strip", Static).update(strip(self._seating, cursor, self.size.width - 2))
+        else:
+            # Three lines lie below it.
+            self._main.query_one("#players", Static).update(panel(self._seating, cursor, self.size.height - 3))
         self._main.query_one("#status", Static).update(Text(self._status()))
         notice = self._seating.notice or (self._seating.after_a_game if ended is not None else "")
         self._main.query_one("#message", Static).update(Text(self._message or self._typing.prompt or notice))
@@ -257,31 +303,6 @@ class PlayScreen(App[None]):
             text += f" {waited:.0f} s"
         return text
 
-    def _players(self) -> Text:
-        match = self._seating.match
-        text = Text()
-        for player in (match.first, 1 - match.first):
-            to_move = match.ended is None and player == match.turn
-            style = "bold" if to_move else ""
-            text.append("> " if to_move else "  ", style="bold")
-            text.append(match.marks[player], style=MARK_STYLES[match.marks[player]])
-            text.append(f" {_shortened(match.players[player].name, _PANEL_WIDTH - 6)}\n", style=style)
-            if self._seating.clocks is not None:
-                text.append(f"    {self._seating.clocks[player]}\n", style="reverse" if to_move else "")
-        text.append("\nGames so far\n")
-        for name, count in score_rows(match):
-            text.append(f"  {_shortened(name, _PANEL_WIDTH - 9):<{_PANEL_WIDTH - 9}}{count:>4}\n")
-        text.append("\n")
-        text.append(f"{match.variant.name}, game {len(match.played) + 1}\n", style=QUIET)
-        if match.moves:
-            last = match.players[match.mover(len(match.moves) - 1)]
-            who = "you" if last.name == YOU else last.name
-            who = _shortened(who, _PANEL_WIDTH - 4)
-            text.append(f"last: {cell_name(match.variant, match.moves[-1])} ({who})\n", style=QUIET)
-        if match.ended is None:
-            text.append(f"cursor: {cell_name(match.variant, self._cursor)}", style=QUIET)
-        return text
-
     def _follow(self) -> None:
         """Scrolls to the cursor where the board is larger than the screen."""
         room, board = self._main.query_one("#room", ScrollableContainer), self._main.query_one(Board)
@@ -293,11 +314,6 @@ class PlayScreen(App[None]):
         region = Region(left, top, place.column + size.width + 1 - left, place.line + size.height - top)
         if room.max_scroll_x or room.max_scroll_y:
             room.scroll_to_region(region, animate=False, force=True)
-
-
-def _shortened(name: str, width: int) -> str:
-    """A name that would take more than its line without its end; the status line has it in full."""
-    return name if len(name) <= width else f"{name[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _middle(variant: Variant) -> int:

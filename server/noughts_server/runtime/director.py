@@ -15,18 +15,24 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import Conditions, Unit
+from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.errors import NoughtsError, Unavailable
-from noughts_server.runtime.bus import Bus
-from noughts_server.runtime.recorder import Recorder
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.opened_units import OpenedUnits
+from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
 from noughts_server.store.claims import claim_unit, unfinished_units
-from noughts_server.store.database import Store
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.entries import withdraw_entry
+from noughts_server.store.extensions import extend_tournament
+from noughts_server.store.results import CommitReport
 from noughts_server.store.scheduled_starts import due_tournaments, next_start, start_or_cancel
 from noughts_server.store.tournaments import (
     Tournament,
     TournamentState,
     cancel_tournament,
     get_tournament,
+    get_tournament_by_id,
     pause_tournament,
     running_tournaments,
     start_tournament,
@@ -44,6 +50,7 @@ _FEWEST_QUEUED = 64
 _FINISHING_SECONDS = 5.0
 # The scheduler looks at the clock now and then, which may have been set meanwhile.
 _LONGEST_WAIT_SECONDS = 60.0
+_ALL = 1 << 62
 _AFTER_FAILURE_SECONDS = 1.0
 
 
@@ -58,25 +65,33 @@ class Director:
         self._tasks: asyncio.TaskGroup | None = None
         self._playing: dict[int, asyncio.Task[None]] = {}
         self._conditions: dict[int, Conditions] = {}
+        self._totals: dict[int, int] = {}
+        """Slots of the tournaments that are being played, as of their last commits."""
         self._progress = asyncio.Event()
         self._rescheduled = asyncio.Event()
         self._uncancelled = UncancelledWork()
         referee.on_progress(self._progress.set)
 
     @asynccontextmanager
-    async def directing(self) -> AsyncIterator[None]:
-        """Plays what is running in the store until the block is left; running games are then abandoned."""
+    async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
+        """Plays what is running in the store until the block is left; running games are then abandoned.
+
+        Unless it `goes_on`, it plays only what is started inside the block.
+        """
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._uncancelled.open(tasks)
-            scheduler = tasks.create_task(self._start_on_time(), name="scheduled starts")
-            for tournament in await self._store.read(running_tournaments):
-                self._play(tournament)
+            own: list[asyncio.Task[None]] = []
+            if goes_on:
+                own.append(tasks.create_task(self._start_on_time(), name="scheduled starts"))
+                for tournament in await self._store.read(running_tournaments):
+                    self._play(tournament)
             try:
-                yield
+                with listening(self._bus, COMMITTED, self._committed):
+                    yield
             finally:
                 self._uncancelled.close()
-                for task in (scheduler, *self._playing.values()):
+                for task in (*own, *self._playing.values()):
                     task.cancel()
                 self.abandon()
 
@@ -146,6 +161,56 @@ class Director:
         self._referee.forget(tournament.id)
         self._conditions.pop(tournament.id, None)
         self._bus.publish(CHANGED, tournament.id)
+
+    async def extend(self, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None) -> None:
+        """Adds games or rounds, see `extend_tournament`; those of one that was finished are played at once."""
+        await self.uncancelled(lambda: self._extend(slug, games_per_pair, rounds, owner_id))
+
+    async def _extend(self, slug: str, games_per_pair: int, rounds: int, owner_id: int | None) -> None:
+        await self._recorder.flush()
+
+        def extend(connection: Connection) -> bool:
+            finished = get_tournament(connection, slug).state is TournamentState.FINISHED
+            extend_tournament(connection, slug, games_per_pair=games_per_pair, rounds=rounds, owner_id=owner_id)
+            return finished and bool(games_per_pair or rounds)
+
+        if await self._store.write(extend):
+            await self._start(slug, owner_id)
+        else:
+            tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
+            self.play_on(tournament)
+
+    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None) -> None:
+        """Takes an entry out; the games that it has left in a tournament that has begun are lost."""
+        await self.uncancelled(lambda: self._withdraw(slug, label, owner_id))
+
+    async def _withdraw(self, slug: str, label: str, owner_id: int | None) -> None:
+        leave = partial(
+            withdraw_entry, slug=slug, label=label, now_ms=self._store.now_ms(), owner_id=owner_id, reason="left"
+        )
+        left = await self._store.write(leave)
+        tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
+        self._referee.withdraw_entries(tournament.id, {each.entry: each.reason for each in left})
+        self._bus.publish(CHANGED, tournament.id)
+
+    def _may_go_on(self, tournament: int, total: int) -> bool:
+        """Whether nothing of it is being played, or there are more slots than `total`."""
+        return self._is_idle(tournament) or self._totals.get(tournament, 0) > total
+
+    def _is_idle(self, tournament: int) -> bool:
+        return not self._referee.queued(tournament) and not self._referee.in_flight(tournament)
+
+    def _committed(self, report: CommitReport) -> None:
+        for progress in report.progress:
+            if progress.tournament in self._playing:
+                self._totals[progress.tournament] = progress.games_total
+                self._progress.set()
+            if progress.withdrawn:
+                self._referee.withdraw_entries(
+                    progress.tournament, {left.entry: left.reason for left in progress.withdrawn}
+                )
+            for left in progress.withdrawn:
+                logger.warning("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
     def conditions(self, tournament: int) -> Conditions | None:
         """The conditions of a tournament whose games are being played or stored."""
@@ -223,26 +288,41 @@ class Director:
     async def _play_units(self, tournament: Tournament) -> None:
         playing = await self._store.read(lambda connection: read_conditions(connection, tournament.id))
         self._conditions[tournament.id] = playing
-        units = await self._store.read(lambda connection: unfinished_units(connection, tournament.id))
+        referee, key = self._referee, tournament.id
+        units = await self._store.read(lambda connection: unfinished_units(connection, key))
         logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
-        for number in units:
-            await self._until(lambda: self._referee.queued(tournament.id) < wanted)
-            await self._recorder.room()
-            unit = await self._claim(playing, number)
-            if unit.slots:
-                self._referee.add(unit)
-        await self._until(
-            lambda: not self._referee.queued(tournament.id) and not self._referee.in_flight(tournament.id)
-        )
-        await self._recorder.flush()
-        self._referee.forget(tournament.id)
-        self._conditions.pop(tournament.id, None)
+        opened = OpenedUnits(tournament.settings, playing)
+        # Where pairings never end, those that are there are played while others still are; units hold one encounter.
+        endless = tournament.settings.schedule is ScheduleKind.LADDER
+        while units:
+            for number in units:
+                await self._until(lambda: referee.queued(key) < wanted)
+                await self._recorder.room()
+                unit, encounters = await self._claim(playing, number)
+                async for part in opened.parts(unit, encounters):
+                    await self._until(lambda: referee.queued(key) < wanted)
+                    referee.add(part)
+            total = tournament.games_total
+            await self._until(partial(self._may_go_on, key, total if endless else _ALL))
+            if idle := self._is_idle(key):
+                await self._recorder.flush()
+            # The last games may have brought others: the next round, or an extension.
+            tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
+            claimed, units = units.stop, range(0)
+            if tournament.games_total > total:
+                playing = self._conditions[key] = await self._store.read(lambda found: read_conditions(found, key))
+                units = await self._store.read(lambda connection: unfinished_units(connection, key))
+                units = units if idle else range(claimed, units.stop)
+        referee.forget(key)
+        self._conditions.pop(key, None)
+        self._totals.pop(key, None)
         logger.info("tournament played", tournament=playing.name)
 
-    async def _claim(self, playing: Conditions, number: int) -> Unit:
+    async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
+        """A unit, and the encounters of its slots (see `Claim`)."""
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
-        return Unit(playing, claim.attempt, claim.slots)
+        return Unit(playing, claim.attempt, claim.slots), claim.encounters
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

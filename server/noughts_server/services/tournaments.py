@@ -11,7 +11,13 @@ from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
-from noughts_server.messages.conversions import milliseconds, standing_message, time_control, tournament_message
+from noughts_server.messages.conversions import (
+    milliseconds,
+    openings_value,
+    standing_message,
+    time_control,
+    tournament_message,
+)
 from noughts_server.messages.resource_names import bot_version_id, tournament_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
@@ -19,16 +25,10 @@ from noughts_server.services.access import caller, require
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.bots import get_version
 from noughts_server.store.database import Connection, Store
-from noughts_server.store.entries import (
-    Standing,
-    crosstable,
-    entry_owners,
-    join_tournament,
-    standings,
-    withdraw_entry,
-)
+from noughts_server.store.entries import entry_owners, join_tournament
 from noughts_server.store.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
 from noughts_server.store.scopes import ORGANISE, play_as
+from noughts_server.store.standings import Standing, crosstable, standings
 from noughts_server.store.tournaments import (
     Kind,
     NewTournament,
@@ -95,6 +95,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
         # A label has no spaces.
         label, _, pinned = (await self._store.write(idempotent(who, request.request_id, request, join))).partition(" ")
+        joined = await self._store.read(lambda connection: get_tournament(connection, slug))
+        if joined.state is TournamentState.RUNNING:
+            self._director.play_on(joined)  # a ladder that had nobody to pair goes on
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
     async def WithdrawTournament(
@@ -107,10 +110,18 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
         # Whoever is neither is refused by the store, unless the token is for everything.
         require(who, *((*as_owner, *as_organiser) or (play_as(entry.bot), ORGANISE)))
-        await self._store.write(
-            lambda connection: withdraw_entry(connection, slug, request.label, owner_id=who.only_owner)
-        )
+        await self._director.withdraw(slug, request.label, owner_id=who.only_owner)
         return pb.WithdrawTournamentResponse()
+
+    async def ExtendTournament(
+        self, request: pb.ExtendTournamentRequest, context: Context
+    ) -> pb.ExtendTournamentResponse:
+        who = await caller(context, self._store, scope=ORGANISE)
+        slug = tournament_id("name", request.name)
+        await self._director.extend(
+            slug, games_per_pair=request.games_per_pair, rounds=request.rounds, owner_id=who.only_owner
+        )
+        return pb.ExtendTournamentResponse(tournament=await self._full(slug))
 
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
         who = await caller(context, self._store, scope=ORGANISE)
@@ -138,14 +149,18 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
         slug = tournament_id("name", request.name)
-        table = await self._store.read(lambda connection: crosstable(connection, get_tournament(connection, slug)))
+        table = await self._store.read(
+            lambda connection: crosstable(connection, get_tournament(connection, slug), page_token=request.page_token)
+        )
         cells = [
             pb.CrosstableCell(
                 first=cell.first, second=cell.second, wins=cell.wins, draws=cell.draws, losses=cell.losses
             )
             for cell in table.cells
         ]
-        return pb.GetCrosstableResponse(standings=map(standing_message, table.standings), cells=cells)
+        return pb.GetCrosstableResponse(
+            standings=map(standing_message, table.standings), cells=cells, next_page_token=table.next_page_token
+        )
 
     async def _full(self, slug: str) -> pb.Tournament:
         """The tournament with its standings and who is missing."""
@@ -180,6 +195,7 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             draw_after=message.draw_after,
             forfeit_after=message.forfeit_after,
             stop_when_decided=message.stop_when_decided,
+            openings=openings_value("tournament.openings", message.openings),
             title=message.title,
         ),
         joining=Joining(

@@ -1,28 +1,24 @@
 """Who takes part in a tournament, and how they stand."""
 
-from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
+from sqlalchemy import Connection, and_, delete, exists, func, insert, select
 
+from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.errors import (
     AlreadyExists,
     NotFound,
     PermissionDenied,
-    ResourceExhausted,
     TooManyEntries,
     WrongState,
 )
-from noughts_server.store.bots import BotVersion, get_version, require_in_service, version_name
+from noughts_server.store.bots import BotVersion, get_version, require_in_service
+from noughts_server.store.extensions import add_late_entry
 from noughts_server.store.schema import (
     bot_versions,
     bots,
     entries,
-    entry_scores,
-    pair_scores,
-    rating_lists,
-    ratings,
     tournaments,
 )
 from noughts_server.store.tournaments import (
@@ -33,9 +29,17 @@ from noughts_server.store.tournaments import (
     require_state,
 )
 from noughts_server.store.validation import check_name
+from noughts_server.store.withdrawals import Withdrawal, withdraw
 
-_MOST_CROSSTABLE_ENTRIES = 256
 _MOST_WAITED_FOR = 20
+# When bots may still join a tournament that has begun. In a knockout whoever comes late has lost.
+_LATE = {
+    ScheduleKind.ROUND_ROBIN: (TournamentState.PAUSED,),
+    ScheduleKind.GAUNTLET: (TournamentState.PAUSED,),
+    ScheduleKind.SWISS: (TournamentState.PAUSED, TournamentState.RUNNING),
+    ScheduleKind.KNOCKOUT: (),
+    ScheduleKind.LADDER: (TournamentState.PAUSED, TournamentState.RUNNING),
+}
 _SHOW = "`noughts tournament show {}` lists the entries."
 
 
@@ -45,49 +49,6 @@ class Entry(NamedTuple):
     label: str
     bot_version: str
     """`bots/NAME/versions/V`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """One entry's line in the table."""
-
-    number: int
-    """The entry's number, by which games name it from the start on."""
-    label: str
-    bot_id: int
-    bot_version_id: int
-    bot_version: str
-    """`bots/NAME/versions/V`."""
-    wins: int
-    draws: int
-    losses: int
-    rating: float | None
-    """The bot's rating now; None in unrated tournaments and before its first rated game."""
-
-    @property
-    def points(self) -> float:
-        """A win counts 1, a draw 1/2."""
-        return self.wins + self.draws / 2
-
-
-class CrosstableCell(NamedTuple):
-    """The games in which `first` moved first against `second`, from the first mover's point of view."""
-
-    first: str
-    """Labels."""
-    second: str
-    wins: int
-    draws: int
-    losses: int
-
-
-class Crosstable(NamedTuple):
-    """Each entry's score against each other."""
-
-    standings: list[Standing]
-    """In order of points."""
-    cells: list[CrosstableCell]
-    """Every ordered pair of entries that has a game, in order of the entries' numbers."""
 
 
 def join_tournament(
@@ -111,8 +72,9 @@ def join_tournament(
     if owner_id not in (None, entering.owner_id):
         raise PermissionDenied(f"bots/{bot}")
     require_in_service(entering.bot, entering.retired_at)
-    require_state(tournament, TournamentState.OPEN)
-    if now_ms is not None:
+    late = tournament.state is not TournamentState.OPEN
+    require_state(tournament, TournamentState.OPEN, *_LATE[tournament.settings.schedule])
+    if now_ms is not None and not late:
         closed = tournament.joining.closed(now_ms)
         if closed:
             expected = f"the join window ({tournament.joining})"
@@ -123,14 +85,17 @@ def join_tournament(
     if joined >= tournament.joining.entries_max:
         raise TooManyEntries(tournament.name, got=joined + 1, limit=tournament.joining.entries_max)
     check_size(tournament, joined + 1)
+    number = 0 if last is None else last + 1
     row = {
         "tournament_id": tournament.id,
-        "number": 0 if last is None else last + 1,
+        "number": number,
         "bot_version_id": entering.id,
         "label": _label(connection, tournament, label, bot),
     }
     _check_absent(connection, tournament, entering)
     connection.execute(insert(entries), row)
+    if late:
+        add_late_entry(connection, tournament, number)
     return Entry(str(row["label"]), entering.resource)
 
 
@@ -157,10 +122,13 @@ def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
     return EntryOwners(found.name, found.owner_id, tournament.owner_id)
 
 
-def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: int | None = None) -> None:
-    """Takes an entry out before the start, also after the join window; its owner may, and the tournament's.
+def withdraw_entry(
+    connection: Connection, slug: str, label: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
+) -> list[Withdrawal]:
+    """Takes an entry out, also after the join window; its owner may, and the tournament's.
 
-    Raises NotFound, PermissionDenied, WrongState.
+    Before the start it has never been there; afterwards it gets no new games, and loses those that it has left.
+    Returns whom the referee should know of. Raises NotFound, PermissionDenied, WrongState.
     """
     tournament = get_tournament(connection, slug)
     this = and_(entries.c.tournament_id == tournament.id, entries.c.label == label)
@@ -171,8 +139,12 @@ def withdraw_entry(connection: Connection, slug: str, label: str, *, owner_id: i
         raise NotFound(f"{tournament.name}/entries/{label}", hint=_SHOW.format(tournament.slug))
     if owner_id not in (None, owner, tournament.owner_id):
         raise PermissionDenied(f"{tournament.name}/entries/{label}")
-    require_state(tournament, TournamentState.OPEN)
-    connection.execute(delete(entries).where(this))
+    require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
+    if tournament.state is TournamentState.OPEN:
+        connection.execute(delete(entries).where(this))
+        return []
+    number = connection.execute(select(entries.c.number).where(this)).scalar_one()
+    return withdraw(connection, tournament.id, [number], reason, now_ms=now_ms)
 
 
 def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
@@ -201,66 +173,6 @@ def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
     return [f"tournaments/{row.slug}" for row in connection.execute(statement)]
 
 
-def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
-    """The table in order of points, then wins, then joining; before the start in order of joining."""
-    rows = connection.execute(
-        select(
-            entries,
-            bots.c.id.label("bot_id"),
-            bots.c.name,
-            bot_versions.c.version,
-            ratings.c.rating,
-            *(func.coalesce(entry_scores.c[name], 0).label(name) for name in ("wins", "draws", "losses")),
-        )
-        .select_from(entries)
-        .join(bot_versions)
-        .join(bots, bots.c.id == bot_versions.c.bot_id)
-        .outerjoin(
-            entry_scores,
-            and_(
-                entry_scores.c.tournament_id == entries.c.tournament_id,
-                entry_scores.c.entry == entries.c.number,
-            ),
-        )
-        .outerjoin(
-            rating_lists,
-            and_(
-                rating_lists.c.variant == tournament.settings.variant,
-                rating_lists.c.time_class == tournament.settings.time.time_class,
-            ),
-        )
-        .outerjoin(ratings, and_(ratings.c.list_id == rating_lists.c.id, ratings.c.bot_id == bots.c.id))
-        .where(entries.c.tournament_id == tournament.id)
-        .order_by(entries.c.number)
-    )
-    table = [_standing(row, rated=tournament.settings.rated) for row in rows]
-    table.sort(key=lambda standing: (-standing.points, -standing.wins))
-    return table
-
-
-def crosstable(connection: Connection, tournament: Tournament) -> Crosstable:
-    """Each entry's score against each other. Raises ResourceExhausted beyond 256 entries."""
-    table = standings(connection, tournament)
-    if len(table) > _MOST_CROSSTABLE_ENTRIES:
-        raise ResourceExhausted(
-            f"{tournament.name} crosstable",
-            got=len(table),
-            limit=_MOST_CROSSTABLE_ENTRIES,
-            hint="A crosstable of so many entries cannot be read; ask for the standings.",
-        )
-    labels = {standing.number: standing.label for standing in table}
-    rows = connection.execute(
-        select(pair_scores)
-        .where(pair_scores.c.tournament_id == tournament.id)
-        .order_by(pair_scores.c.first_entry, pair_scores.c.second_entry)
-    )
-    cells = [
-        CrosstableCell(labels[row.first_entry], labels[row.second_entry], row.wins, row.draws, row.losses)
-        for row in rows
-    ]
-    return Crosstable(table, cells)
-
-
 def _check_absent(connection: Connection, tournament: Tournament, entering: BotVersion) -> None:
     # Its one session cannot play both sides of a game.
     label: str | None = connection.execute(
@@ -282,17 +194,3 @@ def _label(connection: Connection, tournament: Tournament, wanted: str, bot: str
     if bot not in taken:
         return bot
     return next(label for number in count(2) if (label := f"{bot}#{number}") not in taken)
-
-
-def _standing(row: Row[Any], *, rated: bool) -> Standing:
-    return Standing(
-        number=row.number,
-        label=row.label,
-        bot_id=row.bot_id,
-        bot_version_id=row.bot_version_id,
-        bot_version=version_name(row.name, row.version),
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        rating=row.rating if rated else None,
-    )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 
 from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame
+from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.store import dialect
 from noughts_server.store.batches import in_batches
 from noughts_server.store.rater import (
@@ -19,10 +20,13 @@ from noughts_server.store.rater import (
     Ledger,
     Progress,
     SlotResult,
+    bots_of,
     tournament_rows,
 )
 from noughts_server.store.schema import entry_scores, pair_scores, tournaments, units
 from noughts_server.store.tournaments import TournamentState
+from noughts_server.store.waves import append_wave
+from noughts_server.store.withdrawals import Withdrawal, withdraw_failing
 
 # Built once: that takes longer than to execute them, and every commit needs them.
 _ATTEMPTS = select(units.c.number, units.c.attempt).where(
@@ -46,6 +50,8 @@ class TournamentProgress(NamedTuple):
     games_total: int
     finished: bool
     """Whether this commit stored its last game."""
+    withdrawn: tuple[Withdrawal, ...] = ()
+    """Who has been taken out by this commit, for failing too often."""
 
 
 @dataclass(slots=True)
@@ -101,6 +107,8 @@ def _commit_tournament(
     now_ms: int,
 ) -> None:
     progress = state.progress(connection, row)
+    if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
+        progress.bots = bots_of(connection, row.id)  # some have joined since
     fresh = _admit(connection, batch, row, progress, report)
     if not fresh:
         return
@@ -110,11 +118,15 @@ def _commit_tournament(
     _count_scores(connection, row.id, scores)
     advance = _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
     report.changes.advances[row.id] = advance
-    finished = advance.games_done == row.games_total
+    leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
+    total, kind = row.games_total, ScheduleKind(row.schedule)
+    if kind.follows_results:
+        total = append_wave(connection, row, advance.games_done)
+    finished = advance.games_done == total and kind is not ScheduleKind.LADDER
     _store_progress(connection, row, advance, now_ms if finished else None)
     report.games += stored
     report.progress.append(
-        TournamentProgress(row.id, f"tournaments/{row.slug}", advance.games_done, row.games_total, finished)
+        TournamentProgress(row.id, f"tournaments/{row.slug}", advance.games_done, total, finished, leaving)
     )
 
 

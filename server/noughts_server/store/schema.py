@@ -169,7 +169,7 @@ pairings = Table(
     Column("encounter", BigInteger, nullable=False),
     # From 1; 0: of no round.
     Column("round", Integer, nullable=False),
-    Index(None, "tournament_id", "first_entry", "second_entry", "ordinal"),
+    Index(None, "tournament_id", "first_entry", "ordinal"),
     Index(None, "tournament_id", "second_entry", "ordinal"),
     sqlite_with_rowid=False,
 )

@@ -1,6 +1,6 @@
 """Tournaments: their conditions and their life from open to finished or cancelled."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, Update, func, insert, select, update
 from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_referee.work_units import Conditions
-from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule
+from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule, most_games
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
 from noughts_server.errors import (
@@ -20,18 +20,27 @@ from noughts_server.errors import (
     ResourceExhausted,
     WrongState,
 )
+from noughts_server.openings.choosing import check_openings
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store import rater
 from noughts_server.store.join_window import MOST_ENTRIES, Joining
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
+from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
 from noughts_server.store.tournament_options import options_document, read_options
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
+from noughts_server.store.waves import append_wave, tournament_row
 
 MOST_GAMES = 100_000_000
 _MOST_GAMES_PER_PAIR = 1_000_000
 _MOST_CONCURRENCY = 65_536
 _LONGEST_TITLE = 200
+_MOST_ROUNDS = 4_096
+_MOST_PLIES = 100_000
+# Slots of a unit where more are to come: few, so that all of a round are played at once.
+_GROWING_UNIT = 8
 _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
@@ -91,6 +100,9 @@ class Tournament:
     joining: Joining
     reason: str
     """Why it was cancelled, where that was not a caller's wish; else empty."""
+    base_entries: int | None = None
+    """The entries that its arithmetic slots are made for, where some have been added since."""
+    base_games_per_pair: int | None = None
 
     @property
     def name(self) -> str:
@@ -116,8 +128,10 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
     check_number("tournament.games_per_pair", settings.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
     check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
     check_number("tournament.seed", settings.seed, 0, (1 << 64) - 1)
+    _check_format(settings)
     _check_time("tournament.time", settings.time)
     _check_own_times(settings)
+    _check_openings(settings)
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
@@ -189,7 +203,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with too few entries, and
     before its scheduled start or the end of its join window).
     """
-    tournament = _owned(connection, slug, owner_id)
+    tournament = owned_tournament(connection, slug, owner_id)
     if tournament.state is TournamentState.RUNNING:
         return tournament
     if tournament.state is TournamentState.PAUSED:
@@ -206,15 +220,24 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         raise WrongState(tournament.name, got=f"open with {count} entries", expected=expected, hint=hint)
     if tournament.settings.rated:
         ensure_list(connection, tournament.settings.variant, tournament.settings.time.time_class)
-    total = _schedule(tournament, count).total
-    return _set_state(
+    kind = tournament.settings.schedule
+    if kind.follows_results:
+        _check_rounds(tournament, count)
+        unit, total = _GROWING_UNIT, 0
+    else:
+        total = make_schedule(kind, count, tournament.settings.games_per_pair).total
+        unit = unit_games(total)
+    _set_state(
         connection,
         tournament,
         state=TournamentState.RUNNING,
         started_at=now_ms,
         games_total=total,
-        unit_games=unit_games(total),
+        unit_games=unit,
     )
+    if kind.follows_results:
+        append_wave(connection, tournament_row(connection, tournament.id), 0)
+    return get_tournament_by_id(connection, tournament.id)
 
 
 def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None) -> Tournament:
@@ -222,7 +245,7 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
 
     Raises NotFound, PermissionDenied, WrongState (also of a challenge).
     """
-    tournament = _owned(connection, slug, owner_id)
+    tournament = owned_tournament(connection, slug, owner_id)
     if tournament.kind is Kind.CHALLENGE:
         # Resumed later, challenges would get round the bounds on how many may be open.
         hint = "A challenge can only be cancelled."
@@ -241,7 +264,7 @@ def cancel_tournament(
     `reason` says why, where that is not a caller's wish.
     Raises NotFound, PermissionDenied, WrongState (finished).
     """
-    tournament = _owned(connection, slug, owner_id)
+    tournament = owned_tournament(connection, slug, owner_id)
     if tournament.state is TournamentState.CANCELLED:
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
@@ -258,7 +281,8 @@ def require_state(tournament: Tournament, *states: TournamentState) -> None:
 
 def check_size(tournament: Tournament, count: int) -> None:
     """Whether a tournament with so many entries has a playable number of games. Raises ResourceExhausted."""
-    total = _schedule(tournament, count).total
+    settings = tournament.settings
+    total = most_games(settings.schedule, count, settings.games_per_pair, settings.rounds)
     if total > MOST_GAMES:
         hint = "Fewer entries, or a tournament with fewer games per pair."
         raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint=hint)
@@ -266,24 +290,47 @@ def check_size(tournament: Tournament, count: int) -> None:
 
 def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
     """The slots of a started tournament."""
-    # From the start on entries are numbered from 0 without gaps; the highest one is found without reading them all.
-    last = connection.execute(
-        select(func.max(entries.c.number)).where(entries.c.tournament_id == tournament.id)
-    ).scalar_one()
-    return _schedule(tournament, last + 1)
+    base = base_schedule(connection, tournament)
+    if base is not None and base.total == tournament.games_total:
+        return base
+    return StoredSchedule(connection, tournament.id, _count(connection, tournament), tournament.games_total, base)
 
 
-def _schedule(tournament: Tournament, entries_count: int) -> Schedule:
-    return make_schedule(tournament.settings.schedule, entries_count, tournament.settings.games_per_pair)
+def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | None:
+    """Those of its slots that follow from their ordinals; None where pairings follow from results."""
+    kind = tournament.settings.schedule
+    if kind.follows_results:
+        return None
+    count = tournament.base_entries
+    if count is None:
+        count = _count(connection, tournament)
+    return make_schedule(kind, count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
+
+
+def _count(connection: Connection, tournament: Tournament) -> int:
+    """The entries of a tournament that has begun."""
+    # They are numbered from 0 without gaps then; the highest is found without reading them all.
+    of_tournament = entries.c.tournament_id == tournament.id
+    last: int = connection.execute(select(func.max(entries.c.number)).where(of_tournament)).scalar_one()
+    return last + 1
+
+
+def _check_rounds(tournament: Tournament, count: int) -> None:
+    """Whether a Swiss tournament of so many entries can have its rounds. Raises WrongState."""
+    if tournament.settings.schedule is ScheduleKind.SWISS:
+        from noughts_server.competition.swiss import check_rounds
+
+        try:
+            check_rounds(count, tournament.settings.rounds)
+        except ValueError as error:
+            raise WrongState(tournament.name, got=f"open with {count} entries", expected=str(error)) from error
 
 
 def conditions(connection: Connection, tournament_id: int) -> Conditions:
     """What the referee needs to know of a tournament. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     rows = connection.execute(
-        select(entries.c.bot_version_id, entries.c.label)
-        .where(entries.c.tournament_id == tournament_id)
-        .order_by(entries.c.number)
+        select(entries).where(entries.c.tournament_id == tournament_id).order_by(entries.c.number)
     ).all()
     return Conditions(
         tournament=tournament.id,
@@ -295,6 +342,8 @@ def conditions(connection: Connection, tournament_id: int) -> Conditions:
         concurrency=tournament.settings.concurrency,
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
+        withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
+        draw_after=tournament.settings.draw_after,
     )
 
 
@@ -314,6 +363,20 @@ def _check_time(field: str, time: TimeControl) -> None:
         raise InvalidArgument.of(f"{field}.increment_us", time.increment_us, "a bank_us to add it to")
 
 
+def _check_format(settings: TournamentSettings) -> None:
+    kind = settings.schedule
+    check_number("tournament.rounds", settings.rounds, 0, _MOST_ROUNDS)
+    check_number("tournament.draw_after", settings.draw_after, 0, _MOST_PLIES)
+    check_number("tournament.forfeit_after", settings.forfeit_after, 0, MOST_GAMES)
+    if settings.rounds and kind is not ScheduleKind.SWISS:
+        raise InvalidArgument.of("tournament.rounds", settings.rounds, f"0: a {kind} has no number of rounds to choose")
+    if settings.stop_when_decided and kind is not ScheduleKind.KNOCKOUT:
+        raise InvalidArgument.of("tournament.stop_when_decided", "true", f"false: a {kind} has no encounters to decide")
+    if kind.follows_results and settings.games_per_pair % 2:
+        expected = f"an even number: each encounter of a {kind} gives both sides to both"
+        raise InvalidArgument.of("tournament.games_per_pair", settings.games_per_pair, expected)
+
+
 def _check_own_times(settings: TournamentSettings) -> None:
     own = settings.own_times
     if len(own) > MOST_ENTRIES:
@@ -324,6 +387,20 @@ def _check_own_times(settings: TournamentSettings) -> None:
     if own and settings.rated:
         expected = "an unrated tournament, where entries have times of their own"
         raise InvalidArgument.of("tournament.rated", "true", expected)
+
+
+def _check_openings(settings: TournamentSettings) -> None:
+    openings = settings.openings
+    if len(openings.text) > MOST_CHARACTERS:
+        expected = f"at most {MOST_CHARACTERS} characters"
+        raise InvalidArgument.of("tournament.openings.text", f"{len(openings.text)} characters", expected)
+    check_text("tournament.openings.name", openings.name, LONGEST_NAME)
+    try:
+        if len(openings.listed) > MOST_OPENINGS:
+            raise OpeningError(f"{len(openings.listed)} openings", f"at most {MOST_OPENINGS}")
+        check_openings(openings, parse_variant(canonical_variant(settings.variant)))
+    except OpeningError as error:
+        raise InvalidArgument.of("tournament.openings", error.got, error.expected) from error
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:
@@ -337,7 +414,16 @@ def _number_entries(connection: Connection, tournament_id: int) -> int:
     return len(numbers)
 
 
-def _owned(connection: Connection, slug: str, owner_id: int | None) -> Tournament:
+def change_settings(connection: Connection, tournament: Tournament, **changes: Any) -> Tournament:
+    """Changes settings of a tournament that has begun: those that concern only games to come."""
+    settings = replace(tournament.settings, **changes)
+    values = {"games_per_pair": settings.games_per_pair, "options": options_document(settings)}
+    check_number("tournament.games_per_pair", settings.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
+    return _set_state(connection, tournament, **values)
+
+
+def owned_tournament(connection: Connection, slug: str, owner_id: int | None) -> Tournament:
+    """The tournament; with `owner_id` only its owner's. Raises NotFound, PermissionDenied."""
     tournament = get_tournament(connection, slug)
     if owner_id not in (None, tournament.owner_id):
         raise PermissionDenied(tournament.name)
@@ -390,4 +476,6 @@ def _tournament(row: Any) -> Tournament:
         kind=Kind(row.kind),
         joining=Joining(row.entries_min, row.entries_max, row.join_from, row.join_until, row.start_at),
         reason=row.reason or "",
+        base_entries=row.base_entries,
+        base_games_per_pair=row.base_games_per_pair,
     )

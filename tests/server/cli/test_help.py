@@ -57,6 +57,14 @@ def test_help_of_each_command_shows_an_example_of_itself(noughts: Any, line: str
     assert f"noughts {line}" in examples
 
 
+@pytest.mark.parametrize("line", [*commands(), *groups()])
+def test_help_can_be_asked_for_by_a_letter_and_names_no_type_beside_a_flag(noughts: Any, line: str) -> None:
+    shown = noughts(f"{line} --help").stdout
+    assert noughts(f"{line} -h").stdout == shown
+    assert "<bool>" not in shown
+    assert re.search(r"--help +-h +Show this message", shown)
+
+
 @pytest.mark.parametrize("line", commands())
 def test_every_command_offers_json(noughts: Any, line: str) -> None:
     assert "--format" in noughts(f"{line} --help").stdout

@@ -4,19 +4,22 @@ from collections import defaultdict
 
 import pytest
 
+from noughts_server.competition.gauntlet import Gauntlet
 from noughts_server.competition.round_robin import RoundRobin
 
 
+@pytest.mark.parametrize("kind", [RoundRobin, Gauntlet])
 @pytest.mark.parametrize("entries, games", [(2, 2), (3, 4), (4, 2), (5, 5), (8, 6)])
-def test_encounters_of_a_round_robin_are_numbered_without_gaps_and_hold_two_games_with_sides_swapped(
-    entries: int, games: int
+def test_encounters_are_numbered_without_gaps_and_hold_two_games_with_sides_swapped(
+    kind: type[RoundRobin | Gauntlet], entries: int, games: int
 ) -> None:
-    schedule = RoundRobin(entries, games)
+    schedule = kind(entries, games)
+    pairs = schedule.total // games
     held = defaultdict(list)
     for ordinal in range(1, schedule.total + 1):
         held[schedule.encounter(ordinal)].append(schedule.slot(ordinal)[1:])
-    assert sorted(held) == list(range(entries * (entries - 1) // 2 * -(-games // 2)))
+    assert sorted(held) == list(range(pairs * -(-games // 2)))
     for games_of in held.values():
         first, *second = games_of
         assert second in ([], [first[::-1]])
-    assert sum(len(games_of) == 1 for games_of in held.values()) == games % 2 * entries * (entries - 1) // 2
+    assert sum(len(games_of) == 1 for games_of in held.values()) == games % 2 * pairs

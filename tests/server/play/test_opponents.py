@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo
+from noughts_bots.bot import GameEnd, GameInfo
+from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.learner import Learner, load_learnt
 from noughts_referee.rules import Position, Result, Termination, parse_variant
@@ -41,7 +42,7 @@ async def plays(seating: BotSeating, *cells: int) -> None:
         seating.play(cell)
 
 
-async def evening(bot: Bot) -> None:
+async def evening(bot: CachingBot) -> None:
     """A person wins, takes that back, wins all the same; then a game is broken off, and one is won at its end."""
     seating = BotSeating(Match(TICTACTOE, (YOU, BOT), always_first=0), bot)
     async with asyncio.TaskGroup() as tasks:

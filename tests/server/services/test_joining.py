@@ -126,7 +126,7 @@ async def test_after_the_window_bots_may_leave_but_not_join_and_its_owner_may_st
     assert "closed for entries since" in refusal.status.message
     await client.tournaments.WithdrawTournament(withdrawal("cleo"), metadata=bearing(token))
     assert (await client.start(token)).games_total == 2
-    refusal = await refused(client.tournaments.WithdrawTournament(withdrawal("ada"), metadata=bearing(token)))
+    refusal = await refused(client.join(token, "dora"))
     assert refusal.reason == "WRONG_STATE"
 
 

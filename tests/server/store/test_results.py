@@ -20,7 +20,7 @@ from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.errors import NotFound, WrongState
 from noughts_server.store.claims import claim_unit, unfinished_units
 from noughts_server.store.rating_lists import RebuildReport, rebuild_ratings
-from noughts_server.store.results import commit_games
+from noughts_server.store.results import TournamentProgress, commit_games
 from noughts_server.store.tournaments import (
     TournamentState,
     cancel_tournament,
@@ -70,9 +70,9 @@ async def test_commit_stores_games_scores_ratings_and_progress(arena: Arena) -> 
     games = await arena.play(tournament)
     report = await arena.commit(games[:12])
     assert (report.games, report.stale, report.duplicates) == (games[:12], 0, 0)
-    assert report.progress == [(tournament.id, "tournaments/cup", 12, 20, False)]
+    assert report.progress == [TournamentProgress(tournament.id, "tournaments/cup", 12, 20, finished=False)]
     report = await arena.commit(games[12:], now_ms=NOW + 5)
-    assert report.progress == [(tournament.id, "tournaments/cup", 20, 20, True)]
+    assert report.progress == [TournamentProgress(tournament.id, "tournaments/cup", 20, 20, finished=True)]
     ended = await arena.store.read(partial(get_tournament, slug="cup"))
     assert (ended.state, ended.games_done, ended.folded, ended.ended_at) == (TournamentState.FINISHED, 20, 20, NOW + 5)
     assert stored_ratings(arena) == elo(games, (1, 2))
@@ -148,7 +148,7 @@ async def test_complete_unit_has_nothing_left_to_claim(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=64)
     await arena.commit(await arena.play(tournament, 5))
     claim = await arena.store.write(partial(claim_unit, tournament_id=tournament.id, number=5))
-    assert claim == (2, ())
+    assert claim == (2, (), ())
 
 
 async def test_unit_that_does_not_exist_cannot_be_claimed(arena: Arena) -> None:

@@ -18,8 +18,8 @@ from noughts_server.errors import (
 )
 from noughts_server.store.bots import log_in
 from noughts_server.store.claims import claim_unit, unfinished_units
-from noughts_server.store.database import Connection
-from noughts_server.store.entries import crosstable, join_tournament, standings, withdraw_entry
+from noughts_server.store.entries import join_tournament, withdraw_entry
+from noughts_server.store.standings import crosstable, standings, whole_crosstable
 from noughts_server.store.tokens import create_owner
 from noughts_server.store.tournaments import (
     NewTournament,
@@ -196,7 +196,7 @@ async def test_entry_that_makes_too_many_games_is_refused(arena: Arena) -> None:
 async def test_withdrawn_entry_leaves_no_gap_in_the_numbers(arena: Arena) -> None:
     tournament = await arena.tournament(bots=("ada", "bob", "cleo", "dora"), start=False)
     for label in ("bob", "ada"):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label=label))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label=label))
     await arena.store.write(partial(join_tournament, slug="cup", bot="bob"))
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
     told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
@@ -212,14 +212,14 @@ async def test_entry_is_withdrawn_by_its_owner_or_the_organiser(arena: Arena) ->
         enter = partial(join_tournament, slug="cup", bot=f"bert-{label}", label=label, owner_id=bob)
         await arena.store.write(enter)
     with pytest.raises(PermissionDenied):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="one", owner_id=carol))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="one", owner_id=carol))
     with pytest.raises(PermissionDenied):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="ada", owner_id=bob))
-    await arena.store.write(partial(withdraw_entry, slug="cup", label="one", owner_id=bob))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="ada", owner_id=bob))
+    await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="one", owner_id=bob))
     alice = await arena.store.write(partial(create_owner, name="alice"))
-    await arena.store.write(partial(withdraw_entry, slug="cup", label="two", owner_id=alice))
+    await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="two", owner_id=alice))
     with pytest.raises(NotFound, match="entries/two"):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="two", owner_id=alice))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="two", owner_id=alice))
 
 
 # States.
@@ -273,13 +273,18 @@ async def test_verb_leads_from_state_to_state(
         assert await get(arena) == before
 
 
-@pytest.mark.parametrize("state", [state for state in STATES if state is not TournamentState.OPEN], ids=str)
-async def test_entries_are_fixed_from_the_start_on(arena: Arena, state: TournamentState) -> None:
+@pytest.mark.parametrize("state", [state for state in STATES if str(state) not in ("open", "paused")], ids=str)
+async def test_a_round_robin_is_joined_while_it_is_open_or_paused(arena: Arena, state: TournamentState) -> None:
     await in_state(arena, state)
     with pytest.raises(WrongState):
         await arena.store.write(partial(join_tournament, slug="cup", bot="ada"))
+
+
+@pytest.mark.parametrize("state", [TournamentState.FINISHED, TournamentState.CANCELLED], ids=str)
+async def test_nobody_leaves_what_is_over(arena: Arena, state: TournamentState) -> None:
+    await in_state(arena, state)
     with pytest.raises(WrongState):
-        await arena.store.write(partial(withdraw_entry, slug="cup", label="ada"))
+        await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="ada"))
 
 
 @pytest.mark.parametrize("verb", [start_tournament, pause_tournament, cancel_tournament])
@@ -354,7 +359,7 @@ async def test_table_and_crosstable_agree_with_the_games(arena: Arena) -> None:
     tournament = await arena.tournament(bots=("ada", "bob", "cleo"), games_per_pair=30)
     games = await arena.play(tournament)
     await arena.commit(games)
-    table, cells = await arena.store.read(partial(crosstable, tournament=tournament))
+    table, cells, _ = await arena.store.read(partial(crosstable, tournament=tournament))
     labels = ("ada", "bob", "cleo")
     for cell in cells:
         results = [
@@ -380,15 +385,16 @@ async def test_table_of_an_unrated_tournament_has_no_ratings(arena: Arena) -> No
     assert [row.rating for row in table] == [None, None]
 
 
-async def test_crosstable_of_too_many_entries_is_refused(arena: Arena) -> None:
-    def full(connection: Connection) -> Tournament:
-        owner = create_owner(connection, "alice")
-        tournament = create_tournament(connection, NewTournament("big"), owner_id=owner, now_ms=NOW)
-        for number in range(257):
-            log_in(connection, owner_id=owner, name=f"ada-{number}", now_ms=NOW)
-            join_tournament(connection, "big", bot=f"ada-{number}")
-        return tournament
-
-    tournament = await arena.store.write(full)
-    with pytest.raises(ResourceExhausted, match="crosstable"):
-        await arena.store.read(partial(crosstable, tournament=tournament))
+async def test_crosstable_of_many_entries_comes_in_pages_that_make_the_whole(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=[f"ada-{number}" for number in range(300)], games_per_pair=1)
+    await arena.commit(await arena.play(tournament, 0, 1))
+    pages = [await arena.store.read(partial(crosstable, tournament=tournament))]
+    while token := pages[-1].next_page_token:
+        pages.append(await arena.store.read(partial(crosstable, tournament=tournament, page_token=token)))
+    whole = await arena.store.read(partial(whole_crosstable, tournament=tournament))
+    assert [len(page.standings) for page in pages] == [300, 0]
+    assert [cell for page in pages for cell in page.cells] == whole.cells
+    played = arena.rows("SELECT 1 FROM games WHERE result <> 4")
+    assert sum(cell.wins + cell.draws + cell.losses for cell in whole.cells) == len(played)
+    with pytest.raises(InvalidArgument, match="page_token"):
+        await arena.store.read(partial(crosstable, tournament=tournament, page_token="x"))

@@ -66,11 +66,10 @@ def run(
     if not started:
         _check_options(parsed)
     address, secret = options.read_server(server), options.require_token(token, token_file)
-    from noughts_bots.event_loop import run_loop
     from noughts_bots.session import Login, play
     from noughts_bots.specs import make_bot
     from noughts_server.cli.logs import configure_logs
-    from noughts_server.cli.signals import until_terminated
+    from noughts_server.cli.signals import run_loop, until_terminated
 
     configure_logs(options.LogLevel.WARNING)
     name = name or unique_labels((parsed,))[0]
@@ -105,8 +104,19 @@ def _check_options(spec: "BotSpec") -> None:
 def _printing(output_format: Format) -> "Callable[[RelayEvent], None]":
     if output_format is Format.JSON:
         return lambda event: output.print_json({"event": str(event)})
-    # Flushed line by line: whoever waits for it may read from a pipe.
-    return lambda event: print(output.printable(str(event)), flush=True)
+    from noughts_bots.events import ConnectionLost, Online, tells_more
+
+    before: Online | ConnectionLost | None = None
+
+    def say(event: "RelayEvent") -> None:
+        nonlocal before
+        if not isinstance(event, ConnectionLost) or tells_more(event, before):
+            # Flushed line by line: whoever waits for it may read from a pipe.
+            print(output.printable(str(event)), flush=True)
+        if isinstance(event, Online | ConnectionLost):
+            before = event
+
+    return say
 
 
 def _pass_on(said: bytes) -> None:

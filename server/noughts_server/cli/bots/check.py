@@ -39,10 +39,10 @@ def check(
     "most"}, "repeats", "faults": [...], "said": the last 64 KB that it printed}; of an engine also "manners": [...],
     what it does that not all do, and "rules": {VARIANT: whether it keeps to the rule that it is told}.
     """
-    from noughts_bots.event_loop import run_loop
     from noughts_bots.specs import parse_spec
     from noughts_referee.children.running_child import ChildSettings
     from noughts_server.cli.local.children import TRY_A_MATCH, require_frames_on_pipes, require_startable
+    from noughts_server.cli.signals import run_loop
     from noughts_server.local.conformance import ConformancePlan
     from noughts_server.local.conformance import check as check_bot
     from noughts_server.local.launcher import launching

@@ -8,7 +8,8 @@ from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.remote.game import document, result_text, termination_text
-from noughts_server.cli.remote.leaderboard import TimeClassOption, print_rows, row_document
+from noughts_server.cli.remote.leaderboard import ListVariantOption, TimeClassOption, print_rows, row_document
+from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import iso, milliseconds
 
@@ -66,8 +67,8 @@ def show(
 
 def history(
     name: NameArgument,
-    variant: options.VariantOption = "tictactoe",
-    time_class: TimeClassOption = "untimed",
+    variant: ListVariantOption = None,
+    time_class: TimeClassOption = None,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -75,16 +76,22 @@ def history(
 ) -> None:
     """How a bot's rating went in one rating list, over the number of its rated games.
 
+    Where none is named, it is that of tictactoe without clocks; without games there, the one with most of its games.
     There is a point for each of the first 64 games, then 32 for each doubling of their number.
 
     JSON: {"name", "rating_list", "rating", "games", "points": [{"games", "rating", "time"}]}, oldest first.
     """
-    resource, read_variant = _bot(name), options.read_variant(variant)
+    resource = _bot(name)
+    read_variant = None if variant is None else options.read_variant(variant).name
     from noughts_proto.v1 import leaderboards_pb2 as pb
     from noughts_server.cli.client import connected
 
-    request = pb.GetRatingHistoryRequest(bot=resource, variant=read_variant.name, time_class=time_class)
     with connected(server, token, token_file) as client:
+        of_bot = pb.ListBotRatingsRequest(bot=resource)
+        ratings = client.pages(client.leaderboards.ListBotRatings, of_bot, lambda page: page.ratings, _RATING_LISTS)
+        known = [KnownList.of(row.rating_list, row.row.games) for row in ratings]
+        request = pb.GetRatingHistoryRequest(bot=resource)
+        request.variant, request.time_class = chosen(known, read_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)
     if output_format is Format.JSON:
         points = [{"games": point.games, "rating": point.rating, "time": _time(point)} for point in found.points]
@@ -93,6 +100,8 @@ def history(
         output.print_json({**about, "points": points})
         return
     _print_history(short(resource), found)
+    if others := others_line(known, found.rating_list):
+        output.stdout().print(f"\n{others}", soft_wrap=True)
 
 
 def games(
@@ -216,7 +225,7 @@ def _print_history(name: str, found: "pb.GetRatingHistoryResponse") -> None:
     console = output.stdout()
     output.heading(console, f"{name} in {found.rating_list}")
     if not found.games:
-        console.print("No rated game here yet. `noughts bot show` names the lists in which it has some.")
+        console.print("No rated game here yet.")
         return
     line = [(float(point.games), point.rating) for point in found.points]
     if not line or line[-1][0] != found.games:

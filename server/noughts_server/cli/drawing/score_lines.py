@@ -20,18 +20,19 @@ def score_lines(plan: "LocalPlan", every: int | None) -> "Callable[[PlayedGame],
     if every is None or stderr().is_terminal:
         return None
     from noughts_bots.specs import unique_labels
-    from noughts_server.competition.schedule import make_schedule
+    from noughts_server.competition.schedule import most_games
 
     settings = plan.settings
-    total = make_schedule(settings.schedule, len(plan.specs), settings.games_per_pair).total
-    return _ScoreLines(unique_labels(plan.specs), every, total).heard
+    total = most_games(settings.schedule, len(plan.specs), settings.games_per_pair, settings.rounds)
+    of_all = "" if settings.schedule.follows_results else f" of {total:,}"
+    return _ScoreLines(unique_labels(plan.specs), every, of_all).heard
 
 
 class _ScoreLines:
-    def __init__(self, labels: list[str], every: int, total: int) -> None:
+    def __init__(self, labels: list[str], every: int, of_all: str) -> None:
         self._labels = labels
         self._every = every
-        self._total = total
+        self._of_all = of_all
         self._done = 0
         self._scores: defaultdict[str, Score] = defaultdict(Score)
 
@@ -43,7 +44,7 @@ class _ScoreLines:
         self._done += 1
         if self._done % self._every == 0:
             standing = self._match() if len(self._labels) == 2 else self._table()
-            note(f"{self._done:,} of {self._total:,} games: {standing}")
+            note(f"{self._done:,}{self._of_all} games: {standing}")
 
     def _match(self) -> str:
         from noughts_server.competition.elo import elo_estimate

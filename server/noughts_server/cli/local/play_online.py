@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from noughts_bots.event_loop import run_loop
 from noughts_bots.events import Online, SessionEvent
 from noughts_bots.session import Login
 from noughts_bots.session import play as play_session
@@ -22,6 +21,7 @@ from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import free_name
 from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.resource_names import bot_name
+from noughts_server.cli.signals import run_loop
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
 from noughts_server.play.status_line import YOU

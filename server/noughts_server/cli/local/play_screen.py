@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from noughts_bots.event_loop import run_loop
+from noughts_server.cli.signals import run_loop
 from noughts_server.play.opponents import Seating
 from noughts_server.play.screen import PlayScreen
 

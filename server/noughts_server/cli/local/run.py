@@ -1,5 +1,7 @@
 """Plays a plan in this process: signals, progress and the file of games around `play_locally`."""
 
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +30,8 @@ def play(
 
     Writes the games to `output`.
     """
-    from noughts_bots.event_loop import run_loop
     from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.signals import run_loop
     from noughts_server.records.jsonl import GamesFile
 
     configure_logs(LogLevel.WARNING)
@@ -71,4 +73,17 @@ def leave_if_ended_early(outcome: "LocalOutcome") -> None:
         )
     if outcome.interrupted:
         note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
+        if outcome.kept:
+            note(f"They are kept in {outcome.kept}; this goes on with them:\n  {_resuming(outcome.kept)}")
         raise SystemExit(INTERRUPTED)
+
+
+def _resuming(database: str) -> str:
+    """This program's command line, with what makes it go on with the games of a database."""
+    words, rest = [], iter(sys.argv[1:])
+    for word in rest:
+        if word == "--db":
+            next(rest, None)
+        elif word != "--resume" and not word.startswith("--db="):
+            words.append(word)
+    return shlex.join(["noughts", *words, "--db", database, "--resume"])

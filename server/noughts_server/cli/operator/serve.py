@@ -80,9 +80,9 @@ def serve(
     if metrics is not None:
         options.read_address(metrics, "--metrics")
     margin_us = options.read_margin(margin)
-    from noughts_bots.event_loop import run_loop
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
+    from noughts_server.cli.signals import run_loop
     from noughts_server.settings import ServerSettings
 
     configure_logs(log_level, log_format)

@@ -65,13 +65,13 @@ def challenge(
         options.read_time(time),
         options.read_seed(seed),
     )
-    from noughts_bots.event_loop import run_loop
     from noughts_bots.specs import make_bot, parse_spec, unique_labels
     from noughts_proto.v1 import challenges_pb2 as pb
     from noughts_server.cli.client import connected
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.remote.challenge_run import free_name, play_challenge, play_challenge_with
     from noughts_server.cli.remote.time_controls import time_message
+    from noughts_server.cli.signals import run_loop
 
     request = pb.CreateChallengeRequest(
         opponent=bot_name(opponent.removeprefix("bot:")),

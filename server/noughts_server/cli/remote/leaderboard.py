@@ -6,23 +6,40 @@ from typing import TYPE_CHECKING, Annotated
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
+from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import short
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import leaderboards_pb2 as pb
+    from noughts_server.cli.client import Client
 
 # What the request can hold.
 _MOST_GAMES = (1 << 64) - 1
 
-TimeClassOption = Annotated[
-    str,
-    Option("--time-class", metavar="CLASS", help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`."),
+ListVariantOption = Annotated[
+    str | None,
+    Option(
+        "--variant",
+        metavar="V",
+        help="Its variant, see `noughts variants`; else `tictactoe`, or one whose list has games.",
+        show_default=False,
+    ),
 ]
+TimeClassOption = Annotated[
+    str | None,
+    Option(
+        "--time-class",
+        metavar="CLASS",
+        help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`; else `untimed`, or one whose list has games.",
+        show_default=False,
+    ),
+]
+_MOST_LISTS = 1_000
 
 
 def leaderboard(
-    variant: options.VariantOption = "tictactoe",
-    time_class: TimeClassOption = "untimed",
+    variant: ListVariantOption = None,
+    time_class: TimeClassOption = None,
     owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner.")] = "",
     online: Annotated[bool, Option("--online", help="Only bots that are online.")] = False,
     min_games: Annotated[
@@ -39,18 +56,17 @@ def leaderboard(
 ) -> None:
     """The bots of a rating list, strongest first. There is a list for each variant and time class.
 
+    Where none is named, it is that of tictactoe without clocks; if nobody has played there, the one with most games.
     Ranks count what is shown. See also `noughts bot show` and `noughts rating-lists`.
 
     JSON: {"rating_list", "rows": [{"rank", "name", "rating", "games", "wins", "draws", "losses", "provisional",
     "owner", "online"}]}.
     """
-    read_variant = options.read_variant(variant)
+    read_variant = None if variant is None else options.read_variant(variant).name
     from noughts_proto.v1 import leaderboards_pb2 as pb
     from noughts_server.cli.client import connected
 
     request = pb.GetLeaderboardRequest(
-        variant=read_variant.name,
-        time_class=time_class,
         owner=owner,
         online_only=online,
         min_games=min_games,
@@ -64,6 +80,8 @@ def leaderboard(
         return list(page.rows)
 
     with connected(server, token, token_file) as client:
+        known = known_lists(client)
+        request.variant, request.time_class = chosen(known, read_variant, time_class)
         rows = client.pages(client.leaderboards.GetLeaderboard, request, rows_of, limit)
     if output_format is Format.JSON:
         output.print_json({"rating_list": names[0], "rows": [row_document(row) for row in rows]})
@@ -76,7 +94,18 @@ def leaderboard(
         console.print("No bot of this list passes the filters.")
     else:
         hint = "" if retired else " (or all are out of service, see `--retired`)"
-        console.print(f"Nobody has a rating here yet{hint}. `noughts rating-lists` shows the lists that have some.")
+        console.print(f"Nobody has a rating here yet{hint}.")
+    if others := others_line(known, names[0]):
+        console.print(f"\n{others}", soft_wrap=True)
+
+
+def known_lists(client: "Client") -> list[KnownList]:
+    """The rating lists of a server."""
+    from noughts_proto.v1 import leaderboards_pb2 as pb
+
+    request = pb.ListRatingListsRequest()
+    found = client.pages(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists, _MOST_LISTS)
+    return [KnownList(row.variant, row.time_class, row.games) for row in found]
 
 
 def print_rows(columns: tuple[str, ...], rows: "Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]") -> None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.remote.tournament_view import (
@@ -18,6 +20,11 @@ from noughts_server.cli.times import read_moment
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import Client
+    from noughts_server.openings.settings import Openings
+
+_MOST_BOTS = 4_096
 
 NameArgument = Annotated[str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.")]
 
@@ -26,7 +33,13 @@ def create(
     name: NameArgument,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
+    opening: OpeningsOptions = OpeningsOptions(),  # noqa: B008  # read from the command line
+    schedule: options.ScheduleOption = "round-robin",
     games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
+    rounds: options.RoundsOption = None,
+    stop_when_decided: options.StopWhenDecidedOption = False,
+    draw_after: options.DrawAfterOption = None,
+    forfeit_after: options.ForfeitAfterOption = None,
     time: options.TimeOption = "none",
     time_of: options.TimeOfOption = None,
     concurrency: Annotated[
@@ -64,12 +77,15 @@ def create(
     A tournament that starts by itself is cancelled if it has too few entries by then. With --time-of it is unrated.
 
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
-    "games_per_pair",
+    "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
     "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
-    "start_at", "reason", "challenge", "standings", "crosstable", "offline"}.
+    "start_at", "reason", "challenge", "openings", "standings", "crosstable", "offline"}.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
+    openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
+    kind = options.read_schedule(schedule)
+    options.check_format(kind, games, rounds=rounds, stop_when_decided=stop_when_decided)
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import connected
     from noughts_server.cli.remote.time_controls import time_message
@@ -80,10 +96,16 @@ def create(
         variant=read_variant.name,
         time=time_message(read_time),
         own_times={label: time_message(own) for label, own in own_times.items()},
+        schedule=int(kind),  # type: ignore[arg-type]  # equal values
         games_per_pair=games,
+        rounds=rounds or 0,
+        stop_when_decided=stop_when_decided,
+        draw_after=draw_after or 0,
+        forfeit_after=forfeit_after or 0,
         concurrency=concurrency,
         seed=options.read_seed(seed),
         rated=not unrated and not own_times,
+        openings=_openings_message(openings),
         entries_min=entries_min,
         entries_max=entries_max,
         join_from=_moment(join_from, "--join-from"),
@@ -98,6 +120,21 @@ def create(
         output.note(f"Next: noughts tournament join {short(created.name)} --bot BOT")
 
 
+def _openings_message(openings: "Openings") -> "pb.Openings | None":
+    from noughts_proto.v1 import tournaments_pb2 as pb
+
+    if not openings:
+        return None
+    return pb.Openings(
+        kind=openings.kind,
+        plies=openings.plies,
+        name=openings.name,
+        order=openings.order,
+        symmetries=openings.symmetries,
+        text=openings.text,
+    )
+
+
 def _moment(text: str | None, option: str) -> "Timestamp | None":
     from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -110,30 +147,69 @@ def _moment(text: str | None, option: str) -> "Timestamp | None":
 
 def join(
     name: NameArgument,
-    bot: Annotated[str, Option("--bot", metavar="BOT", help="Your bot: `mybot`, or `mybot@2` for a version.")],
+    bot: Annotated[
+        list[str] | None,
+        Option(
+            "--bot",
+            metavar="BOT",
+            help="Your bot: `mybot`, or `mybot@2` for a version. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     label: Annotated[
         str, Option("--label", metavar="LABEL", help="Its name in this tournament; else the bot's name.")
     ] = "",
+    all_online: Annotated[bool, Option("--all-online", help="All your bots that are logged in now.")] = False,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Enters a bot, pinned at its newest version. It must have logged in once.
+    """Enters bots, pinned at their newest versions. They must have logged in once.
 
-    JSON: {"tournament", "label", "bot_version"}.
+    What has begun can still be joined: a ladder and a Swiss at any time, a round robin and a gauntlet while they are
+    paused.
+
+    JSON: {"tournament", "label", "bot_version"} of the first, and all in "entries": [{"label", "bot_version"}].
     """
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
+    wanted = [bot_name(each) for each in bot or ()]
+    if bool(wanted) == all_online:
+        raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
+    if label and len(wanted) != 1:
+        raise UsageProblem(f"--label {label!r}: got several bots, expected one: labels differ")
+    from grpc import StatusCode
 
-    request = pb.JoinTournamentRequest(name=tournament_name(name), bot=bot_name(bot), label=label)
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_server.cli.client import CallFailed, connected
+
+    parent, entered = tournament_name(name), []
     with connected(server, token, token_file) as client:
-        joined = client.call(client.tournaments.JoinTournament, request)
+        if all_online:
+            wanted = _online(client)
+        for each in wanted:
+            request = pb.JoinTournamentRequest(name=parent, bot=each, label=label)
+            try:
+                joined = client.call(client.tournaments.JoinTournament, request)
+            except CallFailed as failed:
+                if not all_online or failed.code is not StatusCode.PERMISSION_DENIED:
+                    raise
+                continue  # somebody else's
+            entered.append({"label": joined.label, "bot_version": joined.bot_version})
+            if output_format is Format.TEXT:
+                output.stdout().print(f"{joined.bot_version} plays in {parent} as {joined.label}.")
+    if not entered:
+        text = "--all-online: got no bot of yours that is logged in, expected one at least"
+        raise Problem(text, "`noughts bot run` logs one in.")
     if output_format is Format.JSON:
-        document = {"tournament": request.name, "label": joined.label, "bot_version": joined.bot_version}
-        output.print_json(document)
-    else:
-        output.stdout().print(f"{joined.bot_version} plays in {request.name} as {joined.label}.")
+        output.print_json({"tournament": parent, **entered[0], "entries": entered})
+
+
+def _online(client: "Client") -> list[str]:
+    """The names of the bots that are logged in."""
+    from noughts_proto.v1 import bots_pb2
+
+    request = bots_pb2.ListBotsRequest(online_only=True)
+    return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots, _MOST_BOTS)]
 
 
 def withdraw(
@@ -144,7 +220,7 @@ def withdraw(
     token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Takes an entry out before the start.
+    """Takes an entry out. Of a tournament that has begun it loses the games that it has left.
 
     JSON: {"tournament", "label"}.
     """
@@ -186,16 +262,32 @@ def cancel(call: TournamentCall) -> None:
     _call("CancelTournament", call)
 
 
+def extend(
+    call: TournamentCall,
+    games: Annotated[
+        int, Option("--games", min=0, max=1_000_000, metavar="N", help="So many more games of each pair.")
+    ] = 0,
+    rounds: Annotated[
+        int, Option("--rounds", min=0, max=4_096, metavar="N", help="So many more rounds of a Swiss.")
+    ] = 0,
+) -> None:
+    """Adds games to a tournament that has begun, also one that is finished: it plays them at once.
+
+    Without --games and --rounds a finished one is paused, so that bots can join it; `start` goes on.
+    """
+    _call("ExtendTournament", call, games_per_pair=games, rounds=rounds)
+
+
 def show(call: TournamentCall) -> None:
     """A tournament with its standings and its crosstable."""
     _call("GetTournament", call)
 
 
-def _call(method: str, call: TournamentCall) -> None:
+def _call(method: str, call: TournamentCall, **fields: Any) -> None:
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import connected
 
-    request = getattr(pb, f"{method}Request")(name=tournament_name(call.name))
+    request = getattr(pb, f"{method}Request")(name=tournament_name(call.name), **fields)
     with connected(call.server, call.token, call.token_file) as client:
         answer: Any = client.call(getattr(client.tournaments, method), request)
         show_tournament(client, answer.tournament, call.output_format)

@@ -1,46 +1,52 @@
 """A tournament of a server, for people and for programs."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
-from noughts_server.cli.drawing.standings import standings_document, standings_table
+from noughts_server.cli.drawing.standings import rank, standings_document, standings_table
+from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, now_ms
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import Client
+    from noughts_server.tables.standings import RankedEntry
+
+_MOST_PRINTED = 128
+"""Entries of a crosstable for people."""
 
 
 def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format) -> None:
     """Prints a tournament with its standings and its crosstable."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable = _crosstable(client, shown)
+    standings, ranks = rank(standings, crosstable.pairs, knockout=_schedule(shown) == "knockout")
+    crosstable = Crosstable(ranks, crosstable.pairs)
     if output_format is Format.JSON:
         document = conditions_document(shown)
-        document["standings"] = standings_document(standings)
-        document["crosstable"] = crosstable.document() if crosstable else None
+        document["standings"] = standings_document(standings, ranks)
+        document["crosstable"] = crosstable.document()
         document["offline"] = list(shown.offline)
         output.print_json(document)
     else:
-        _print(shown, standings, crosstable)
+        _print(shown, standings, crosstable, ranks)
 
 
-def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable | None:
-    """None where the server finds it too large."""
-    from grpc import StatusCode
-
+def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable:
+    """All of it, however many pages that takes."""
     from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import CallFailed
 
-    try:
-        table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=shown.name))
-    except CallFailed as failed:
-        if failed.code is not StatusCode.RESOURCE_EXHAUSTED:
-            raise
-        return None
-    return Crosstable((row.label for row in table.standings), table.cells)
+    request = pb.GetCrosstableRequest(name=shown.name)
+    page = client.call(client.tournaments.GetCrosstable, request)
+    labels, cells = [row.label for row in page.standings], list(page.cells)
+    while page.next_page_token:
+        request.page_token = page.next_page_token
+        page = client.call(client.tournaments.GetCrosstable, request)
+        cells += page.cells
+    return Crosstable(labels, cells)
 
 
 class _Standing:
@@ -51,29 +57,48 @@ class _Standing:
         self.wins, self.draws, self.losses = row.wins, row.draws, row.losses
         self.points = row.points
         self.rating = row.rating if row.HasField("rating") else None
+        self.byes = row.byes
+        self.withdrawn_at = milliseconds(row, "withdraw_time")
+        self.withdrawn_reason = row.withdraw_reason
 
 
-def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable | None) -> None:
+def _print(
+    shown: "pb.Tournament",
+    standings: list[_Standing],
+    crosstable: Crosstable,
+    ranks: "Mapping[str, RankedEntry]",
+) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
     console.print(
         f"{state_wording(shown)}{played}\n"
-        f"{shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
+        f"{_schedule(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
     )
+    if openings := openings_wording(shown.openings):
+        console.print(openings, soft_wrap=True)
     if _state(shown) == "open":
         console.print(_joining(shown))
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
     if standings:
         console.print()
-        console.print(standings_table(standings))
-    if shown.games_done and crosstable:
+        console.print(standings_table(standings, ranks))
+    if shown.games_done:
         console.print()
         output.heading(console, CROSSTABLE_HEADING)
-        console.print(crosstable.table(console))
+        if len(crosstable.labels) <= _MOST_PRINTED:
+            console.print(crosstable.table(console))
+        else:
+            console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
+
+
+def _schedule(shown: "pb.Tournament") -> str:
+    from noughts_proto.v1 import tournaments_pb2 as pb
+
+    return pb.Schedule.Name(shown.schedule).removeprefix("SCHEDULE_").lower().replace("_", "-")
 
 
 def _joining(shown: "pb.Tournament") -> str:
@@ -95,7 +120,12 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "variant": shown.variant,
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
+        "schedule": _schedule(shown),
         "games_per_pair": shown.games_per_pair,
+        "rounds": shown.rounds,
+        "stop_when_decided": shown.stop_when_decided,
+        "draw_after": shown.draw_after,
+        "forfeit_after": shown.forfeit_after,
         "concurrency": shown.concurrency,
         "seed": shown.seed if shown.HasField("seed") else None,
         "rated": shown.rated,
@@ -106,6 +136,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
         "reason": shown.reason,
         "challenge": shown.challenge,
+        "openings": openings_document(shown.openings),
     }
 
 

@@ -1,31 +1,22 @@
 """A feed on a terminal: boards, clocks, standings, redrawn as they change."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
-from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import output
-from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
-from noughts_server.cli.remote.watch_lines import (
-    clocks_of,
-    ended_line,
-    rating_of,
-    score_text,
-    scores_of,
-    short_game,
-    tournament_line,
-)
+from noughts_server.cli.remote.watch_board import Picture, picture
+from noughts_server.cli.remote.watch_layout import arranged
+from noughts_server.cli.remote.watch_lines import rating_of, tournament_line
 from noughts_server.feed.view import View
 
 if TYPE_CHECKING:
@@ -33,18 +24,27 @@ if TYPE_CHECKING:
 
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0
-_MOST_MOVES = 7
-_LINES_BESIDE_STANDINGS = 20
+_BAR_WIDTH = 60
+_NARROW = 60
+"""Columns below which standings leave out wins, draws and losses."""
 
 
 class Screen:
-    """Draws what is known, a few times a second; what stands there at the end stays."""
+    """Draws what is known, a few times a second, and never more than the terminal can show.
 
-    def __init__(self, resource: str, console: "Console") -> None:
+    At the end the boards stay, and beneath them the whole standings.
+    """
+
+    def __init__(self, resource: str, console: "Console", get_time: Callable[[], float] = time.monotonic) -> None:
+        """`get_time` tells seconds from any beginning on, as `time.monotonic` does."""
+        self._get_time = get_time
         self._resource = resource
         self._console = console
         self._view = View()
         self._lost = ""
+        self._lost_at: float | None = None
+        """Since when the connection is lost: clocks that nobody tells of stand still."""
+        self._over = False
         self._moved_at: dict[str, float] = {}
         """When the last ply of each game arrived."""
         self._arrows: dict[tuple[str, str], tuple[str, float]] = {}
@@ -65,13 +65,15 @@ class Screen:
         return self
 
     def __exit__(self, *error: Any) -> None:
+        with self._lock:
+            self._over = True
         self._live.stop()
 
     def message(self, message: pb.WatchResponse, view: View) -> None:
         """Takes a message in; it is drawn by and by."""
-        now = time.monotonic()
+        now = self._get_time()
         with self._lock:
-            self._lost = ""
+            self._lost, self._lost_at = "", None
             for game in (*message.snapshot.games, *message.increments.games):
                 self._moved_at[game.name] = now
             for ply in message.increments.plies:
@@ -86,6 +88,7 @@ class Screen:
         """Shows that the connection is lost."""
         with self._lock:
             self._lost = f"Connection lost, trying again: {reason}"
+            self._lost_at = self._lost_at or self._get_time()
 
     def _note_ranks(self, tournaments: Iterable[pb.WatchedTournament], view: View, now: float) -> None:
         for tournament in tournaments:
@@ -100,105 +103,98 @@ class Screen:
 
     def _drawn(self) -> RenderableType:
         with self._lock:
-            parts: list[RenderableType] = []
+            tournaments = list(self._view.tournaments.values())
+            above: list[RenderableType] = []
             if not self._view.seen:
-                parts.append(Text(f"Waiting for {self._resource} ..."))
-            elif not self._view.tournaments and not self._view.games:
-                parts.append(Text("Nothing is being played now. Ctrl-C to leave."))
-            for tournament in self._view.tournaments.values():
-                parts += self._tournament(tournament)
-            boards = [self._board(game) for game in self._view.games.values()]
-            if boards:
-                parts.append(Columns(boards, padding=(0, 1)))
+                above.append(Text(f"Waiting for {self._resource} ..."))
+            elif not tournaments and not self._view.games:
+                above.append(Text("Nothing is being played now. Ctrl-C to leave."))
             if self._lost:
-                parts.append(Text(output.printable(self._lost), style="yellow"))
-            return Group(*parts)
+                above.append(Text(output.printable(self._lost), style="yellow", no_wrap=True, overflow="ellipsis"))
+            if self._over:
+                return Group(*self._at_the_end(tournaments), *above)
+            above += [part for tournament in tournaments for part in self._head(tournament)]
+            # The last line stays free: a display that fills the terminal scrolls.
+            return Group(*above, *self._body(tournaments, self._console.height - 1 - len(above)))
 
-    def _tournament(self, tournament: pb.WatchedTournament) -> list[RenderableType]:
-        heading = Text(output.printable(tournament_line(tournament)), style="bold")
+    def _body(self, tournaments: Sequence[pb.WatchedTournament], height: int) -> list[RenderableType]:
+        width = self._console.width
+
+        def draw(full: bool, most: int | None) -> list[Picture]:
+            return [picture(game, self._passed, width, full=full, height=most) for game in self._view.games.values()]
+
+        entries = [len(each.standings) for each in tournaments]
+        layout = arranged(draw, entries, width, height)
+        hidden = len(self._view.games) - sum(map(len, layout.boards))
+        if hidden:
+            layout = arranged(draw, entries, width, height - 1)
+            hidden = len(self._view.games) - sum(map(len, layout.boards))
+        room = width - layout.boards[0][0].width - 1 if layout.beside else width
+        standings = [self._standings(each, layout.rows, room) for each in tournaments if each.standings and layout.rows]
+        boards: list[RenderableType] = [_row(each.panel for each in row) for row in layout.boards]
+        if hidden:
+            boards.append(Text(f"... {output.count(hidden, 'more game')}, for which there is no room", style="dim"))
+        if layout.beside:
+            return [_row([boards[0], Group(*standings)]), *boards[1:]]
+        return [*standings, *boards]
+
+    def _at_the_end(self, tournaments: Sequence[pb.WatchedTournament]) -> list[RenderableType]:
+        """What stays: every board, and beneath them, where people look, how it ended."""
+        games = [picture(game, self._passed, self._console.width).panel for game in self._view.games.values()]
+        parts: list[RenderableType] = list(games)
+        for tournament in tournaments:
+            parts += self._head(tournament)
+            if count := len(tournament.standings):
+                parts.append(self._standings(tournament, count, self._console.width))
+        return parts
+
+    def _head(self, tournament: pb.WatchedTournament) -> list[RenderableType]:
+        heading = Text(output.printable(tournament_line(tournament)), style="bold", no_wrap=True, overflow="ellipsis")
         if tournament.title:
             heading.append(f"  {output.printable(tournament.title)}", style="not bold")
-        width = min(60, self._console.width - 1)
-        parts: list[RenderableType] = [
+        if self._lost and not self._over:
+            return [heading]  # what is lost is told in the line of the bar
+        width = min(_BAR_WIDTH, self._console.width - 1)
+        return [
             heading,
             # A bar does not end its line by itself.
             Padding(ProgressBar(total=max(1, tournament.games_total), completed=tournament.games_done, width=width)),
         ]
-        if tournament.standings:
-            parts += [self._standings(tournament), Text("")]
-        return parts
 
-    def _standings(self, tournament: pb.WatchedTournament) -> Table:
-        room = max(3, self._console.height - _LINES_BESIDE_STANDINGS)
-        shown = list(tournament.standings)[:room]
-        table = output.table(("", ">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating"), ())
-        for row in shown:
+    def _standings(self, tournament: pb.WatchedTournament, rows: int, width: int) -> Table:
+        narrow = width < _NARROW
+        record = () if narrow else (">wins", ">draws", ">losses")
+        table = output.table(("", ">#", "bot", ">points", *record, ">rating"), ())
+        # No row is broken: what has no room ends in dots.
+        table.columns[2].no_wrap, table.columns[2].overflow = True, "ellipsis"
+        for row in tournament.standings[:rows]:
             standing = row.standing
             table.add_row(
                 self._arrow(tournament.name, standing.label),
                 str(row.rank),
                 Text(output.printable(standing.label)),
                 output.points(standing.points),
-                *map(str, (standing.wins, standing.draws, standing.losses)),
+                *(() if narrow else map(str, (standing.wins, standing.draws, standing.losses))),
                 output.rating(rating_of(row)),
             )
-        if len(shown) < len(tournament.standings):
-            table.add_row("", "", f"... {len(tournament.standings) - len(shown):,} more", "", "", "", "", "")
+        if rows < len(tournament.standings):
+            table.add_row("", "", f"... {len(tournament.standings) - rows:,} more")
         return table
 
     def _arrow(self, tournament: str, label: str) -> Text:
         arrow, since = self._arrows.get((tournament, label), ("", 0.0))
-        if not arrow or time.monotonic() - since > _ARROW_SECONDS:
+        if not arrow or self._get_time() - since > _ARROW_SECONDS:
             return Text(" ")
         return Text(arrow, style="green" if arrow == self._up else "red")
 
-    def _board(self, game: pb.WatchedGame) -> RenderableType:
-        room = self._console.width - 4
-        over = game.state == pb.GAME_STATE_ENDED
-        mover = len(game.moves) & 1
-        lines = [self._player(game, side, to_move=not over and side == mover) for side in (0, 1)]
-        lines += [Text(""), *board_lines(game.variant, game.moves, game.winning_cells, width=room), Text("")]
-        if over:
-            lines.append(Text(ended_line(game), style="bold green"))
-        elif game.state == pb.GAME_STATE_WAITING:
-            lines.append(Text("has not begun", style="dim"))
-        else:
-            took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
-            lines.append(Text(f"ply {len(game.moves)}{took}"))
-        if any(score is not None for score in scores_of(game)):
-            lines.append(_scores(game))
-        lines.append(Text(_last_moves(game), style="dim", no_wrap=True, overflow="ellipsis"))
-        # In a frame with padding of four.
-        width = min(self._console.width, max(28, board_width(game.variant, room) + 4))
-        return Panel(Group(*lines), title=output.printable(short_game(game.name)), width=width)
-
-    def _player(self, game: pb.WatchedGame, side: int, *, to_move: bool) -> Text:
-        name = output.printable((game.first, game.second)[side])
-        text = Text(f"{'>' if to_move else ' '} ", no_wrap=True, overflow="ellipsis")
-        text.append("XO"[side], style=STYLES[side]).append(f" {name}", style="bold" if to_move else "")
-        clock_us = clocks_of(game)[side]
-        if clock_us is not None:
-            left = clock_us / 1e6
-            if to_move and game.state == pb.GAME_STATE_RUNNING:
-                left -= time.monotonic() - self._moved_at.get(game.name, time.monotonic())
-            text.append(f"  {_clock(left)}", style="reverse" if to_move else "")
-        return text
+    def _passed(self, game: str) -> float:
+        """Seconds since the game's last ply, as far as that is known."""
+        now = self._lost_at or self._get_time()
+        return max(0.0, now - self._moved_at.get(game, now))
 
 
-def _scores(game: pb.WatchedGame) -> Text:
-    """What each side thinks of its position."""
-    text = Text("score", no_wrap=True, overflow="ellipsis")
-    for side, score in enumerate(scores_of(game)):
-        text.append("  ").append("XO"[side], style=STYLES[side]).append(f" {score_text(score)}")
-    return text
-
-
-def _last_moves(game: pb.WatchedGame) -> str:
-    begin = max(0, len(game.moves) - _MOST_MOVES)
-    return ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
-
-
-def _clock(seconds: float) -> str:
-    """`1:05.2`; tenths are cut, so that a minute never shows as 0:60.0."""
-    tenths = max(0, int(seconds * 10))
-    return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
+def _row(parts: Iterable[RenderableType]) -> Table:
+    """The parts side by side, a blank column between two of them."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_row(*parts)
+    return grid

@@ -46,7 +46,7 @@ async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_onl
     assert isinstance(problem, Problem)
     # Whoever is offline is refused for that, before anybody looks at the opponent.
     assert "bots/nobody does not exist" in problem.message
-    assert "connection lost" in capsys.readouterr().err
+    assert "cannot reach a server at" in capsys.readouterr().err
 
 
 def _written(folder: Path, secret: str) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from noughts_server.cli.drawing.chart import line_chart
+from noughts_server.cli.remote.list_choice import KnownList, chosen
 
 Ask = Callable[..., Any]
 
@@ -85,6 +86,56 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
         "head-to-head minimax random": "moved first",
     }.items():
         assert said in noughts(f"{line} --server {server}").stdout
+
+
+@pytest.fixture
+def two_lists(noughts: Any, database: str) -> None:
+    """Rated games in two lists, neither of them the usual one."""
+    path = database.removeprefix("sqlite:///")
+    noughts(f"tournament run random fives --games 2 --variant connect4 --db {path}")
+    noughts(f"tournament run random fives --games 4 --variant mnk:5,5,4 --time 1/move --db {path}")
+
+
+@pytest.mark.usefixtures("two_lists")
+@pytest.mark.parametrize("line, before", [("leaderboard", ""), ("bot history random", "random in ")])
+def test_a_list_that_has_games_is_shown_where_none_is_named(
+    noughts: Any, request: pytest.FixtureRequest, line: str, before: str
+) -> None:
+    server = request.getfixturevalue("server")
+
+    def shown(words: str) -> tuple[str, list[str]]:
+        """The first line and the last two."""
+        lines = noughts(f"{words} --server {server}").stdout.splitlines()
+        return lines[0], lines[-2:]
+
+    full = "Other lists, with their games: connect4/untimed (2).", "--variant connect4 --time-class untimed"
+    other = "Other lists, with their games: mnk:5,5,4/bullet (4).", "--variant mnk:5,5,4 --time-class bullet"
+    for words, name, (said, how) in (
+        (line, "mnk:5,5,4/bullet", full),
+        (f"{line} --time-class bullet", "mnk:5,5,4/bullet", full),
+        (f"{line} --variant connect4", "connect4/untimed", other),
+    ):
+        assert shown(words) == (f"{before}{name}", [said, f"For the first: {how}"])
+    first, last = shown(f"{line} --variant renju")
+    assert first == f"{before}renju/untimed"
+    assert last[0] == "Other lists, with their games: mnk:5,5,4/bullet (4), connect4/untimed (2)."
+
+
+@pytest.mark.parametrize(
+    "known, asked, name",
+    [
+        ((), (None, None), "tictactoe/untimed"),
+        (((7, "renju", "blitz"), (1, "tictactoe", "untimed")), (None, None), "tictactoe/untimed"),
+        (((7, "renju", "blitz"), (0, "tictactoe", "untimed")), (None, None), "renju/blitz"),
+        (((7, "renju", "blitz"), (9, "renju", "rapid")), ("renju", None), "renju/rapid"),
+        (((7, "renju", "blitz"), (9, "renju", "rapid")), ("caro", "rapid"), "caro/rapid"),
+    ],
+)
+def test_which_list_is_shown(
+    known: tuple[tuple[int, str, str], ...], asked: tuple[str | None, str | None], name: str
+) -> None:
+    lists = [KnownList(variant, time_class, games) for games, variant, time_class in known]
+    assert "/".join(chosen(lists, *asked)) == name
 
 
 @pytest.mark.parametrize(

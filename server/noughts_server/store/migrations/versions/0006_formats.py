@@ -28,9 +28,7 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index(
-        "ix_pairings_tournament_id_first_entry_second_entry_ordinal",
-        "pairings",
-        ["tournament_id", "first_entry", "second_entry", "ordinal"],
+        "ix_pairings_tournament_id_first_entry_ordinal", "pairings", ["tournament_id", "first_entry", "ordinal"]
     )
     op.create_index(
         "ix_pairings_tournament_id_second_entry_ordinal", "pairings", ["tournament_id", "second_entry", "ordinal"]

@@ -1,0 +1,30 @@
+"""Why a server cannot be reached, in words: gRPC tells it in those of its own parts."""
+
+import re
+
+_REASONS = {
+    "Connection refused": "nothing listens there",
+    "Domain name not found": "no machine of that name is known",
+    "errors resolving": "no machine of that name is known",
+    "DNS resolution failed": "no machine of that name is known",
+    "Failed parsing HTTP/2": "what answers there is no Noughts server",
+    "http1.x server": "what answers there is no Noughts server",
+    "No route to host": "there is no way to that machine",
+    "Network is unreachable": "there is no way to that machine",
+    "timed out": "nobody answers there",
+    "imeout occurred": "nobody answers there",
+    "FD Shutdown": "nobody answers there",
+    "Socket closed": "the connection was closed",
+    "Connection reset": "the connection was closed",
+    "Broken pipe": "the connection was closed",
+    "GOAWAY": "the server is stopping",
+}
+"""By a sign in gRPC's text; the first that is found counts."""
+
+
+def why_unreachable(details: str) -> str:
+    """What gRPC's text about a connection that failed means; its last part where that is not known."""
+    for sign, words in _REASONS.items():
+        if sign in details:
+            return words
+    return re.split(r"last error: (?:[A-Z_]+: )?", details)[-1].strip() or "no reason was given"

@@ -1,0 +1,108 @@
+"""One game of a feed as a picture: its board in a frame, the players, their clocks, what was played last."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.text import Text
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_referee.rules import VariantError, parse_variant
+from noughts_server.cli import output
+from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
+from noughts_server.cli.remote.watch_lines import clocks_of, ended_line, score_text, scores_of, short_game
+
+_MOST_MOVES = 7
+_NARROWEST = 28
+_FRAME = 2
+"""Lines of a frame, and on each side its columns with the padding."""
+
+
+class Picture(NamedTuple):
+    """A game in its frame."""
+
+    panel: Panel
+    width: int
+    height: int
+    """In lines, of which none is broken."""
+
+
+def picture(
+    game: pb.WatchedGame, passed: Callable[[str], float], width: int, *, full: bool = True, height: int | None = None
+) -> Picture:
+    """The game in at most `width` columns; with all that is known of it, or as low as its board allows.
+
+    `passed` tells the seconds since a game's last ply. A board that is higher than `height` lines allow is shown around
+    its last move, and the frame says so.
+    """
+    room = width - 2 * _FRAME
+    over = game.state == pb.GAME_STATE_ENDED
+    mover = len(game.moves) & 1
+    players = [_player(game, side, passed, to_move=not over and side == mover) for side in (0, 1)]
+    below = [_state(game)]
+    if full:
+        if any(score is not None for score in scores_of(game)):
+            below.append(_scores(game))
+        below.append(Text(_last_moves(game), style="dim", no_wrap=True, overflow="ellipsis"))
+    board = board_lines(game.variant, game.moves, game.winning_cells, width=room)
+    title = output.printable(short_game(game.name))
+    if height is not None and (most := height - _FRAME - len(players) - len(below)) < len(board):
+        shown = _window(game, board, max(1, most))
+        title += f", {len(shown)} of {len(board)} lines"
+        board = shown
+    lines = [*players, *([Text("")] if full else []), *board, *([Text("")] if full else []), *below]
+    drawn = min(width, max(_NARROWEST, board_width(game.variant, room) + 2 * _FRAME))
+    return Picture(Panel(Group(*lines), title=title, width=drawn), drawn, len(lines) + _FRAME)
+
+
+def _window(game: pb.WatchedGame, board: Sequence[Text], most: int) -> list[Text]:
+    """So many lines of the board, with the last move's in the middle if that can be."""
+    try:
+        variant = parse_variant(game.variant)
+        row = game.moves[-1] // variant.columns if game.moves else len(board) // 2
+    except VariantError:
+        row = 0
+    first = max(0, min(row - most // 2, len(board) - most))
+    return list(board[first : first + most])
+
+
+def _player(game: pb.WatchedGame, side: int, passed: Callable[[str], float], *, to_move: bool) -> Text:
+    name = output.printable((game.first, game.second)[side])
+    text = Text(f"{'>' if to_move else ' '} ", no_wrap=True, overflow="ellipsis")
+    text.append("XO"[side], style=STYLES[side]).append(f" {name}", style="bold" if to_move else "")
+    clock_us = clocks_of(game)[side]
+    if clock_us is not None:
+        left = clock_us / 1e6
+        if to_move and game.state == pb.GAME_STATE_RUNNING:
+            left -= passed(game.name)
+        text.append(f"  {_clock(left)}", style="reverse" if to_move else "")
+    return text
+
+
+def _state(game: pb.WatchedGame) -> Text:
+    if game.state == pb.GAME_STATE_ENDED:
+        return Text(ended_line(game), style="bold green")
+    if game.state == pb.GAME_STATE_WAITING:
+        return Text("has not begun", style="dim")
+    took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
+    return Text(f"ply {len(game.moves)}{took}")
+
+
+def _scores(game: pb.WatchedGame) -> Text:
+    """What each side thinks of its position."""
+    text = Text("score", no_wrap=True, overflow="ellipsis")
+    for side, score in enumerate(scores_of(game)):
+        text.append("  ").append("XO"[side], style=STYLES[side]).append(f" {score_text(score)}")
+    return text
+
+
+def _last_moves(game: pb.WatchedGame) -> str:
+    begin = max(0, len(game.moves) - _MOST_MOVES)
+    return ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
+
+
+def _clock(seconds: float) -> str:
+    """`1:05.2`; tenths are cut, so that a minute never shows as 0:60.0."""
+    tenths = max(0, int(seconds * 10))
+    return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"

@@ -1,0 +1,127 @@
+"""Pairings that follow from results, stored in the transaction of the games that they follow from.
+
+So a crash in between loses and repeats nothing: either the games and the pairings after them are there, or neither.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, groupby, islice
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, insert, select, update
+
+from noughts_referee.rules import FAULTS, Result
+from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.waves import Field, Played, Wave
+from noughts_server.store.pairings import Pairing, append_pairings, next_encounter
+from noughts_server.store.schema import byes, entries, games, pairings, tournaments
+from noughts_server.store.tournament_options import read_options
+
+_POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
+
+
+def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -> int:
+    """Pairs what follows from the stored games; returns the number of slots then.
+
+    `tournament` is its row, `games_done` what this transaction makes of that.
+    """
+    kind, total = ScheduleKind(tournament.schedule), int(tournament.games_total)
+    if games_done < total:
+        return total
+    wave: Wave | None = Wave(0, (), _PAIR)
+    next_wave = _next_wave(kind)
+    while wave is not None and not wave.encounters:
+        wave = next_wave(read_field(connection, tournament))
+        if wave is not None and wave.byes:
+            rows = [{"tournament_id": tournament.id, "round": wave.round, "entry": entry} for entry in wave.byes]
+            connection.execute(insert(byes), rows)
+    return total if wave is None else _append(connection, tournament, wave)
+
+
+def _next_wave(kind: ScheduleKind) -> Callable[[Field], Wave | None]:
+    # Loaded only where needed: with its library of graphs it takes as long as the server.
+    if kind is ScheduleKind.SWISS:
+        from noughts_server.competition import swiss
+
+        return swiss.next_wave
+    from noughts_server.competition import knockout
+
+    return knockout.next_wave
+
+
+def read_field(connection: Connection, tournament: Row[Any]) -> Field:
+    """What the pairings of a round follow from."""
+    rows = connection.execute(
+        select(entries.c.number, entries.c.withdrawn_at).where(entries.c.tournament_id == tournament.id)
+    ).all()
+    given = connection.execute(
+        select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id).order_by(byes.c.round)
+    )
+    options = read_options(tournament.options)
+    return Field(
+        entries=len(rows),
+        withdrawn=frozenset(row.number for row in rows if row.withdrawn_at is not None),
+        played=tuple(_played(connection, tournament.id)),
+        byes=tuple((row.round, row.entry) for row in given),
+        rounds=options.get("rounds", 0),
+        games=tournament.games_per_pair,
+        seed=tournament.seed & ((1 << 64) - 1),
+        stop_when_decided=options.get("stop_when_decided", False),
+    )
+
+
+def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
+    """The row that the functions of this module take."""
+    return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
+
+
+def _played(connection: Connection, tournament_id: int) -> Iterator[Played]:
+    """The encounters all of whose games are stored, in order of slots."""
+    same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
+    rows = connection.execute(
+        select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination)
+        .select_from(pairings)
+        .outerjoin(games, same)
+        .where(pairings.c.tournament_id == tournament_id)
+        .order_by(pairings.c.ordinal)
+        .execution_options(yield_per=1000)
+    )
+    for (number, _, _), group in groupby(rows, _meeting):
+        slots = list(group)
+        if all(slot.result is not None for slot in slots):
+            yield _encounter(number, slots)
+
+
+def _meeting(row: Row[Any]) -> tuple[int, int, int]:
+    return row.round, min(row.first_entry, row.second_entry), max(row.first_entry, row.second_entry)
+
+
+def _encounter(number: int, slots: Sequence[Row[Any]]) -> Played:
+    one, other = slots[0].first_entry, slots[0].second_entry
+    points = {one: 0.0, other: 0.0}
+    forfeits = {one: 0, other: 0}
+    for slot in slots:
+        # Who agreed on sides may have played X without having been first in the slot.
+        x, o = (one, other) if slot.x == one else (other, one)
+        points[x] += _POINTS[slot.result]
+        points[o] += 1 - _POINTS[slot.result]
+        if slot.termination in FAULTS:
+            forfeits[o if slot.result == Result.FIRST_WINS else x] += 1
+    return Played(number, one, other, points[one], points[other], len(slots), forfeits[one], forfeits[other])
+
+
+def _append(connection: Connection, tournament: Row[Any], wave: Wave) -> int:
+    # What the schedule calls an encounter is two games on one opening; those of a wave may be longer.
+    numbers = count(next_encounter(connection, tournament.id, None))
+    slots = [
+        Pairing(*sides, number, wave.round)
+        for first, second in wave.encounters
+        for number in islice(numbers, wave.games // _PAIR)
+        for sides in ((first, second), (second, first))
+    ]
+    append_pairings(connection, tournament.id, tournament.games_total, slots)
+    total = int(tournament.games_total) + len(slots)
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament.id).values(games_total=total))
+    return total
+
+
+_PAIR = 2

@@ -1,0 +1,158 @@
+"""What stands on a terminal of a given size while somebody watches."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyte
+import pytest
+from rich.console import Console
+
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
+from noughts_server.cli.remote.watch_screen import Screen
+from noughts_server.feed.view import View
+
+SIZES = [(80, 24), (120, 40), (60, 16), (40, 12)]
+
+
+@dataclass
+class Watched:
+    """A screen that is being watched, and time, which stands still until it is told to pass."""
+
+    size: tuple[int, int]
+    now: float = 100.0
+
+    def __post_init__(self) -> None:
+        columns, lines = self.size
+        self._file = io.StringIO()
+        self._console = Console(file=self._file, width=columns, height=lines, force_terminal=True, color_system=None)
+        self.screen = Screen("tournaments/cup", self._console, lambda: self.now)
+        self._view = View()
+
+    def told(self, message: pb.WatchResponse) -> None:
+        """The server says this."""
+        self.screen.message(message, self._view)
+
+    @property
+    def lines(self) -> list[str]:
+        """What is on the terminal, a line a row."""
+        terminal = pyte.Screen(*self.size)
+        pyte.Stream(terminal).feed(self._file.getvalue().replace("\n", "\r\n"))
+        return [line.rstrip() for line in terminal.display]
+
+    def redrawn(self) -> list[str]:
+        """The same, drawn anew."""
+        self.screen._live.refresh()
+        return self.lines
+
+
+@contextmanager
+def watching(size: tuple[int, int], message: pb.WatchResponse) -> Iterator[Watched]:
+    """The screen of this size after the message."""
+    watched = Watched(size)
+    with watched.screen:
+        watched.told(message)
+        yield watched
+
+
+def cup(bots: int, games: int, variant: str = "gomoku") -> pb.WatchResponse:
+    """A tournament of so many bots, of which so many games are shown."""
+    running = pb.WatchedTournament(
+        name="tournaments/cup", state=tournaments_pb2.TOURNAMENT_STATE_RUNNING, games_total=10, games_done=4
+    )
+    for rank in range(1, bots + 1):
+        standing = tournaments_pb2.Standing(label=f"bot-{rank}", points=bots - rank)
+        running.standings.add(rank=rank, standing=standing)
+    shown = [
+        pb.WatchedGame(
+            name=f"tournaments/cup/games/{number}",
+            variant=variant,
+            first="ada",
+            second="bob",
+            state=pb.GAME_STATE_RUNNING,
+            moves=[112, 113, 0],
+            times_us=[1000] * 3,
+            first_clock_us=60_000_000,
+            second_clock_us=50_000_000,
+        )
+        for number in range(1, games + 1)
+    ]
+    return pb.WatchResponse(snapshot=pb.WatchSnapshot(tournaments=[running], games=shown))
+
+
+def rows_of_boards(lines: list[str]) -> list[int]:
+    """The numbers of the rows of the first board that are to be seen."""
+    return [int(found[1]) for line in lines if (found := re.match(r"│ +(\d+) [.XO] ", line))]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_a_large_board_is_whole_beneath_the_heading_and_beside_or_below_the_standings(size: tuple[int, int]) -> None:
+    with watching(size, cup(4, 1)) as watched:
+        lines = watched.redrawn()
+    assert lines[0] == "cup: running, 4 of 10 games, 0 in play"
+    assert rows_of_boards(lines) == list(range(15, 0, -1))
+    assert "a b c d e f g h i j k l m n o" in "\n".join(lines)
+    assert all(any(f"bot-{rank} " in line for line in lines) for rank in range(1, 5))
+    assert lines[-1] == ""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("variant", ["tictactoe", "gomoku20", "qubic"])
+@pytest.mark.parametrize("bots, games", [(0, 1), (30, 5)])
+def test_nothing_scrolls_off_whatever_is_shown(size: tuple[int, int], variant: str, bots: int, games: int) -> None:
+    message = cup(bots, games, variant)
+    for game in message.snapshot.games:
+        game.moves[:] = [0, 1, 2]
+    with watching(size, message) as watched:
+        before = watched.redrawn()
+        assert before[0].startswith("cup: running")
+        assert any("╭" in line for line in before)
+        watched.screen.lost("nothing listens there")
+        assert watched.redrawn()[0].startswith("Connection lost, trying again: nothing")
+
+
+def test_a_board_that_is_higher_than_the_terminal_is_shown_around_its_last_move() -> None:
+    message = cup(0, 1, "mnk:30,30,5")
+    message.snapshot.games[0].moves[:] = [0, 1, 14 * 30 + 3]
+    with watching((80, 24), message) as watched:
+        lines = watched.redrawn()
+    rows = rows_of_boards(lines)
+    assert len(rows) == 16
+    assert min(rows) < 16 < max(rows)
+    assert "16 of 31 lines" in "\n".join(lines)
+
+
+def test_boards_without_room_are_counted() -> None:
+    with watching((80, 24), cup(4, 5)) as watched:
+        assert "... 4 more games, for which there is no room" in watched.redrawn()
+
+
+def test_clocks_stand_still_while_the_connection_is_lost() -> None:
+    with watching((80, 24), cup(4, 1)) as watched:
+        watched.now += 2
+        assert "> O bob  0:48.0" in "\n".join(watched.redrawn())
+        watched.screen.lost("the connection was closed")
+        watched.now += 3
+        watched.screen.lost("nothing listens there")
+        watched.now += 5
+        lines = watched.redrawn()
+        assert "> O bob  0:48.0" in "\n".join(lines)
+        assert rows_of_boards(lines) == list(range(15, 0, -1))
+        watched.told(cup(4, 1))
+        assert "> O bob  0:50.0" in "\n".join(watched.redrawn())
+        assert not any("Connection lost" in line for line in watched.lines)
+
+
+def test_the_whole_standings_are_what_stays() -> None:
+    message = cup(12, 1)
+    with watching((80, 24), message) as watched:
+        message.snapshot.tournaments[0].state = tournaments_pb2.TOURNAMENT_STATE_FINISHED
+        watched.told(message)
+    lines = [line for line in watched.lines if line]
+    assert [line.split()[1] for line in lines[-12:]] == [f"bot-{rank}" for rank in range(1, 13)]
+    assert any(line.startswith("cup: finished") for line in lines)

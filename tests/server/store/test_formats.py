@@ -1,0 +1,242 @@
+"""Pairings that follow from results, extensions, late entries and withdrawals, on a real store."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import FinishedGame
+from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.errors import InvalidArgument, WrongState
+from noughts_server.store.bots import log_in
+from noughts_server.store.database import Connection
+from noughts_server.store.entries import join_tournament, withdraw_entry
+from noughts_server.store.extensions import extend_tournament
+from noughts_server.store.results import commit_games
+from noughts_server.store.standings import standings
+from noughts_server.store.tournaments import (
+    Tournament,
+    TournamentState,
+    conditions,
+    get_tournament,
+    pause_tournament,
+    schedule_of,
+    start_tournament,
+)
+from tests.support.arena import NOW, Arena, open_arena
+
+BOTS = ("ada", "bob", "cleo", "dora", "emil", "fay", "gus")
+WAVES: dict[str, dict[str, Any]] = {
+    "swiss": {"schedule": ScheduleKind.SWISS, "rounds": 4},
+    "knockout": {"schedule": ScheduleKind.KNOCKOUT, "games_per_pair": 4},
+    "decided": {"schedule": ScheduleKind.KNOCKOUT, "games_per_pair": 6, "stop_when_decided": True},
+}
+
+
+@pytest.fixture
+async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
+    async with open_arena(tmp_path / "test.db") as opened:
+        yield opened
+
+
+async def get(arena: Arena) -> Tournament:
+    return await arena.store.read(partial(get_tournament, slug="cup"))
+
+
+async def play_to_the_end(arena: Arena, chance: Random | None = None) -> None:
+    """All games; with `chance` committed in any order, a few at a time, some of them never: those are played again."""
+    for _ in range(10_000):
+        tournament = await get(arena)
+        if tournament.state is not TournamentState.RUNNING:
+            return
+        games = await arena.play(tournament)
+        if chance is not None:
+            chance.shuffle(games)
+            games = games[: chance.randint(1, len(games))]
+        await arena.commit(games)
+    raise AssertionError("it does not end")
+
+
+def pairings(arena: Arena) -> list[tuple[Any, ...]]:
+    return arena.rows("SELECT ordinal, first_entry, second_entry, encounter, round FROM pairings ORDER BY ordinal")
+
+
+@pytest.mark.parametrize("form", WAVES)
+async def test_pairings_follow_from_results_alone_in_whatever_order_games_end_and_get_lost(
+    tmp_path: Path, form: str
+) -> None:
+    seen = []
+    for chance in (None, Random(1), Random(2)):
+        async with open_arena(tmp_path / f"{chance is None or chance.random()}.db") as arena:
+            await arena.tournament(bots=BOTS, **WAVES[form])
+            await play_to_the_end(arena, chance)
+            seen.append((pairings(arena), arena.rows("SELECT * FROM byes ORDER BY 2, 3"), arena.ratings()))
+            ended = await get(arena)
+            assert ended.games_total == ended.games_done == ended.folded == len(pairings(arena))
+    assert seen[0] == seen[1] == seen[2]
+
+
+@pytest.mark.parametrize("form", WAVES)
+async def test_games_of_a_transaction_that_fails_leave_no_pairing_behind(arena: Arena, form: str) -> None:
+    tournament = await arena.tournament(bots=BOTS, **WAVES[form])
+    before = pairings(arena)
+    games = await arena.play(tournament)
+
+    def commit_and_fail(connection: Connection) -> None:
+        commit_games(connection, games, arena.state, now_ms=NOW)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await arena.store.write(commit_and_fail)
+    assert (pairings(arena), (await get(arena)).games_done) == (before, 0)
+    await arena.commit(games)
+    assert len(pairings(arena)) > len(before)
+
+
+async def test_a_bye_of_a_swiss_counts_as_winning_all_games_of_an_encounter(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, games_per_pair=4)
+    await play_to_the_end(arena)
+    table = await arena.store.read(partial(standings, tournament=await get(arena)))
+    sat_out = Counter(entry for (entry,) in arena.rows("SELECT entry FROM byes"))
+    assert len(sat_out) == 3
+    for row in table:
+        assert row.byes == sat_out[row.number]
+        assert row.points == row.wins + row.draws / 2 + 4 * sat_out[row.number]
+    assert [row.points for row in table] == sorted((row.points for row in table), reverse=True)
+
+
+async def test_the_table_of_a_knockout_begins_with_its_winner(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS, schedule=ScheduleKind.KNOCKOUT)
+    await play_to_the_end(arena)
+    table = await arena.store.read(partial(standings, tournament=await get(arena)))
+    final = {entry for _, first, second, _, number in pairings(arena) if number == 3 for entry in (first, second)}
+    assert {row.number for row in table[:2]} == final
+
+
+async def test_more_rounds_than_opponents_are_refused_at_the_start(arena: Arena) -> None:
+    with pytest.raises(WrongState, match="4 entries can play 3 rounds"):
+        await arena.tournament(bots=BOTS[:4], schedule=ScheduleKind.SWISS, rounds=4)
+
+
+@pytest.mark.parametrize(
+    "others, field",
+    [
+        ({"rounds": 3}, "rounds"),
+        ({"stop_when_decided": True}, "stop_when_decided"),
+        ({"schedule": ScheduleKind.SWISS, "games_per_pair": 3}, "games_per_pair"),
+        ({"draw_after": -1}, "draw_after"),
+    ],
+)
+async def test_what_a_format_has_no_use_for_is_refused(arena: Arena, others: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"tournament.{field}"):
+        await arena.tournament(**others)
+
+
+async def test_games_added_to_a_finished_tournament_are_those_that_it_would_have_had(tmp_path: Path) -> None:
+    played = []
+    for parts in ((6,), (2, 3, 1)):
+        async with open_arena(tmp_path / f"{len(parts)}.db") as arena:
+            await arena.tournament(bots=BOTS[:5], games_per_pair=parts[0])
+            await play_to_the_end(arena)
+            for more in parts[1:]:
+                extended = await arena.store.write(partial(extend_tournament, slug="cup", games_per_pair=more))
+                assert (extended.state, extended.ended_at) == (TournamentState.PAUSED, None)
+                await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+                await play_to_the_end(arena)
+            played.append(arena.rows("SELECT ordinal, first_entry, second_entry FROM games ORDER BY 1"))
+            assert (await get(arena)).settings.games_per_pair == 6
+    assert played[0] == played[1]
+
+
+async def join_late(arena: Arena, name: str) -> None:
+    owner = arena.rows("SELECT id FROM owners")[0][0]
+    await arena.store.write(partial(log_in, owner_id=owner, name=name, now_ms=NOW))
+    await arena.store.write(partial(join_tournament, slug="cup", bot=name))
+
+
+@pytest.mark.parametrize("kind", [ScheduleKind.ROUND_ROBIN, ScheduleKind.GAUNTLET])
+async def test_a_late_entry_meets_all_whom_it_has_to_meet_and_nobody_else_plays_again(
+    arena: Arena, kind: ScheduleKind
+) -> None:
+    await arena.tournament(bots=BOTS[:3], games_per_pair=2, schedule=kind)
+    await arena.commit((await arena.play(await get(arena)))[:3])
+    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await join_late(arena, "zoe")
+    await join_late(arena, "yan")
+    await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    await arena.store.write(partial(extend_tournament, slug="cup", games_per_pair=2))
+    await play_to_the_end(arena)
+    met = Counter(arena.rows("SELECT first_entry, second_entry FROM games"))
+    pairs = combinations(range(5), 2) if kind is ScheduleKind.ROUND_ROBIN else [(0, other) for other in range(1, 5)]
+    assert met == Counter({side: 2 for one, other in pairs for side in ((one, other), (other, one))})
+
+
+async def test_slots_of_an_entry_and_of_a_pair_are_found_among_rows_as_among_arithmetic(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], games_per_pair=2)
+    await arena.store.write(partial(pause_tournament, slug="cup"))
+    await join_late(arena, "zoe")
+    tournament = await get(arena)
+
+    def compare(connection: Connection) -> None:
+        schedule = schedule_of(connection, tournament)
+        slots = [schedule.slot(ordinal) for ordinal in range(1, schedule.total + 1)]
+        assert list(schedule.slots(range(1, schedule.total + 1))) == slots
+        for before in (1, 5, 13, schedule.total, schedule.total + 1):
+            for one in range(5):
+                mine = [slot.ordinal for slot in reversed(slots) if one in slot[1:] and slot.ordinal < before]
+                assert list(schedule.slots_of(one, before)) == mine
+                for other in range(5):
+                    pair = [slot.ordinal for slot in reversed(slots) if {one, other} == set(slot[1:])]
+                    pair = [ordinal for ordinal in pair if ordinal < before and one != other]
+                    assert list(schedule.slots_between(one, other, before)) == pair
+        encounters = Counter(schedule.encounter(slot.ordinal) for slot in slots)
+        assert set(encounters.values()) == {2}
+
+    await arena.store.read(compare)
+
+
+async def test_rounds_added_to_a_finished_swiss_are_played(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=2)
+    await play_to_the_end(arena)
+    with pytest.raises(InvalidArgument, match="rounds"):
+        await arena.store.write(partial(extend_tournament, slug="cup", rounds=6))
+    await arena.store.write(partial(extend_tournament, slug="cup", rounds=2))
+    await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
+    await play_to_the_end(arena)
+    assert arena.rows("SELECT max(round), count(DISTINCT entry) FROM byes") == [(4, 4)]
+
+
+async def test_who_fails_too_often_is_withdrawn_in_the_transaction_of_the_game(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS[:3], games_per_pair=4, forfeit_after=2)
+
+    def crashed(game: FinishedGame) -> FinishedGame:
+        if 1 not in (game.first, game.second):
+            return game
+        result = Result.SECOND_WINS if game.first == 1 else Result.FIRST_WINS
+        return game._replace(result=result, termination=Termination.CRASHED)
+
+    games = [crashed(game) for game in await arena.play(tournament)]
+    faults = [game for game in games if game.termination is Termination.CRASHED]
+    report = await arena.commit(faults[:1])
+    assert report.progress[0].withdrawn == ()
+    report = await arena.commit(faults[1:2])
+    [left] = report.progress[0].withdrawn
+    assert (left.label, left.reason) == ("bob", "lost 2 games by its own fault (2 crashed)")
+    report = await arena.commit(faults[2:3])
+    assert report.progress[0].withdrawn == ()
+    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert told.withdrawn == {1: left.reason}
+
+
+async def test_who_leaves_a_swiss_is_paired_no_more(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=4)
+    left = await arena.store.write(partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left"))
+    assert [each.entry for each in left] == [2]
+    await play_to_the_end(arena)
+    assert {number for _, first, second, _, number in pairings(arena) if 2 in (first, second)} <= {1}
