@@ -166,6 +166,8 @@ class LocalOutcome:
 
     fatal: PlayedGame | None = None
     """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
+    endless: bool = False
+    """A ladder: it is stopped, and never finished."""
     kept: str = ""
     """Where its database is, if it can be gone on with; empty: nowhere, or there is no game left."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
+from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
@@ -105,6 +106,7 @@ class RunAtServer:
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,
+            endless=tournament.settings.schedule is ScheduleKind.LADDER,
             kept="" if tournament.state is TournamentState.FINISHED else self._server.store.url,
         )
 

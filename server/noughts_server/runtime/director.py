@@ -194,8 +194,12 @@ class Director:
         self._bus.publish(CHANGED, tournament.id)
 
     def _may_go_on(self, tournament: int, total: int) -> bool:
-        """Whether nothing of it is being played, or there are more slots than `total`."""
-        return self._is_idle(tournament) or self._totals.get(tournament, 0) > total
+        """Whether nothing of it is being played, or of one that has more slots than `total` nothing waits."""
+        if self._is_idle(tournament):
+            return True
+        if total == _ALL or self._referee.queued(tournament):
+            return False
+        return self._totals.get(tournament, 0) > total or self._recorder.backlog > 0
 
     def _is_idle(self, tournament: int) -> bool:
         return not self._referee.queued(tournament) and not self._referee.in_flight(tournament)
@@ -295,7 +299,7 @@ class Director:
         opened = OpenedUnits(tournament.settings, playing)
         # Where pairings never end, those that are there are played while others still are; units hold one encounter.
         endless = tournament.settings.schedule is ScheduleKind.LADDER
-        while units:
+        while True:
             for number in units:
                 await self._until(lambda: referee.queued(key) < wanted)
                 await self._recorder.room()
@@ -303,17 +307,18 @@ class Director:
                 async for part in opened.parts(unit, encounters):
                     await self._until(lambda: referee.queued(key) < wanted)
                     referee.add(part)
-            total = tournament.games_total
-            await self._until(partial(self._may_go_on, key, total if endless else _ALL))
-            if idle := self._is_idle(key):
+            idle, total = False, tournament.games_total
+            while not idle and tournament.games_total == total:
+                await self._until(partial(self._may_go_on, key, total if endless else _ALL))
+                idle = self._is_idle(key)
+                # The last games may bring others: the next round, or an extension.
                 await self._recorder.flush()
-            # The last games may have brought others: the next round, or an extension.
-            tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
-            claimed, units = units.stop, range(0)
-            if tournament.games_total > total:
-                playing = self._conditions[key] = await self._store.read(lambda found: read_conditions(found, key))
-                units = await self._store.read(lambda connection: unfinished_units(connection, key))
-                units = units if idle else range(claimed, units.stop)
+                tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
+            if tournament.games_total == total:
+                break
+            playing = self._conditions[key] = await self._store.read(lambda found: read_conditions(found, key))
+            claimed, units = units.stop, await self._store.read(lambda found: unfinished_units(found, key))
+            units = units if idle else range(claimed, units.stop)
         referee.forget(key)
         self._conditions.pop(key, None)
         self._totals.pop(key, None)

@@ -31,7 +31,7 @@ from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
 from noughts_server.store.tournament_options import options_document, read_options
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
-from noughts_server.store.waves import append_wave, tournament_row
+from noughts_server.store.waves import pair_next
 
 MOST_GAMES = 100_000_000
 _MOST_GAMES_PER_PAIR = 1_000_000
@@ -223,7 +223,9 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     kind = tournament.settings.schedule
     if kind.follows_results:
         _check_rounds(tournament, count)
-        unit, total = _GROWING_UNIT, 0
+        # Pairings of a ladder come one by one: a unit of it is never less than whole.
+        endless = kind is ScheduleKind.LADDER
+        unit, total = tournament.settings.games_per_pair if endless else _GROWING_UNIT, 0
     else:
         total = make_schedule(kind, count, tournament.settings.games_per_pair).total
         unit = unit_games(total)
@@ -236,7 +238,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         unit_games=unit,
     )
     if kind.follows_results:
-        append_wave(connection, tournament_row(connection, tournament.id), 0)
+        pair_next(connection, tournament.id)
     return get_tournament_by_id(connection, tournament.id)
 
 

@@ -72,10 +72,16 @@ def leave_if_ended_early(outcome: "LocalOutcome") -> None:
             f"That ended the run (--fatal) after {outcome.games:,} of {count(outcome.games_total, 'game')}.",
         )
     if outcome.interrupted:
-        note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
+        what = (
+            f"Stopped after {outcome.games:,} games."
+            if outcome.endless
+            else (f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
+        )
+        note(what)
         if outcome.kept:
             note(f"They are kept in {outcome.kept}; this goes on with them:\n  {_resuming(outcome.kept)}")
-        raise SystemExit(INTERRUPTED)
+        if not outcome.endless:
+            raise SystemExit(INTERRUPTED)
 
 
 def _resuming(database: str) -> str:
