@@ -118,7 +118,7 @@ def learn(
             interrupted = stopped()
     finally:
         learner.close()
-    document = training.document(file) | {"seed": read_seed, "interrupted": interrupted, "curve": None}
+    document = training.document(file) | {**output.seed_document(read_seed), "interrupted": interrupted, "curve": None}
     if curve is not None:
         title = f"learner against {', '.join(dict.fromkeys(against))}: {read_variant.name}, seed {read_seed}"
         table = write_curve(curve, title, training.curve)

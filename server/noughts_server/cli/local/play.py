@@ -219,7 +219,7 @@ def _report(match: "Match", output_format: Format, *, at_server: bool = False) -
                 "you": {"wins": score.wins, "draws": score.draws, "losses": score.losses},
                 "opponent": match.players[1].name,
                 "variant": match.variant.name,
-                "seed": match.seed,
+                **output.seed_document(match.seed),
             }
         )
     elif games:

@@ -97,7 +97,8 @@ def demo(
 ) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
 
-    JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
+    JSON: {"games", "standings", "crosstable", "variant", "seed", "seed_text",
+    "terminations"}, as `tournament run`.
     """
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
@@ -261,7 +262,7 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "standings": standings_document(outcome.standings),
         "crosstable": _crosstable(outcome).document(),
         "variant": plan.settings.variant,
-        "seed": plan.settings.seed,
+        **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
         **_own_times_document(plan),
     }

@@ -107,7 +107,7 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "variant": row.variant,
         "first": row.first,
         "second": row.second,
-        "seed": row.seed,
+        **output.seed_document(row.seed),
         "moves": list(row.moves),
         "result": result_text(row),
         "termination": termination_text(row),

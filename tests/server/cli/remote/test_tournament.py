@@ -89,6 +89,7 @@ def test_entry_is_withdrawn_by_its_label(ask: Ask, bots: list[str]) -> None:
 
 def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
     listed = ask(f"bot list --server {server}")["bots"]
+    assert {tuple(row) for row in listed} == {tuple(row) for row in ask("bot list")["bots"]}
     assert [row["name"] for row in listed] == sorted(bots)
     assert {row["owner"] for row in listed} == {"alice"}
     assert {row["online"] for row in listed} == {True}
