@@ -77,6 +77,18 @@ _TOURNAMENT = Group(
             panel=_AT_A_SERVER,
         ),
         Command(
+            "tables",
+            "tables:tables",
+            "Standings with tie-breaks, crosstable, by side, termination and opening, move times.",
+            (
+                "noughts tournament tables games.jsonl",
+                "noughts tournament tables cup.db --kind openings --format csv",
+                "noughts tournament tables spring --kind standings --format markdown",
+            ),
+            panel=_HERE,
+            extra="server",
+        ),
+        Command(
             "list",
             "remote.tournament:list_tournaments",
             "All tournaments, newest first.",

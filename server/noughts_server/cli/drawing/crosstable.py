@@ -35,7 +35,8 @@ class Crosstable:
 
     def __init__(self, labels: Iterable[str], pairs: Iterable[PairRow]) -> None:
         self.labels = tuple(labels)
-        self._first = {(pair.first, pair.second): Score(pair.wins, pair.draws, pair.losses) for pair in pairs}
+        self.pairs = tuple(pairs)
+        self._first = {(pair.first, pair.second): Score(pair.wins, pair.draws, pair.losses) for pair in self.pairs}
 
     def first(self, label: str, opponent: str) -> Score:
         """Of the games in which `label` moved first."""

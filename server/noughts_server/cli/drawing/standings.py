@@ -1,12 +1,16 @@
 """Standings, as JSON and as a table."""
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from noughts_server.cli.output import points, rating, table
+from noughts_server.competition.score import Score
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from noughts_server.cli.drawing.crosstable import PairRow
+    from noughts_server.tables.standings import RankedEntry
 
 
 class StandingRow(Protocol):
@@ -26,8 +30,39 @@ class StandingRow(Protocol):
     def rating(self) -> float | None: ...
 
 
-def standings_document(standings: Iterable[StandingRow]) -> list[dict[str, Any]]:
-    """`[{"name", "wins", "draws", "losses", "points", "rating"}]`; no rating is null."""
+Row = TypeVar("Row", bound=StandingRow)
+
+
+class Ranking(NamedTuple, Generic[Row]):
+    """Lines in order of rank, by the tie-breaks of `noughts_server.tables.standings`."""
+
+    rows: list[Row]
+    entries: "Mapping[str, RankedEntry]"
+    """By label."""
+
+
+def rank(standings: Iterable[Row], pairs: Iterable["PairRow"], *, knockout: bool = False) -> Ranking[Row]:
+    """The lines by points, head to head, Sonneborn-Berger and wins; `pairs` has the scores of all their games.
+
+    Those of a knockout stay in their order, which is by who has come how far.
+    """
+    from noughts_server.tables.standings import ranked
+
+    lines = {row.label: row for row in standings}
+    scores = {(pair.first, pair.second): Score(pair.wins, pair.draws, pair.losses) for pair in pairs}
+    # Points that no game brought are of byes.
+    byes = {label: row.points - row.wins - row.draws / 2 for label, row in lines.items()}
+    entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if knockout else None)}
+    return Ranking([lines[label] for label in entries], entries)
+
+
+def standings_document(
+    standings: Iterable[StandingRow], ranks: "Mapping[str, RankedEntry] | None" = None
+) -> list[dict[str, Any]]:
+    """`[{"name", "wins", "draws", "losses", "points", "rating"}]`; no rating is null.
+
+    With the ranks also "rank", "head_to_head" (null where it does not count) and "sonneborn_berger".
+    """
     return [
         {
             "name": row.label,
@@ -36,16 +71,26 @@ def standings_document(standings: Iterable[StandingRow]) -> list[dict[str, Any]]
             "losses": row.losses,
             "points": row.points,
             "rating": row.rating,
+            **(_tie_breaks(ranks[row.label]) if ranks else {}),
         }
         for row in standings
     ]
 
 
-def standings_table(standings: Sequence[StandingRow]) -> "Table":
-    """The same for people."""
+def _tie_breaks(entry: "RankedEntry") -> dict[str, Any]:
+    return {
+        "rank": entry.rank,
+        "head_to_head": entry.head_to_head,
+        "sonneborn_berger": entry.sonneborn_berger,
+    }
+
+
+def standings_table(standings: Sequence[StandingRow], ranks: "Mapping[str, RankedEntry] | None" = None) -> "Table":
+    """The same for people. Without the ranks lines are numbered."""
     columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
     rows = (
-        (number, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
+        (place, row.label, points(row.points), row.wins, row.draws, row.losses, rating(row.rating))
         for number, row in enumerate(standings, start=1)
+        for place in (ranks[row.label].rank if ranks else number,)
     )
     return table(columns, rows)

@@ -1,16 +1,19 @@
 """A tournament of a server, for people and for programs."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
-from noughts_server.cli.drawing.standings import standings_document, standings_table
+from noughts_server.cli.drawing.standings import rank, standings_document, standings_table
+from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, now_ms
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import Client
+    from noughts_server.tables.standings import RankedEntry
 
 _MOST_PRINTED = 128
 """Entries of a crosstable for people."""
@@ -20,14 +23,16 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
     """Prints a tournament with its standings and its crosstable."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable = _crosstable(client, shown)
+    standings, ranks = rank(standings, crosstable.pairs, knockout=_schedule(shown) == "knockout")
+    crosstable = Crosstable(ranks, crosstable.pairs)
     if output_format is Format.JSON:
         document = conditions_document(shown)
-        document["standings"] = standings_document(standings)
+        document["standings"] = standings_document(standings, ranks)
         document["crosstable"] = crosstable.document()
         document["offline"] = list(shown.offline)
         output.print_json(document)
     else:
-        _print(shown, standings, crosstable)
+        _print(shown, standings, crosstable, ranks)
 
 
 def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable:
@@ -57,7 +62,12 @@ class _Standing:
         self.withdrawn_reason = row.withdraw_reason
 
 
-def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Crosstable) -> None:
+def _print(
+    shown: "pb.Tournament",
+    standings: list[_Standing],
+    crosstable: Crosstable,
+    ranks: "Mapping[str, RankedEntry]",
+) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
@@ -67,13 +77,15 @@ def _print(shown: "pb.Tournament", standings: list[_Standing], crosstable: Cross
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
     )
+    if openings := openings_wording(shown.openings):
+        console.print(openings, soft_wrap=True)
     if _state(shown) == "open":
         console.print(_joining(shown))
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
     if standings:
         console.print()
-        console.print(standings_table(standings))
+        console.print(standings_table(standings, ranks))
     if shown.games_done:
         console.print()
         output.heading(console, CROSSTABLE_HEADING)
@@ -124,6 +136,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
         "reason": shown.reason,
         "challenge": shown.challenge,
+        "openings": openings_document(shown.openings),
     }
 
 

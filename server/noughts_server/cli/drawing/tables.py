@@ -1,0 +1,59 @@
+"""Tables for a terminal: narrow enough for it, in several blocks where they are not."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from noughts_server.cli import output
+from noughts_server.tables.table import Column, Table, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Item = TypeVar("Item")
+
+_LONGEST_NAME = 24
+
+
+def show_table(console: "Console", shown: Table) -> None:
+    """Prints a table with its caption and its notes."""
+    output.heading(console, shown.caption)
+    if shown.rows:
+        cells = [
+            [_cell(text(value, column.unit)) for value, column in zip(row, shown.columns, strict=True)]
+            for row in shown.rows
+        ]
+        for place, wanted in enumerate(_blocks(console.width, shown.columns, cells)):
+            if place:
+                console.print()
+            columns = [
+                f">{column.title}" if column.is_number else column.title for column in _at(shown.columns, wanted)
+            ]
+            rows = [[cell[:_LONGEST_NAME] for cell in _at(row, wanted)] for row in cells]
+            console.print(output.table(columns, rows))
+    for note in shown.notes:
+        console.print(output.printable(note), style="dim")
+
+
+def _cell(words: str) -> str:
+    words = words if output.unicode() else words.replace("½", ".5")
+    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
+
+
+def _at(items: Sequence[Item], places: Sequence[int]) -> list[Item]:
+    return [items[place] for place in places]
+
+
+def _blocks(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The columns of each block: as many as fit beside those that name the row."""
+    widths = [max(len(column.title), *(len(row[place]) for row in cells)) + 1 for place, column in enumerate(columns)]
+    names = 1 + (columns[1].key == "name")
+    head = list(range(names))
+    blocks: list[list[int]] = []
+    room = 0
+    for place in range(names, len(columns)):
+        if not blocks or room < widths[place]:
+            blocks.append(list(head))
+            room = width - sum(widths[:names])
+        blocks[-1].append(place)
+        room -= widths[place]
+    return blocks or [head]

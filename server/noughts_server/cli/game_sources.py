@@ -1,0 +1,187 @@
+"""Where games come from that tables and reports are made of: a file of games, a database, or a server."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.parameters import Argument, Option
+
+if TYPE_CHECKING:
+    from noughts_proto.v1 import games_pb2
+    from noughts_server.cli.client import Client
+    from noughts_server.cli.drawing.standings import StandingRow
+    from noughts_server.competition.schedule import ScheduleKind
+    from noughts_server.store.games import ExportedGame
+    from noughts_server.tables.game_record import GameRecord
+    from noughts_server.tables.tally import Tally
+
+Made = TypeVar("Made")
+
+_SQLITE = b"SQLite format 3\0"
+_WHAT = "a tournament at a server, e.g. `spring`, a file of games as -o writes them, or a database file of --db"
+
+
+class Gathered(NamedTuple):
+    """A tournament that has been found."""
+
+    title: str
+    games: "Iterable[GameRecord]"
+    byes: dict[str, float] | None = None
+    """Points got without a game, by label; None where that is not kept."""
+    order: list[str] | None = None
+    """Of a knockout: the labels by who has come how far."""
+
+    def tally(self) -> "Tally":
+        """The games counted."""
+        from noughts_server.tables.tally import Tally
+
+        return Tally(self.games, self.byes, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class GameSource:
+    """Which games are meant: the parameters of every command that reads a tournament's games."""
+
+    source: Annotated[
+        str,
+        Argument(metavar="NAME|FILE", help="A tournament at a server, a file of games (-o), or a database (--db)."),
+    ]
+    tournament: Annotated[
+        str,
+        Option("--tournament", metavar="ID", help="Which of a database's tournaments; else its newest."),
+    ] = ""
+    server: options.ServerOption = None
+    token: options.TokenOption = None
+    token_file: options.TokenFileOption = None
+
+    def read(self, make: "Callable[[Gathered], Made]") -> Made:
+        """What `make` makes of the tournament, while its games come a few at a time.
+
+        Raises UsageProblem for a source that is none, Problem where nothing has been played.
+        """
+        path = Path(self.source)
+        if path.is_dir():
+            raise UsageProblem(f"{self.source}: got a folder, expected {_WHAT}")
+        if path.exists():
+            if path.is_file() and _begins_with(path, _SQLITE):
+                return self._read_database(path, make)
+            from noughts_server.records.read_games import GamesFileError, read_games
+
+            try:
+                return make(Gathered(path.stem, _some(read_games(path), self.source)))
+            except GamesFileError as error:
+                raise Problem(str(error), "Mend the line, or leave it out.") from None
+        if "." in self.source or "/" in self.source.removeprefix("tournaments/"):
+            raise UsageProblem(f"{self.source}: got no such file, expected {_WHAT}")
+        return self._read_server(make)
+
+    def _read_database(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
+        from noughts_server.cli.operator.database import in_database
+        from noughts_server.store.database import Connection
+        from noughts_server.store.games import export
+        from noughts_server.store.standings import standings
+        from noughts_server.store.tournaments import get_tournament, list_tournaments
+
+        def read(connection: Connection) -> Made:
+            if self.tournament:
+                chosen = get_tournament(connection, self.tournament.removeprefix("tournaments/"))
+            else:
+                page = list_tournaments(connection, size=2)
+                if not page.items:
+                    raise Problem(f"{path}: there is no tournament in this database")
+                chosen = page.items[0]
+                if len(page.items) > 1:
+                    newest = chosen.name.removeprefix("tournaments/")
+                    output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
+            title = chosen.settings.title or chosen.name.removeprefix("tournaments/")
+            games = _some(map(from_export, export(connection, chosen.id)), chosen.name)
+            return make(_gathered(title, games, standings(connection, chosen), chosen.settings.schedule))
+
+        return in_database(f"sqlite:///{path}", lambda store: store.read(read))
+
+    def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
+        from noughts_proto.v1 import tournaments_pb2 as pb
+        from noughts_server.cli.client import connected
+        from noughts_server.cli.resource_names import short, tournament_name
+        from noughts_server.competition.schedule import ScheduleKind
+
+        name = tournament_name(self.source)
+        with connected(self.server, self.token, self.token_file) as client:
+            shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
+            schedule = ScheduleKind(shown.schedule)
+            games = _some(_at_server(client, name), name)
+            return make(_gathered(shown.title or short(shown.name), games, shown.standings, schedule))
+
+
+def _gathered(
+    title: str, games: "Iterable[GameRecord]", standings: "Iterable[StandingRow]", schedule: "ScheduleKind"
+) -> Gathered:
+    rows = list(standings)
+    byes = {row.label: row.points - row.wins - row.draws / 2 for row in rows}
+    return Gathered(title, games, byes, list(byes) if str(schedule) == "knockout" else None)
+
+
+def _begins_with(path: Path, magic: bytes) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def _some(games: "Iterable[GameRecord]", source: str) -> "Iterator[GameRecord]":
+    """The games. Raises Problem if there is none."""
+    empty = True
+    for game in games:
+        empty = False
+        yield game
+    if empty:
+        raise Problem(f"{source}: no game of it has been played yet")
+
+
+def from_export(game: "ExportedGame") -> "GameRecord":
+    """A game of the store."""
+    from noughts_server.tables.game_record import GameRecord
+
+    return GameRecord(
+        game.variant,
+        game.first,
+        game.second,
+        game.seed,
+        game.moves,
+        game.result,
+        game.termination,
+        game.times_us,
+        agreed=game.agreement.stones if game.agreement else 0,
+        fault=game.fault,
+    )
+
+
+def _at_server(client: "Client", name: str) -> "Iterator[GameRecord]":
+    from noughts_proto.v1 import games_pb2 as pb
+
+    request = pb.ListGamesRequest(parent=name, page_size=1000)
+    while True:
+        page = client.call(client.games.ListGames, request)
+        yield from map(_from_message, page.games)
+        if not page.next_page_token:
+            return
+        request.page_token = page.next_page_token
+
+
+def _from_message(game: "games_pb2.Game") -> "GameRecord":
+    from noughts_server.cli.remote.game import result_text, termination_text
+    from noughts_server.tables.game_record import GameRecord
+
+    return GameRecord(
+        game.variant,
+        game.first,
+        game.second,
+        game.seed,
+        list(game.moves),
+        result_text(game),
+        termination_text(game),
+        list(game.times_us),
+        agreed=game.agreement.stones if game.HasField("agreement") else 0,
+        fault=game.fault,
+    )

@@ -1,0 +1,117 @@
+"""`noughts tournament tables`: what the games of a tournament add up to."""
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+from noughts_server.cli import output
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.game_sources import GameSource
+from noughts_server.cli.parameters import Option
+
+if TYPE_CHECKING:
+    from noughts_server.tables.table import Table
+    from noughts_server.tables.tally import Tally
+
+
+_OPENINGS_SHOWN = 20
+
+
+class TablesFormat(StrEnum):
+    """How tables are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+class Kind(StrEnum):
+    """Which table; the values are those of `TableKind`, which is not loaded for a line of help."""
+
+    ALL = "all"
+    STANDINGS = "standings"
+    CROSSTABLE = "crosstable"
+    SIDES = "sides"
+    TERMINATIONS = "terminations"
+    OPENINGS = "openings"
+    TIMES = "times"
+
+
+def tables(
+    games: GameSource,
+    kind: Annotated[Kind, Option("--kind", help="Which table.")] = Kind.ALL,
+    limit: Annotated[
+        int | None,
+        Option("--limit", min=1, metavar="N", help="At most so many rows of each, the first ones.", show_default=False),
+    ] = None,
+    output_format: Annotated[
+        TablesFormat, Option("--format", help="`csv` is one table, `markdown` for pages.")
+    ] = TablesFormat.TEXT,
+) -> None:
+    """Standings with tie-breaks, crosstable, by side, termination and opening, move times.
+
+    Ranks go by points, then head to head (the points among those with equal points, where all of them have met equally
+    often), then Sonneborn-Berger (the points against each opponent times all its points), then wins. Who is equal in
+    all of that shares a rank.
+
+    JSON: {"tournament", "games", "void", "distinct_games", "variants": {V: games}, and by kind "standings", "sides",
+    "terminations", "openings", "times": a list of rows, "crosstable": {"labels", "cells": {A: {B: {"wins", "draws",
+    "losses", "first", "second"}}}}}. Times are in milliseconds. CSV has the same keys; it needs --kind.
+    """
+    if output_format is TablesFormat.CSV and kind is Kind.ALL:
+        kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
+        raise UsageProblem("--format csv: got no table, expected --kind beside it", f"One of {kinds}.")
+    from noughts_server.tables.kinds import TableKind, make_table
+
+    title, tally = games.read(lambda found: (found.title, found.tally()))
+    wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
+    # People who want more than a screen of openings ask for them.
+    openings = _OPENINGS_SHOWN if limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL else limit
+    made = [make_table(each, tally, openings if each is TableKind.OPENINGS else limit) for each in wanted]
+    if output_format is TablesFormat.JSON:
+        output.print_json(_document(title, tally, made))
+    elif output_format is TablesFormat.TEXT:
+        _show(title, tally, made)
+    else:
+        from noughts_server.tables.formats import as_csv, as_markdown
+
+        write = as_csv if output_format is TablesFormat.CSV else as_markdown
+        sys.stdout.write("\n".join(map(write, made)))
+        sys.stdout.flush()
+
+
+def _document(title: str, tally: "Tally", made: "list[Table]") -> dict[str, Any]:
+    from noughts_server.tables.kinds import TableKind
+
+    head = {
+        "tournament": title,
+        "games": tally.games,
+        "void": tally.void,
+        "distinct_games": tally.distinct,
+        "variants": dict(sorted(tally.variants.items())),
+    }
+    return head | {
+        table.kind: _crosstable(tally, table) if table.kind == TableKind.CROSSTABLE else table.document()
+        for table in made
+    }
+
+
+def _crosstable(tally: "Tally", table: "Table") -> dict[str, Any]:
+    """As `tournament run` prints it, of the entries in the table."""
+    from noughts_server.cli.drawing.crosstable import Crosstable
+
+    labels = [str(row[1]) for row in table.rows]
+    return Crosstable(labels, tally.pair_rows()).document()
+
+
+def _show(title: str, tally: "Tally", made: "list[Table]") -> None:
+    from noughts_server.cli.drawing.tables import show_table
+
+    console = output.stdout()
+    variants = ", ".join(sorted(tally.variants))
+    repeated = f", {tally.distinct:,} of them distinct" if tally.distinct < tally.games else ""
+    output.heading(console, f"{title}: {variants}, {output.count(tally.games, 'game')}{repeated}")
+    for table in made:
+        console.print()
+        show_table(console, table)

@@ -1,0 +1,233 @@
+"""The tables of a tournament, each made of what `Tally` has counted."""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+
+from noughts_referee.rules import VariantError, cell_name, parse_variant
+from noughts_server.competition.score import Score
+from noughts_server.tables.standings import TIE_BREAKS, RankedEntry
+from noughts_server.tables.table import Column, Table, Unit, Value
+from noughts_server.tables.tally import Counts, Tally
+
+
+class TableKind(StrEnum):
+    """Which table."""
+
+    STANDINGS = "standings"
+    CROSSTABLE = "crosstable"
+    SIDES = "sides"
+    TERMINATIONS = "terminations"
+    OPENINGS = "openings"
+    TIMES = "times"
+
+
+_MOST_NOTES = 20
+
+_NAME = (Column("rank", "#", Unit.COUNT), Column("name", "bot"))
+_SCORE = (
+    Column("wins", "wins", Unit.COUNT),
+    Column("draws", "draws", Unit.COUNT),
+    Column("losses", "losses", Unit.COUNT),
+)
+
+
+def make_table(kind: TableKind, tally: Tally, limit: int | None = None) -> Table:
+    """The table of this kind; with `limit` at most so many rows (and columns of the crosstable), the first ones."""
+    return _MAKERS[kind](tally, limit)
+
+
+def _standings(tally: Tally, limit: int | None) -> Table:
+    standings = tally.standings()
+    rows = [
+        (
+            row.rank,
+            row.label,
+            row.points,
+            row.score.games,
+            row.score.wins,
+            row.score.draws,
+            row.score.losses,
+            row.head_to_head,
+            row.sonneborn_berger,
+        )
+        for row in standings[:limit]
+    ]
+    columns = (
+        *_NAME,
+        Column("points", "points", Unit.POINTS),
+        Column("games", "games", Unit.COUNT),
+        *_SCORE,
+        Column("head_to_head", "h2h", Unit.POINTS),
+        Column("sonneborn_berger", "SB", Unit.POINTS),
+    )
+    notes = [f"Tie-breaks in this order: {TIE_BREAKS}; equal in all of them is an equal rank."]
+    notes += _void_note(tally) + _left_out(len(rows), len(standings), "entries")
+    return Table(TableKind.STANDINGS, "Standings", columns, rows, notes)
+
+
+def _crosstable(tally: Tally, limit: int | None) -> Table:
+    standings = tally.standings()
+    shown, scores = standings[:limit], tally.scores
+    rows = [(row.rank, row.label, *(_points(scores, row.label, other.label) for other in shown)) for row in shown]
+    columns = (*_NAME, *(Column(row.label, str(place), Unit.POINTS) for place, row in enumerate(shown, start=1)))
+    notes = ["Points of each row against the bot in that place of the table."]
+    notes += _left_out(len(rows), len(standings), "entries")
+    return Table(TableKind.CROSSTABLE, "Crosstable", columns, rows, notes)
+
+
+def _points(scores: dict[tuple[str, str], Score], label: str, other: str) -> float | None:
+    total = pair_score(scores, label, other)
+    return total.points if total.games and label != other else None
+
+
+def pair_score(scores: dict[tuple[str, str], Score], label: str, other: str) -> Score:
+    """What `label` scored in all its games against `other`."""
+    return scores.get((label, other), Score()) + scores.get((other, label), Score()).mirrored
+
+
+def _sides(tally: Tally, limit: int | None) -> Table:
+    first: dict[str, Score] = dict.fromkeys(tally.labels, Score())
+    second: dict[str, Score] = dict.fromkeys(tally.labels, Score())
+    total = Score()
+    for (one, other), score in tally.scores.items():
+        first[one] += score
+        second[other] += score.mirrored
+        total += score
+    standings = tally.standings()
+    rows: list[tuple[Value, ...]] = [
+        (row.rank, row.label, *_side(first[row.label]), *_side(second[row.label])) for row in standings[:limit]
+    ]
+    rows.append((None, "all bots", *_side(total), *_side(total.mirrored)))
+    columns = (
+        *_NAME,
+        *(
+            Column(f"{side}_{key}", f"{place} {title}" if key == "wins" else title, unit)
+            for side, place in (("first", "1st"), ("second", "2nd"))
+            for key, title, unit in (
+                ("wins", "W", Unit.COUNT),
+                ("draws", "D", Unit.COUNT),
+                ("losses", "L", Unit.COUNT),
+                ("score", "score", Unit.SHARE),
+            )
+        ),
+    )
+    notes = [
+        "1st: the games in which the bot moved first, with its wins, draws, losses and points a game; 2nd: the others."
+    ]
+    return Table(TableKind.SIDES, "By side", columns, rows, notes + _left_out(len(rows) - 1, len(standings), "entries"))
+
+
+def _side(score: Score) -> tuple[int, int, int, float | None]:
+    return score.wins, score.draws, score.losses, _share(score)
+
+
+def _share(score: Score) -> float | None:
+    return score.points / score.games if score.games else None
+
+
+_COUNTED = (
+    Column("games", "games", Unit.COUNT),
+    Column("share", "share", Unit.SHARE),
+    Column("first_wins", "first won", Unit.COUNT),
+    Column("draws", "drawn", Unit.COUNT),
+    Column("second_wins", "second won", Unit.COUNT),
+    Column("first_score", "first's score", Unit.SHARE),
+    Column("plies", "plies", Unit.NUMBER),
+)
+
+
+def _counted(counts: Counts, total: int) -> tuple[Value, ...]:
+    score = counts.score
+    return (
+        counts.games,
+        counts.games / total,
+        score.wins,
+        score.draws,
+        score.losses,
+        _share(score),
+        counts.plies / counts.games,
+    )
+
+
+def _terminations(tally: Tally, limit: int | None) -> Table:
+    found = sorted(tally.terminations.items(), key=lambda item: (-item[1].games, item[0]))
+    rows = [(name, *_counted(counts, tally.games)) for name, counts in found]
+    guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), item[0]))
+    notes = [f"{label} lost {_by_fault(kinds)}." for label, kinds in guilty[: min(limit or _MOST_NOTES, _MOST_NOTES)]]
+    notes += _left_out(len(notes), len(guilty), "entries that lost by a fault")
+    return Table(
+        TableKind.TERMINATIONS, "By termination", (Column("termination", "termination"), *_COUNTED), rows, notes
+    )
+
+
+def _by_fault(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} by {kind.replace('_', ' ')}" for kind, count in sorted(kinds.items()))
+
+
+def _openings(tally: Tally, limit: int | None) -> Table:
+    found = sorted(tally.openings.items(), key=lambda item: (-item[1].games, item[0]))
+    named = _naming(tally)
+    rows = [(named(cells), *_counted(counts, tally.games)) for cells, counts in found[:limit]]
+    notes = ["plies: the mean length of the games, the opening among them."]
+    notes += _left_out(len(rows), len(found), "openings")
+    return Table(TableKind.OPENINGS, "By opening", (Column("opening", "opening"), *_COUNTED), rows, notes)
+
+
+def _naming(tally: Tally) -> Callable[[tuple[int, ...]], str]:
+    """How an opening is written: `h8 i9`; cell numbers where the games are of several variants or an unknown one."""
+    try:
+        (name,) = tally.variants
+        variant = parse_variant(name)
+    except (ValueError, VariantError):
+        return lambda cells: " ".join(map(str, cells)) or "(empty board)"
+
+    def name_of(cell: int) -> str:
+        return cell_name(variant, cell) if 0 <= cell < variant.cells else str(cell)
+
+    return lambda cells: " ".join(map(name_of, cells)) or "(empty board)"
+
+
+def _times(tally: Tally, limit: int | None) -> Table:
+    standings = tally.standings()
+    timed = [row for row in standings if row.label in tally.times or tally.time_losses(row.label)]
+    rows = [tuple(_time_row(row, tally)) for row in timed[:limit]]
+    columns = (
+        *_NAME,
+        Column("moves", "moves", Unit.COUNT),
+        Column("median_ms", "median ms", Unit.MILLISECONDS),
+        Column("p95_ms", "95 % ms", Unit.MILLISECONDS),
+        Column("max_ms", "longest ms", Unit.MILLISECONDS),
+        Column("time_losses", "lost on time", Unit.COUNT),
+    )
+    notes = ["Median and 95 % are right to 0.2 %; the moves of openings are left out."]
+    if not timed:
+        notes = ["No move times were kept: files have them with `--times`, databases always."]
+    return Table(TableKind.TIMES, "Move times", columns, rows, notes + _left_out(len(rows), len(timed), "entries"))
+
+
+def _time_row(row: RankedEntry, tally: Tally) -> Iterator[Value]:
+    times = tally.times.get(row.label)
+    yield row.rank
+    yield row.label
+    yield times.count if times else 0
+    for microseconds in (times.quantile(0.5), times.quantile(0.95), times.largest) if times else (None,) * 3:
+        yield None if microseconds is None else microseconds / 1000
+    yield tally.time_losses(row.label)
+
+
+def _void_note(tally: Tally) -> list[str]:
+    return [f"{tally.void:,} void games count nowhere."] if tally.void else []
+
+
+def _left_out(shown: int, there: int, what: str) -> list[str]:
+    return [f"The first {shown:,} of {there:,} {what}."] if shown < there else []
+
+
+_MAKERS: dict[TableKind, Callable[[Tally, int | None], Table]] = {
+    TableKind.STANDINGS: _standings,
+    TableKind.CROSSTABLE: _crosstable,
+    TableKind.SIDES: _sides,
+    TableKind.TERMINATIONS: _terminations,
+    TableKind.OPENINGS: _openings,
+    TableKind.TIMES: _times,
+}

@@ -1,0 +1,114 @@
+"""Standings with stated tie-breaks: points, head to head, Sonneborn-Berger, wins; equal ranks where all are equal.
+
+- Points: 1 for a win, 1/2 for a draw, and what a bye brought.
+- Head to head: the points from the games among all those with equal points. It counts only where each of them has met
+  each other, and all pairs equally often; it is None for them otherwise, and for who shares its points with nobody.
+  (FIDE Handbook C.07, "direct encounter".)
+- Sonneborn-Berger: for each opponent, the points scored against it times all the points that it has. (C.07, the same
+  for several games with one opponent.)
+- Wins: games won.
+
+A knockout goes by who has come how far instead.
+
+Each is taken once, over all who have equal points; it is not computed again for those whom it leaves equal.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, permutations
+from operator import attrgetter
+
+from noughts_server.competition.score import Score
+
+TIE_BREAKS = "points, head to head, Sonneborn-Berger, wins"
+
+PairScores = Mapping[tuple[str, str], Score]
+"""(first mover, second mover) -> the first mover's score in those games."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedEntry:
+    """One entry's line."""
+
+    label: str
+    rank: int
+    """From 1; entries that are equal in everything share it, and the next rank is left out for each of them."""
+    score: Score
+    points: float
+    head_to_head: float | None
+    """Points among those with equal points, where that counts."""
+    sonneborn_berger: float
+
+    @property
+    def wins(self) -> int:
+        """Games won."""
+        return self.score.wins
+
+    @property
+    def order(self) -> tuple[float, float, float, int]:
+        """Larger is better; equal for those who share a rank."""
+        return self.points, self.head_to_head or 0.0, self.sonneborn_berger, self.score.wins
+
+
+def ranked(
+    labels: Iterable[str],
+    pairs: PairScores,
+    byes: Mapping[str, float] | None = None,
+    order: Sequence[str] | None = None,
+) -> list[RankedEntry]:
+    """The standings, best first, within a rank by name. `byes` has points got without a game.
+
+    With `order`, which has all labels, that is the order and the rank is the place in it: a knockout goes by who has
+    come how far.
+
+    Raises KeyError for a pair whose label is not among `labels`.
+    """
+    totals: dict[str, Score] = dict.fromkeys(labels, Score())
+    against: dict[str, dict[str, Score]] = {label: {} for label in totals}
+    for (first, second), score in pairs.items():
+        if first == second:
+            continue
+        for label, opponent, own in ((first, second, score), (second, first, score.mirrored)):
+            totals[label] += own
+            against[label][opponent] = against[label].get(opponent, Score()) + own
+    points = {label: score.points + (byes or {}).get(label, 0.0) for label, score in totals.items()}
+    among: dict[str, float | None] = {}
+    groups: defaultdict[float, list[str]] = defaultdict(list)
+    for label, own_points in points.items():
+        groups[own_points].append(label)
+    for group in groups.values():
+        among.update(_head_to_head(group, against))
+    entries = [
+        RankedEntry(
+            label,
+            0,
+            total,
+            points[label],
+            among[label],
+            sum(score.points * points[opponent] for opponent, score in against[label].items()),
+        )
+        for label, total in totals.items()
+    ]
+    if order is not None:
+        lines = {entry.label: entry for entry in entries}
+        return [replace(lines[label], rank=place) for place, label in enumerate(order, start=1)]
+    entries.sort(key=attrgetter("label"))
+    entries.sort(key=attrgetter("order"), reverse=True)
+    return list(_with_ranks(entries))
+
+
+def _head_to_head(group: Sequence[str], against: Mapping[str, Mapping[str, Score]]) -> dict[str, float | None]:
+    met = {score.games if (score := against[label].get(opponent)) else 0 for label, opponent in permutations(group, 2)}
+    if len(met) != 1 or 0 in met:
+        return dict.fromkeys(group)
+    return {label: sum(against[label][opponent].points for opponent in group if opponent != label) for label in group}
+
+
+def _with_ranks(entries: Sequence[RankedEntry]) -> Iterable[RankedEntry]:
+    rank = 1
+    for _, group in groupby(entries, key=attrgetter("order")):
+        sharing = list(group)
+        for entry in sharing:
+            yield replace(entry, rank=rank)
+        rank += len(sharing)

@@ -1,0 +1,76 @@
+"""A table as data: columns that say what their cells are, and rows. How it looks is for whoever shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Value = str | int | float | None
+"""A cell; None is an empty one."""
+
+
+class Unit(StrEnum):
+    """What the cells of a column are."""
+
+    TEXT = "text"
+    COUNT = "count"
+    POINTS = "points"
+    SHARE = "share"
+    """0 to 1, shown as a percentage."""
+    NUMBER = "number"
+    """Shown with one decimal."""
+    MILLISECONDS = "ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    key: str
+    """Of JSON and CSV; it does not change."""
+    title: str
+    """For people."""
+    unit: Unit = Unit.TEXT
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is aligned to the right."""
+        return self.unit is not Unit.TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table."""
+
+    kind: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Value]]
+    notes: Sequence[str] = field(default=())
+    """Sentences beneath it: how it was made, what was left out."""
+
+    def document(self) -> list[dict[str, Any]]:
+        """The rows for JSON, by the columns' keys."""
+        keys = [column.key for column in self.columns]
+        return [dict(zip(keys, row, strict=True)) for row in self.rows]
+
+
+def text(value: Value, unit: Unit) -> str:
+    """A cell for people, in Unicode; empty for None."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if unit is Unit.POINTS:
+        whole, half = divmod(round(value * 2), 2)
+        # Sonneborn-Berger of draws has quarters.
+        if value * 2 != round(value * 2):
+            return f"{value:g}" if abs(value) < 1e6 else f"{value:.2f}"
+        return f"{whole or ''}½" if half else str(whole)
+    if unit is Unit.SHARE:
+        return f"{value:.1%}"
+    if unit is Unit.NUMBER:
+        return f"{value:.1f}"
+    if unit is Unit.MILLISECONDS:
+        return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+    return f"{value:,}"

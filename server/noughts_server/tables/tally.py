@@ -1,0 +1,134 @@
+"""All that tables are made of, added up game by game: of a single game only a number is kept, to know it again."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
+from typing import NamedTuple
+
+from noughts_referee.rules import FAULTS, Termination
+from noughts_server.competition.score import Score
+from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.standings import RankedEntry, ranked
+from noughts_server.tables.time_histogram import TimeHistogram
+
+_RESULTS = {"1-0": 0, "1/2-1/2": 1, "0-1": 2}
+_FAULTS = frozenset(str(fault) for fault in FAULTS)
+_TIMEOUT = str(Termination.TIMEOUT)
+
+
+class PairRow(NamedTuple):
+    """The games in which `first` moved first against `second`, from the first mover's point of view."""
+
+    first: str
+    second: str
+    wins: int
+    draws: int
+    losses: int
+
+
+class Counts:
+    """Wins, draws and losses of the first mover while they are counted, and void games."""
+
+    __slots__ = ("by_result", "plies", "void")
+
+    def __init__(self) -> None:
+        self.by_result = [0, 0, 0]
+        self.void = 0
+        self.plies = 0
+        """Of all the games together, void ones and openings among them."""
+
+    def add(self, result: str, plies: int) -> None:
+        """Counts a game."""
+        place = _RESULTS.get(result)
+        self.plies += plies
+        if place is None:
+            self.void += 1
+        else:
+            self.by_result[place] += 1
+
+    @property
+    def score(self) -> Score:
+        """The first mover's."""
+        return Score(*self.by_result)
+
+    @property
+    def games(self) -> int:
+        """With those that are void."""
+        return sum(self.by_result) + self.void
+
+
+class Tally:
+    """Counts games. Labels are kept in the order in which they first appear."""
+
+    def __init__(
+        self,
+        games: Iterable[GameRecord] = (),
+        byes: Mapping[str, float] | None = None,
+        order: Sequence[str] | None = None,
+    ) -> None:
+        """Counts these games. For `byes` and `order` see `ranked`; labels there need not have played."""
+        self.labels: dict[str, None] = dict.fromkeys(order or byes or ())
+        self._byes, self._order = byes, order
+        self.variants: Counter[str] = Counter()
+        self.pairs: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
+        """By (first mover, second mover)."""
+        self.terminations: defaultdict[str, Counts] = defaultdict(Counts)
+        self.openings: defaultdict[tuple[int, ...], Counts] = defaultdict(Counts)
+        """By the cells of the opening; the empty one is a game from the empty board."""
+        self.times: defaultdict[str, TimeHistogram] = defaultdict(TimeHistogram)
+        """By label; without the moves of openings."""
+        self.faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """label -> by which fault it lost how many games."""
+        self._distinct: set[int] = set()
+        for game in games:
+            self.add(game)
+
+    def add(self, game: GameRecord) -> None:
+        """Counts a game."""
+        first, second, moves = game.first, game.second, game.moves
+        self.labels.setdefault(first)
+        self.labels.setdefault(second)
+        self.variants[game.variant] += 1
+        plies = len(moves)
+        self.pairs[first, second].add(game.result, plies)
+        self.terminations[game.termination].add(game.result, plies)
+        self.openings[tuple(game.opening)].add(game.result, plies)
+        self._distinct.add(hash((first, second, *moves)))
+        if game.termination in _FAULTS and game.result in ("1-0", "0-1"):
+            self.faults[second if game.result == "1-0" else first][game.termination] += 1
+        if game.times_us:
+            begin = game.first_chosen
+            for side, label in enumerate((first, second)):
+                self.times[label].add(game.times_us[begin + (begin + side) % 2 :: 2])
+
+    @property
+    def games(self) -> int:
+        """All games, void ones among them."""
+        return self.variants.total()
+
+    @property
+    def void(self) -> int:
+        """Games that count nowhere."""
+        return sum(counts.void for counts in self.pairs.values())
+
+    @property
+    def distinct(self) -> int:
+        """Games that differ in who moved first or in a move: bots without chance repeat themselves."""
+        return len(self._distinct)
+
+    @property
+    def scores(self) -> dict[tuple[str, str], Score]:
+        """(first mover, second mover) -> the first mover's score."""
+        return {pair: counts.score for pair, counts in self.pairs.items()}
+
+    def pair_rows(self) -> list[PairRow]:
+        """The same as rows."""
+        return [PairRow(first, second, *astuple(score)) for (first, second), score in self.scores.items()]
+
+    def standings(self) -> list[RankedEntry]:
+        """The standings by the tie-breaks of `standings`."""
+        return ranked(self.labels, self.scores, self._byes, self._order)
+
+    def time_losses(self, label: str) -> int:
+        """How many games this entry lost on time."""
+        return self.faults[label][_TIMEOUT] if label in self.faults else 0

@@ -1,0 +1,65 @@
+"""Games read back from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.records.read_games import GamesFileError, read_games
+
+LINE: dict[str, Any] = {
+    "variant": "tictactoe",
+    "first": "A",
+    "second": "B",
+    "seed": (1 << 64) - 1,
+    "moves": [4, 0, 8],
+    "result": "1-0",
+    "termination": "line",
+}
+
+
+def written(folder: Path, *lines: Any) -> Path:
+    path = folder / "games.jsonl"
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def test_a_line_is_a_game(tmp_path: Path) -> None:
+    more = {"times_ms": [1.5, 0, 2], "opening": [4], "fault": {"bot": "B", "reason": "resigned"}}
+    plain, full = read_games(written(tmp_path, LINE, "", LINE | more))
+    assert (plain.first, plain.second, list(plain.moves), plain.result) == ("A", "B", [4, 0, 8], "1-0")
+    assert (plain.times_us, plain.opening, plain.first_chosen) == ([], (), 0)
+    assert (full.times_us, full.opening, full.fault) == ([1500, 0, 2000], [4], "resigned")
+
+
+def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> None:
+    (game,) = read_games(written(tmp_path, LINE | {"opening": {"rule": "swap2", "opener": "A", "stones": 3}}))
+    assert (game.opening, game.agreed, game.first_chosen) == ((), 3, 3)
+
+
+@pytest.mark.parametrize(
+    "line, got",
+    [
+        ("nonsense", "'nonsense'"),
+        ("[1]", "'[1]'"),
+        (LINE | {"result": "2-0"}, "result '2-0'"),
+        (LINE | {"first": ""}, "first ''"),
+        ({key: value for key, value in LINE.items() if key != "variant"}, "variant none"),
+        (LINE | {"moves": [4, True]}, "moves [4, True]"),
+        (LINE | {"moves": [-1]}, "moves [-1]"),
+        (LINE | {"times_ms": [1]}, "1 times_ms of 3 moves"),
+        (LINE | {"times_ms": [1, 2, -3]}, "times_ms"),
+        (LINE | {"times_ms": 5}, "times_ms"),
+        (LINE | {"opening": ["a1"]}, "opening ['a1']"),
+        ("[" * 100_000, "'[[["),
+    ],
+)
+def test_a_line_that_is_no_game_is_named(tmp_path: Path, line: Any, got: str) -> None:
+    path = written(tmp_path, LINE, line)
+    with pytest.raises(GamesFileError) as caught:
+        list(read_games(path))
+    assert str(caught.value).startswith(f"{path}, line 2: got {got}")
+    assert "expected" in str(caught.value)

@@ -1,0 +1,167 @@
+"""Tables of hand-made games, and what they must add up to for any."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_server.tables.formats import as_csv, as_markdown
+from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.kinds import TableKind, make_table
+from noughts_server.tables.tally import Tally
+from tests.support.settings import examples
+
+
+def game(first: str, second: str, result: str = "1-0", **more: Any) -> GameRecord:
+    given_: dict[str, Any] = {"variant": "tictactoe", "seed": 1, "moves": [4, 0, 8], "termination": "line"}
+    return GameRecord(first=first, second=second, result=result, **(given_ | more))
+
+
+def rows(kind: TableKind, *games: GameRecord, limit: int | None = None) -> list[dict[str, Any]]:
+    return make_table(kind, Tally(games), limit).document()
+
+
+GAMES = (
+    game("A", "B", moves=[4, 0, 8, 1, 2, 6, 5], times_us=[1000, 9, 3000, 9, 2000, 9, 4000]),
+    game("B", "A", "1/2-1/2", termination="board_full"),
+    game("A", "C", "0-1", termination="timeout", fault="took too long"),
+    game("C", "B", "*", termination="void"),
+)
+
+
+def test_standings_count_all_but_void_games() -> None:
+    table = rows(TableKind.STANDINGS, *GAMES)
+    assert [(row["rank"], row["name"], row["points"], row["games"]) for row in table] == [
+        (1, "A", 1.5, 3),
+        (2, "C", 1, 1),
+        (3, "B", 0.5, 2),
+    ]
+    assert "1 void games count nowhere." in make_table(TableKind.STANDINGS, Tally(GAMES)).notes
+
+
+def test_the_crosstable_has_the_points_of_each_row() -> None:
+    table = rows(TableKind.CROSSTABLE, *GAMES)
+    assert table == [
+        {"rank": 1, "name": "A", "A": None, "C": 0, "B": 1.5},
+        {"rank": 2, "name": "C", "A": 1, "C": None, "B": None},
+        {"rank": 3, "name": "B", "A": 0.5, "C": None, "B": None},
+    ]
+
+
+def test_sides_are_apart_and_the_last_line_is_of_all() -> None:
+    table = {row["name"]: row for row in rows(TableKind.SIDES, *GAMES)}
+    assert (table["A"]["first_wins"], table["A"]["first_losses"], table["A"]["second_draws"]) == (1, 1, 1)
+    assert table["C"]["first_score"] is None
+    assert table["all bots"]["first_score"] == table["all bots"]["second_score"] == 0.5
+
+
+def test_terminations_are_counted_and_faults_told_by_name() -> None:
+    table = make_table(TableKind.TERMINATIONS, Tally(GAMES))
+    assert {row["termination"]: row["games"] for row in table.document()} == {
+        "line": 1,
+        "board_full": 1,
+        "timeout": 1,
+        "void": 1,
+    }
+    assert table.notes == ["A lost 1 by timeout."]
+
+
+def test_openings_are_named_by_their_cells_the_most_played_first() -> None:
+    opened = [game("A", "B", opening=[4, 0]), game("B", "A", "0-1", opening=[4, 0]), game("A", "B")]
+    table = rows(TableKind.OPENINGS, *opened)
+    assert [(row["opening"], row["games"], row["first_wins"]) for row in table] == [
+        ("b2 a3", 2, 1),
+        ("(empty board)", 1, 1),
+    ]
+    assert make_table(TableKind.OPENINGS, Tally(opened), 1).notes[-1] == "The first 1 of 2 openings."
+
+
+def test_times_are_of_the_bots_own_moves() -> None:
+    table = {row["name"]: row for row in rows(TableKind.TIMES, *GAMES)}
+    assert (table["A"]["moves"], table["A"]["median_ms"], table["A"]["max_ms"]) == (4, 2.0, 4.0)
+    assert (table["B"]["moves"], table["B"]["median_ms"]) == (3, 0.009)
+    assert table["A"]["time_losses"] == 1
+
+
+@pytest.mark.parametrize("plies", [0, 1, 2, 3])
+@pytest.mark.parametrize("how", ["opening", "agreed"])
+def test_times_leave_the_opening_out_whatever_its_length(plies: int, how: str) -> None:
+    moves = [0, 1, 2, 3, 4, 5]
+    opening: dict[str, Any] = {"opening": moves[:plies]} if how == "opening" else {"agreed": plies}
+    played = game("A", "B", moves=moves, times_us=[10, 21, 30, 41, 50, 61], **opening)
+    tally = Tally([played])
+    kept = [10, 21, 30, 41, 50, 61][plies:]
+    found = {label: sorted(time for time, _ in tally.times[label].items()) for label in "AB"}
+    assert found == {"A": [t for t in kept if t % 2 == 0], "B": [t for t in kept if t % 2]}
+
+
+def test_games_that_repeat_each_other_are_told_from_those_that_differ() -> None:
+    tally = Tally([game("A", "B"), game("A", "B", seed=2), game("B", "A"), game("A", "B", moves=[4, 0, 7])])
+    assert (tally.games, tally.distinct) == (4, 3)
+
+
+games = st.lists(
+    st.builds(
+        game,
+        st.sampled_from("ABCD"),
+        st.sampled_from("EFGH"),
+        st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"]),
+        termination=st.sampled_from(["line", "board_full", "timeout"]),
+        opening=st.sampled_from([(), (4,), (4, 0)]),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+@given(games)
+@examples(100)
+def test_every_table_counts_every_game_once(played: list[GameRecord]) -> None:
+    counted = [one for one in played if one.result != "*"]
+    assert sum(row["points"] for row in rows(TableKind.STANDINGS, *played)) == len(counted)
+    assert sum(row["games"] for row in rows(TableKind.STANDINGS, *played)) == 2 * len(counted)
+    for kind in (TableKind.TERMINATIONS, TableKind.OPENINGS):
+        table = rows(kind, *played)
+        assert sum(row["games"] for row in table) == len(played)
+        assert abs(sum(row["share"] for row in table) - 1) < 1e-9
+        assert sum(row["first_wins"] + row["draws"] + row["second_wins"] for row in table) == len(counted)
+    *each, total = rows(TableKind.SIDES, *played)
+    assert sum(row["first_wins"] + row["first_draws"] + row["first_losses"] for row in each) == len(counted)
+    assert total["first_wins"] == sum(row["first_wins"] for row in each) == total["second_losses"]
+    cells = [row[name] for row in rows(TableKind.CROSSTABLE, *played) for name in "ABCDEFGH" if row.get(name)]
+    assert sum(cells) == len(counted)
+
+
+def test_csv_holds_plain_values_under_keys() -> None:
+    written = list(csv.DictReader(StringIO(as_csv(make_table(TableKind.STANDINGS, Tally(GAMES))))))
+    assert written[0] == {
+        "rank": "1",
+        "name": "A",
+        "points": "1.5",
+        "games": "3",
+        "wins": "1",
+        "draws": "1",
+        "losses": "1",
+        "head_to_head": "",
+        "sonneborn_berger": "0.75",
+    }
+
+
+def test_csv_quotes_what_could_break_a_line() -> None:
+    hostile = 'a,"b"\n=1+1'
+    written = as_csv(make_table(TableKind.STANDINGS, Tally([game(hostile, "B")])))
+    assert list(csv.reader(StringIO(written)))[1][1] == hostile
+
+
+def test_markdown_shows_names_as_they_are() -> None:
+    written = as_markdown(make_table(TableKind.STANDINGS, Tally([game("a|b", "<i>[x](y)</i>"), game("*_c_*", "d\ne")])))
+    assert "a\\|b" in written
+    assert "\\<i\\>\\[x\\]\\(y\\)\\</i\\>" in written
+    assert "d e" in written
+    table = [line for line in written.splitlines() if line.startswith("|")]
+    assert len({line.replace("\\|", "").count("|") for line in table}) == 1

@@ -1,0 +1,142 @@
+"""Tie-breaks: hand-made cases, and the definitions in the plainest words there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_server.competition.score import Score
+from noughts_server.tables.standings import RankedEntry, ranked
+from tests.support.settings import examples
+
+Pairs = Mapping[tuple[str, str], Score]
+LABELS = "ABCDE"
+
+
+def won(first: str, second: str, score: Score | None = None) -> tuple[tuple[str, str], Score]:
+    return (first, second), score or Score(wins=1)
+
+
+def by_label(entries: list[RankedEntry]) -> dict[str, RankedEntry]:
+    return {entry.label: entry for entry in entries}
+
+
+def test_points_decide_before_everything_else() -> None:
+    standings = ranked("AB", dict([won("B", "A", Score(wins=2, losses=1))]))
+    assert [(entry.label, entry.rank, entry.points) for entry in standings] == [("B", 1, 2.0), ("A", 2, 1.0)]
+    assert {entry.head_to_head for entry in standings} == {None}
+
+
+def test_who_won_the_game_between_two_of_equal_points_comes_first() -> None:
+    # A and B have two points each; B has the better opponents, but A beat B.
+    games = dict([won("A", "B"), won("B", "C"), won("B", "D"), won("C", "A"), won("A", "D"), won("D", "C")])
+    standings = ranked("BACD", games)
+    assert [entry.label for entry in standings][:2] == ["A", "B"]
+    assert by_label(standings)["A"].head_to_head == 1.0
+    assert by_label(standings)["B"].head_to_head == 0.0
+
+
+def test_head_to_head_does_not_count_where_not_all_have_met() -> None:
+    games = dict([won("A", "C"), won("B", "D"), won("C", "D")])
+    standings = by_label(ranked("ABCD", games))
+    assert [standings[label].points for label in "ABC"] == [1, 1, 1]
+    assert [standings[label].head_to_head for label in "ABC"] == [None, None, None]
+    # A beat C, who has a point; B beat D, who has none.
+    assert (standings["A"].sonneborn_berger, standings["B"].sonneborn_berger) == (1.0, 0.0)
+    assert standings["A"].rank == 1
+
+
+def test_head_to_head_does_not_count_where_some_met_more_often() -> None:
+    drawn = Score(draws=1)
+    games = dict([won("A", "B", Score(1, 0, 1)), won("B", "C", drawn), won("C", "A", drawn), won("C", "D", drawn)])
+    standings = by_label(ranked("ABCD", games))
+    assert [(standings[label].points, standings[label].head_to_head) for label in "ABC"] == [(1.5, None)] * 3
+
+
+def test_a_circle_of_three_is_broken_by_the_points_of_whom_they_beat() -> None:
+    circle = dict([won("A", "B"), won("B", "C"), won("C", "A")])
+    assert [entry.rank for entry in ranked("CBA", circle)] == [1, 1, 1]
+    assert [entry.label for entry in ranked("CBA", circle)] == ["A", "B", "C"]
+
+
+def test_wins_come_last() -> None:
+    # Alike in points and Sonneborn-Berger, and strangers to each other: A by a win and a loss, B by two draws.
+    games = dict([won("A", "C", Score(wins=1, losses=1)), won("B", "D", Score(draws=2))])
+    standings = ranked("BADC", games)
+    assert [(entry.label, entry.rank) for entry in standings] == [("A", 1), ("C", 1), ("B", 3), ("D", 3)]
+
+
+def test_a_bye_brings_points_and_nothing_else() -> None:
+    standings = by_label(ranked("AB", {}, {"B": 2.0}))
+    assert (standings["B"].rank, standings["B"].points, standings["B"].score) == (1, 2.0, Score())
+    assert standings["A"].rank == 2
+
+
+def test_a_knockout_goes_by_who_has_come_how_far() -> None:
+    games = dict([won("A", "B", Score(wins=5)), won("C", "A", Score(wins=1))])
+    standings = ranked("ABC", games, order=["C", "A", "B"])
+    assert [(entry.label, entry.rank, entry.points) for entry in standings] == [("C", 1, 1), ("A", 2, 5), ("B", 3, 0)]
+
+
+scores = st.builds(Score, *[st.integers(0, 3)] * 3)
+events = st.dictionaries(
+    st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)).filter(lambda pair: pair[0] != pair[1]), scores
+)
+
+
+def games_of(pairs: Pairs) -> list[tuple[str, str, float]]:
+    """Every single game with the first mover's points."""
+    return [
+        (first, second, points)
+        for (first, second), score in pairs.items()
+        for points, count in ((1.0, score.wins), (0.5, score.draws), (0.0, score.losses))
+        for _ in range(count)
+    ]
+
+
+def results_of(label: str, pairs: Pairs) -> list[tuple[str, float]]:
+    """(opponent, own points) of each game."""
+    games = games_of(pairs)
+    as_first = [(second, points) for first, second, points in games if first == label]
+    return as_first + [(first, 1 - points) for first, second, points in games if second == label]
+
+
+@given(events)
+@examples(300)
+def test_tie_breaks_are_what_their_definitions_say(pairs: Pairs) -> None:
+    entries = ranked(LABELS, pairs)
+    points = {label: sum(own for _, own in results_of(label, pairs)) for label in LABELS}
+    assert sum(points.values()) == len(games_of(pairs))
+    for entry in entries:
+        results = results_of(entry.label, pairs)
+        assert entry.points == points[entry.label]
+        assert entry.wins == sum(own == 1 for _, own in results)
+        assert entry.sonneborn_berger == sum(own * points[opponent] for opponent, own in results)
+        equal = [label for label in LABELS if points[label] == entry.points and label != entry.label]
+        met = {
+            sum(opponent == other for opponent, _ in results_of(label, pairs))
+            for label in [*equal, entry.label]
+            for other in [*equal, entry.label]
+            if label != other
+        }
+        if equal and len(met) == 1 and 0 not in met:
+            assert entry.head_to_head == sum(own for opponent, own in results if opponent in equal)
+        else:
+            assert entry.head_to_head is None
+
+
+@given(events)
+@examples(200)
+def test_ranks_count_who_is_ahead_and_equal_lines_share_one(pairs: Pairs) -> None:
+    entries = ranked(LABELS, pairs)
+    for entry in entries:
+        assert entry.rank == 1 + sum(other.order > entry.order for other in entries)
+    assert [entry.rank for entry in entries] == sorted(entry.rank for entry in entries)
+
+
+@given(events, st.permutations(LABELS))
+@examples(100)
+def test_nothing_depends_on_the_order_of_entry(pairs: Pairs, shuffled: list[str]) -> None:
+    assert ranked(shuffled, dict(reversed(list(pairs.items())))) == ranked(LABELS, pairs)

@@ -1,0 +1,37 @@
+"""Quantiles of thinking times."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_server.tables.time_histogram import TimeHistogram, bucket
+from tests.support.settings import examples
+
+times = st.lists(st.integers(0, 10**11), min_size=1, max_size=60)
+
+
+@given(times, st.sampled_from([0.05, 0.5, 0.95, 1.0]))
+@examples(300)
+def test_a_quantile_is_right_to_a_fifth_of_a_percent(values: list[int], share: float) -> None:
+    histogram = TimeHistogram()
+    histogram.add(values)
+    exact = sorted(values)[math.ceil(share * len(values)) - 1]
+    found = histogram.quantile(share)
+    assert found is not None
+    assert exact * 0.998 <= found <= exact
+    assert histogram.largest == max(values)
+    assert histogram.count == len(values)
+
+
+@given(st.integers(0, 10**12))
+@examples(300)
+def test_a_bucket_begins_at_itself_and_small_times_are_exact(time: int) -> None:
+    assert bucket(bucket(time)) == bucket(time) <= time
+    assert time >= 1024 or bucket(time) == time
+
+
+def test_nothing_has_no_quantile() -> None:
+    assert TimeHistogram().quantile(0.5) is None
