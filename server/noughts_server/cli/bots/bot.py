@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
 
@@ -31,7 +31,10 @@ _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 """A bot as JSON, before anything is filled in."""
 
 SpecArgument = Annotated[
-    str, Argument(metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    str,
+    Argument(
+        metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
+    ),
 ]
 
 
@@ -268,7 +271,7 @@ def list_bots(
 
 
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="Your bot.")],
+    old: Annotated[str, Argument(metavar="OLD", help="Your bot.", completes=Completes.BOT)],
     new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -294,7 +297,7 @@ def rename(
 
 
 def retire(
-    name: Annotated[str, Argument(metavar="NAME", help="Your bot.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Your bot.", completes=Completes.BOT)],
     undo: Annotated[bool, Option("--undo", help="Takes it back into service.")] = False,
     server: options.ServerOption = None,
     token: options.TokenOption = None,

@@ -7,7 +7,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.remote.tournament_view import (
     conditions_document,
     show_tournament,
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _MOST_BOTS = 4_096
 
-NameArgument = Annotated[str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.")]
+NameArgument = Annotated[
+    str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
+]
 
 
 def create(
@@ -147,7 +149,9 @@ def _moment(text: str | None, option: str) -> "Timestamp | None":
 
 def join(
     name: NameArgument,
-    entrant: Annotated[str | None, Argument(metavar="[BOT]", help="The same as --bot.", show_default=False)] = None,
+    entrant: Annotated[
+        str | None, Argument(metavar="[BOT]", help="The same as --bot.", show_default=False, completes=Completes.BOT)
+    ] = None,
     bot: Annotated[
         list[str] | None,
         Option(
@@ -155,6 +159,7 @@ def join(
             metavar="BOT",
             help="Your bot: `mybot`, or `mybot@2` for a version. May be given several times.",
             show_default=False,
+            completes=Completes.BOT,
         ),
     ] = None,
     label: Annotated[
@@ -220,7 +225,13 @@ def withdraw(
     ] = None,
     bot: Annotated[
         str | None,
-        Option("--bot", metavar="BOT", help="Instead: the bot that was entered, as for `join`.", show_default=False),
+        Option(
+            "--bot",
+            metavar="BOT",
+            help="Instead: the bot that was entered, as for `join`.",
+            show_default=False,
+            completes=Completes.BOT,
+        ),
     ] = None,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
