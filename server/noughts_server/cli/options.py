@@ -283,6 +283,9 @@ ForfeitAfterOption = Annotated[
         show_default=False,
     ),
 ]
+DryRunOption = Annotated[
+    bool, Option("--dry-run", help="Say how many games that is, and about how long they take; play none of them.")
+]
 FatalOption = Annotated[
     bool,
     Option(

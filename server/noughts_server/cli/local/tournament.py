@@ -99,6 +99,7 @@ class RunOptions(LocalOptions):
     schedule: options.ScheduleOption = "round-robin"
     rounds: options.RoundsOption = None
     stop_when_decided: options.StopWhenDecidedOption = False
+    dry_run: options.DryRunOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,9 @@ def run(
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
     began. With --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
+    With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
+    "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
+    games of a ladder are null, and its eta_seconds are until all have played once.
     """
     options.check_format(
         options.read_schedule(playing.schedule),
@@ -181,7 +185,25 @@ def run(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
             "`noughts bot list` shows the reference bots.",
         )
-    _run_tournament(_plan(specs, playing, title), playing, output_format)
+    plan = _plan(specs, playing, title)
+    if playing.dry_run:
+        _show_forecast(plan, output_format)
+        return
+    _run_tournament(plan, playing, output_format)
+
+
+def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
+    from noughts_server.cli.dry_run import show_forecasts
+    from noughts_server.cli.local.trial import pace_by_trial
+    from noughts_server.competition.swiss import check_rounds
+
+    count = len(plan.specs)
+    if str(plan.settings.schedule) == "swiss":
+        try:
+            check_rounds(count, plan.settings.rounds)
+        except ValueError as error:
+            raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
+    show_forecasts(plan.settings, [count], pace_by_trial(plan), output_format, one=True)
 
 
 def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":

@@ -68,6 +68,7 @@ def create(
     entries_max: Annotated[
         int, Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
     ] = 4_096,
+    dry_run: options.DryRunOption = False,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -81,13 +82,32 @@ def create(
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
     "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
     "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
-    "start_at", "reason", "challenge", "openings", "standings", "crosstable", "offline"}.
+    "start_at", "reason", "challenge", "openings", "standings", "crosstable", "offline"}. With --dry-run
+    {"dry_run", "forecasts"}: as of `tournament run --dry-run`, for some numbers of entries from the least to the most.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
     openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
     kind = options.read_schedule(schedule)
     options.check_format(kind, games, rounds=rounds, stop_when_decided=stop_when_decided)
+    if dry_run:
+        from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
+        from noughts_server.competition.tournament_settings import TournamentSettings
+
+        settings = TournamentSettings(
+            variant=read_variant.name,
+            time=read_time,
+            own_times=own_times,
+            schedule=kind,
+            rounds=rounds or 0,
+            stop_when_decided=stop_when_decided,
+            draw_after=draw_after or 0,
+            games_per_pair=games,
+            concurrency=concurrency,
+        )
+        counts = entry_counts(settings, entries_min, entries_max)
+        show_forecasts(settings, counts, pace_of(settings), output_format, one=False)
+        return
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import connected
     from noughts_server.cli.remote.time_controls import time_message
