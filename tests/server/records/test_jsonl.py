@@ -30,6 +30,7 @@ class Game:
     fault: str = ""
     loser: int | None = 1
     agreement: Agreement | None = None
+    opening_plies: int = 0
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:
