@@ -38,7 +38,7 @@ _TOURNAMENT = Group(
             "withdraw",
             "remote.tournament:withdraw",
             "Takes an entry out. Of a tournament that has begun it loses the games that it has left.",
-            ("noughts tournament withdraw spring mybot",),
+            ("noughts tournament withdraw spring mybot", "noughts tournament withdraw spring --bot mybot"),
             panel=_AT_A_SERVER,
         ),
         Command(
@@ -331,12 +331,14 @@ _RECORDS = Group(
             "local.records:show",
             "One game: on a terminal step by step, else the board at its end and its moves.",
             ("noughts records show games.jsonl 7",),
+            extra="server",
         ),
         Command(
             "sample",
             "local.records:sample",
             "Samples for training: each position with the side to move, what it played, and the result for that side.",
             ("noughts records sample games.jsonl samples.npz",),
+            extra="server",
         ),
     ),
 )
@@ -462,6 +464,27 @@ TREE = Group(
             panel=_HERE,
         ),
         _RECORDS,
+        Command(
+            "rate",
+            "local.rate:rate",
+            "Computes ratings from all games of a file at once, with errors and with what moving first is worth.",
+            ("noughts rate results.csv", "noughts rate games.jsonl --anchor minimax=2000 --format json"),
+            panel=_HERE,
+            extra="server",
+        ),
+        Command(
+            "sprt",
+            "local.sprt:sprt",
+            "The generalised sequential probability ratio test: from counts of results, or how many games it will "
+            "take.",
+            (
+                "noughts sprt --wins 120 --draws 300 --losses 90 --elo0 0 --elo1 10",
+                "noughts sprt --penta 10,100,250,120,20 --model normalized",
+                "noughts sprt --elo1 10 --plan 5 --draw-rate 0.3",
+            ),
+            panel=_HERE,
+            extra="server",
+        ),
         _RULES,
         _TOURNAMENT,
         _GAME,

@@ -43,7 +43,8 @@ def test_a_line_holds_a_game_in_compact_json(tmp_path: Path) -> None:
     write(target, [Game(), Game(number=2)])
     expected = (
         '{"variant":"tictactoe","first":"A","second":"B","seed":18446744073709551615,'
-        '"moves":[4,0,8],"result":"1-0","termination":"line","winning_cells":[]}\n'
+        '"moves":[4,0,8],"result":"1-0","termination":"line","winning_cells":[],'
+        '"seed_text":"18446744073709551615"}\n'
     )
     assert target.read_text() == expected * 2
 
