@@ -19,7 +19,7 @@ from noughts_server.cli.openings_options import (
     read_openings,
 )
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
@@ -40,10 +40,15 @@ _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 
 SpecArgument = Annotated[
-    list[str], Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    list[str],
+    Argument(
+        metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
+    ),
 ]
-FirstArgument = Annotated[str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
-SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.")]
+FirstArgument = Annotated[
+    str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.", completes=Completes.SPEC)
+]
+SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.", completes=Completes.SPEC)]
 PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,
@@ -111,7 +116,8 @@ def demo(
 ) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
 
-    JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
+    JSON: {"games", "standings", "crosstable", "variant", "seed", "seed_text",
+    "terminations"}, as `tournament run`.
     """
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
@@ -326,7 +332,7 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "standings": standings_document(*_ranking(plan, outcome)),
         "crosstable": _crosstable(plan, outcome).document(),
         "variant": plan.settings.variant,
-        "seed": plan.settings.seed,
+        **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
         **_conditions_document(plan),
     }
