@@ -194,6 +194,11 @@ class Game:
         return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
 
     @property
+    def opening_plies(self) -> int:
+        """How many of the moves were on the board when the game began; those agreed on by the players do not count."""
+        return len(self.unit.openings.get(self.slot[0], ())) if self.unit.openings else 0
+
+    @property
     def seed(self) -> int:
         """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
         return game_seed(self.conditions.seed, self.slot[0])
@@ -262,6 +267,9 @@ class Arbiter:
         first.games[handle] = second.games[handle] = game
         if unit.conditions.variant.agreement:
             self._ask_choice(game, 0)
+            return game
+        if unit.openings and (opening := unit.openings.get(slot[0])):
+            self._begin_with(game, opening)
             return game
         outbox = first.outbox
         outbox.starts.append(game)
@@ -417,6 +425,12 @@ class Arbiter:
         else:
             self._begin_agreed(game, swapped=choice.side != side)
 
+    def _begin_with(self, game: Game, opening: Sequence[int]) -> None:
+        """The game begins with these moves on the board, which have taken nobody's time."""
+        game.moves += opening
+        game.times_us += [0] * len(opening)
+        self._begin(game)
+
     def _begin_agreed(self, game: Game, *, swapped: bool) -> None:
         """The sides are known: the game is like any other from now on."""
         if swapped:
@@ -424,11 +438,15 @@ class Arbiter:
             game.slot = Slot(ordinal, second, first)
             game.players = game.players[::-1]
             game.left_us = game.left_us[::-1]
+        self.agreed.append(game)
+        self._begin(game)
+
+    def _begin(self, game: Game) -> None:
+        """The game begins with stones on the board: both players are told, and the one to move is asked."""
         game.ply = ply = len(game.moves)
         stones = [sum(1 << cell for cell in game.moves[side::2]) for side in (0, 1)]
         game.own, game.opponent = stones[ply & 1], stones[~ply & 1]
         game.mover, game.waiting = game.players[ply & 1], game.players[~ply & 1]
-        self.agreed.append(game)
         for player in game.players:
             player.outbox.starts.append(game)
             self.touched.add(player)

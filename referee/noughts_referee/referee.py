@@ -464,10 +464,13 @@ def _finished(games: list[Game]) -> list[FinishedGame]:
                 pack_moves(moves, conditions.variant.cells),
                 pack_times(times_us),
                 fault,
+                len(openings.get(ordinal, ())) if openings else 0,
             )
         )
-        for (conditions, attempt, _), (ordinal, first, second), result, termination, moves, times_us, fault in map(
-            _RESULT, games
-        )
+        for (conditions, attempt, _, openings), (
+            ordinal,
+            first,
+            second,
+        ), result, termination, moves, times_us, fault in map(_RESULT, games)
         if result is not _VOID
     ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from sys import byteorder
+from types import MappingProxyType
 from typing import NamedTuple
 
 from noughts_referee.clock import TimeControl
@@ -56,12 +57,18 @@ class Slot(NamedTuple):
     second: int
 
 
+_NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
+
+
 class Unit(NamedTuple):
     """Some slots to play, claimed under an attempt: a later attempt makes the results of this one void."""
 
     conditions: Conditions
     attempt: int
     slots: Sequence[Slot]
+    openings: Mapping[int, tuple[int, ...]] = _NO_OPENINGS
+    """What is on the board when a game begins, by ordinal: legal moves from the empty board on, after which the game is
+    open. Slots that are not here begin with the empty board."""
 
 
 class FinishedGame(NamedTuple):
@@ -81,6 +88,8 @@ class FinishedGame(NamedTuple):
     """See `pack_times`."""
     fault: str = ""
     """Why the loser lost, if by its own doing: a phrase that follows "it"."""
+    opening_plies: int = 0
+    """How many of the moves were on the board when the game began; their times are 0."""
 
     @property
     def outcome(self) -> Outcome:

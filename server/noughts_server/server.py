@@ -122,7 +122,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             with_reflection=settings.reflection,
         )
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
-        await stack.enter_async_context(director.directing())
+        await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
         await stack.enter_async_context(_running(token_expiry.run(), challenge_expiry.run()))
         for service in ("", *SERVICES):
             await health_servicer.set(service, health_pb2.HealthCheckResponse.SERVING)

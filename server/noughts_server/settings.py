@@ -30,5 +30,7 @@ class ServerSettings:
     """Only clients with a certificate of these authorities may connect."""
     metrics: str | None = None
     """HOST:PORT for Prometheus; None is off."""
+    goes_on: bool = True
+    """Whether what was running when the database was last open is played on, and what is scheduled starts."""
     feed: FeedSettings = field(default_factory=FeedSettings)
     """Limits of the live feed."""

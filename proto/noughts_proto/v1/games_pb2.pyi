@@ -42,6 +42,7 @@ class Game(_message.Message):
     SECOND_TIME_FIELD_NUMBER: _builtins.int
     FAULT_FIELD_NUMBER: _builtins.int
     AGREEMENT_FIELD_NUMBER: _builtins.int
+    OPENING_PLIES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -61,6 +62,8 @@ class Game(_message.Message):
     """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it", as `placed a stone
     on h8 (cell 112), which is occupied`. Cells are named by column (a, b, ...) and row (1 at the bottom).
     """
+    opening_plies: _builtins.int
+    """How many of the moves were on the board when the game began; their times are 0."""
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Cells in the order played."""
@@ -106,10 +109,11 @@ class Game(_message.Message):
         second_time: _types_pb2.TimeControl | None = ...,
         fault: _builtins.str = ...,
         agreement: Global___Agreement | None = ...,
+        opening_plies: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_time", b"second_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015

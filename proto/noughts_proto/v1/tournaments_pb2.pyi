@@ -136,6 +136,7 @@ class Tournament(_message.Message):
     DRAW_AFTER_FIELD_NUMBER: _builtins.int
     FORFEIT_AFTER_FIELD_NUMBER: _builtins.int
     STOP_WHEN_DECIDED_FIELD_NUMBER: _builtins.int
+    OPENINGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`. The ID is chosen at creation: 1 to 63 characters of a-z, 0-9 and `-`."""
     title: _builtins.str
@@ -210,6 +211,10 @@ class Tournament(_message.Message):
     def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
         """Times of single entries, by label: handicaps. A label that does not join changes nothing."""
 
+    @_builtins.property
+    def openings(self) -> Global___Openings:
+        """What games begin with. Unset: with the empty board."""
+
     def __init__(
         self,
         *,
@@ -243,10 +248,11 @@ class Tournament(_message.Message):
         draw_after: _builtins.int = ...,
         forfeit_after: _builtins.int = ...,
         stop_when_decided: _builtins.bool = ...,
+        openings: Global___Openings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "own_times", b"own_times", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "openings", b"openings", "own_times", b"own_times", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
@@ -258,6 +264,54 @@ class Tournament(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
 
 Global___Tournament: _TypeAlias = Tournament  # noqa: Y015
+
+@_typing.final
+class Openings(_message.Message):
+    """Where the first moves of games come from. Both games of an encounter begin with the same; the seed repeats them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    PLIES_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
+    SYMMETRIES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """`random`: legal plies drawn by lot; `balanced`: such after which a quick search sees neither side ahead; `list`."""
+    plies: _builtins.int
+    """Of openings by lot."""
+    name: _builtins.str
+    """Of a list: what it is called, for people."""
+    order: _builtins.str
+    """In what order a list is gone through: `sequential`, which is the default, or `random`."""
+    symmetries: _builtins.bool
+    """Each opening is laid on the board in one of its symmetries, drawn by lot."""
+    text: _builtins.str
+    """Of a list: an opening a line, its cells in the order of play with spaces between them; at most 10,000 openings and
+    1,000,000 characters. Input only.
+    """
+    count: _builtins.int
+    """Of a list. Output only."""
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        plies: _builtins.int = ...,
+        name: _builtins.str = ...,
+        order: _builtins.str = ...,
+        symmetries: _builtins.bool = ...,
+        text: _builtins.str = ...,
+        count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "kind", b"kind", "name", b"name", "order", b"order", "plies", b"plies", "symmetries", b"symmetries", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Openings: _TypeAlias = Openings  # noqa: Y015
 
 @_typing.final
 class Standing(_message.Message):

@@ -170,6 +170,10 @@ DatabaseOption = Annotated[
     str | None,
     Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),
 ]
+ResumeOption = Annotated[
+    bool,
+    Option("--resume", help="Goes on with the games of --db that were begun last; more --games or bots are added."),
+]
 ServerOption = Annotated[
     str | None,
     Option(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.openings.settings import Openings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class TournamentSettings:
     """An entry that has lost so many games by its own fault is withdrawn; 0: none is."""
     stop_when_decided: bool = False
     """Whether an encounter of a knockout ends as soon as one cannot be caught up with."""
+    openings: Openings = field(default_factory=Openings)
+    """What games begin with; both games of an encounter with the same."""
     title: str = ""
     """For people; may be empty."""
 

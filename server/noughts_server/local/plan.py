@@ -78,7 +78,9 @@ class LocalPlan:
     own_margins_us: Mapping[str, int] = field(default_factory=dict)
     """The margins of bots that have their own, by label."""
     database: str | None = None
-    """None: a temporary file, gone afterwards."""
+    """None: a temporary file, gone afterwards unless the run is interrupted."""
+    resumes: str = ""
+    """The tournament there that is gone on with, `ID` of `tournaments/ID`; empty: a new one."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
@@ -164,6 +166,10 @@ class LocalOutcome:
 
     fatal: PlayedGame | None = None
     """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
+    endless: bool = False
+    """A ladder: it is stopped, and never finished."""
+    kept: str = ""
+    """Where its database is, if it can be gone on with; empty: nowhere, or there is no game left."""
 
     @property
     def benched(self) -> bool:

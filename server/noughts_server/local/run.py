@@ -4,11 +4,15 @@ What is loaded here is little, and decides how soon the first game begins: the b
 server's parts are imported.
 """
 
+import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from noughts_bots.specs import unique_labels
 from noughts_server.local.bot_process import bot_processes
@@ -67,11 +71,17 @@ async def play_locally(
         from noughts_server.settings import ServerSettings
 
         database = plan.database
+        file: _TemporaryFile | None = None
         if database is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True))
-            database = f"sqlite:///{Path(folder) / 'noughts.sqlite'}"
+            file = stack.enter_context(_TemporaryFile())
+            database = f"sqlite:///{file.path}"
         settings = ServerSettings(
-            listen="127.0.0.1:0", database=database, margin_us=plan.margin_us, grace=5.0, reflection=False
+            listen="127.0.0.1:0",
+            database=database,
+            margin_us=plan.margin_us,
+            grace=5.0,
+            reflection=False,
+            goes_on=False,
         )
         server = await stack.enter_async_context(running_server(settings))
         # Of the lock nothing is said where nobody is locked in.
@@ -82,4 +92,34 @@ async def play_locally(
         await run.play()
         if transcripts.failure is not None:
             on_note(f"what engines say was not kept to the end: {transcripts.failure}")
-        return await run.outcome(export)
+        outcome = await run.outcome(export)
+        if file is not None and outcome.kept:
+            outcome = replace(outcome, kept=str(file.keep()))
+        return outcome
+
+
+class _TemporaryFile:
+    """A database that is gone at the end of the block, unless it is to be kept."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="noughts-"))
+        self._kept: Path | None = None
+        self.path = self._folder / "noughts.sqlite"
+
+    def keep(self) -> Path:
+        """It will be moved to where it survives; returns that place."""
+        from platformdirs import user_data_path
+
+        folder = user_data_path("noughts") / "runs"
+        self._kept = folder / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}.sqlite"
+        return self._kept
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._kept is not None:
+            self._kept.parent.mkdir(parents=True, exist_ok=True)
+            for file in self._folder.glob("noughts.sqlite*"):
+                shutil.move(file, self._kept.with_name(self._kept.name + file.name.removeprefix("noughts.sqlite")))
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -8,6 +8,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
+from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
@@ -52,7 +53,7 @@ class RunAtServer:
         self._processes = processes
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
-        self._tournament = LocalTournament(server, plan.settings, versions)
+        self._tournament = LocalTournament(server, plan.settings, versions, plan.resumes)
         self._children = LocalChildren(server, self._tournament, plan, launcher, transcripts)
 
     async def play(self) -> None:
@@ -76,10 +77,10 @@ class RunAtServer:
             finally:
                 for process in processes:
                     process.cancel()
-                if self._stop.finishing.is_set() and self._plan.database is not None:
-                    # Nobody will go on with it: the next server on this database must not try.
+                if self._stop.finishing.is_set():
+                    # Whoever wants may go on with it, but no server does so by itself.
                     with suppress(WrongState):  # it has just finished
-                        await self._server.director.cancel(self._tournament.slug)
+                        await self._server.director.pause(self._tournament.slug)
 
     async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
         """What is stored; `write` gets the games."""
@@ -105,6 +106,8 @@ class RunAtServer:
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,
+            endless=tournament.settings.schedule is ScheduleKind.LADDER,
+            kept="" if tournament.state is TournamentState.FINISHED else self._server.store.url,
         )
 
     def _committed(self, report: CommitReport) -> None:

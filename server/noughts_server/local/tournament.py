@@ -15,6 +15,8 @@ from noughts_server.server import Server
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import join_tournament
+from noughts_server.store.extensions import extend_tournament
+from noughts_server.store.local_runs import OWNER
 from noughts_server.store.standings import Standing, standings
 from noughts_server.store.tokens import create_owner
 from noughts_server.store.tournaments import (
@@ -23,18 +25,24 @@ from noughts_server.store.tournaments import (
     TournamentState,
     create_tournament,
     get_tournament,
+    pause_tournament,
 )
 
-_OWNER = "local"
 _TICK_SECONDS = 0.2
 
 
 class LocalTournament:
     """One tournament at a running server."""
 
-    def __init__(self, server: Server, settings: TournamentSettings, versions: Mapping[str, str]) -> None:
-        """`versions` has the version of each bot, by the label under which it plays."""
-        self.slug = f"local-{secrets.token_hex(4)}"
+    def __init__(
+        self, server: Server, settings: TournamentSettings, versions: Mapping[str, str], resumes: str = ""
+    ) -> None:
+        """`versions` has the version of each bot, by the label under which it plays.
+
+        `resumes` is the ID of one in the store that is gone on with; it gets the games and bots that it lacks.
+        """
+        self.slug = resumes or f"local-{secrets.token_hex(4)}"
+        self._resumes = bool(resumes)
         self._server = server
         self._settings = settings
         self._versions = versions
@@ -43,8 +51,8 @@ class LocalTournament:
         self._excused: set[str] = set()
 
     async def create(self) -> None:
-        """Makes the tournament and enters the bots."""
-        self._owner = await self._server.store.write(self._create)
+        """Makes the tournament and enters the bots, or what is missing of both."""
+        self._owner = await self._server.store.write(self._resume if self._resumes else self._create)
 
     def ticket(self, label: str, carry: Carry | None = None) -> str:
         """A secret by which the bot of this label logs in once; `carry` takes the stream, else the bot's wire does."""
@@ -90,6 +98,11 @@ class LocalTournament:
 
         `on_progress` is called several times a second, and at last with all games.
         """
+        before = await self._server.store.read(lambda connection: get_tournament(connection, self.slug))
+        if before.state is TournamentState.FINISHED:  # gone on with, and there was nothing left
+            tournament, table = await self._server.store.read(self._standings)
+            on_progress(tournament, table)
+            return
         await self._server.director.start(self.slug)
         over = asyncio.Event()
 
@@ -111,7 +124,7 @@ class LocalTournament:
 
     def _create(self, connection: Connection) -> int:
         now = self._server.store.now_ms()
-        owner = create_owner(connection, _OWNER)
+        owner = create_owner(connection, OWNER)
         create_tournament(
             connection,
             NewTournament(self.slug, self._settings),
@@ -121,6 +134,26 @@ class LocalTournament:
         for label, version in self._versions.items():
             self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
             join_tournament(connection, self.slug, bot=label, label=label)
+        return owner
+
+    def _resume(self, connection: Connection) -> int:
+        now = self._server.store.now_ms()
+        owner = create_owner(connection, OWNER)
+        tournament = get_tournament(connection, self.slug)
+        if tournament.state is TournamentState.RUNNING:
+            pause_tournament(connection, self.slug)
+        known = {row.label for row in standings(connection, tournament)}
+        more = self._settings.games_per_pair - tournament.settings.games_per_pair
+        rounds = self._settings.rounds - tournament.settings.rounds if self._settings.rounds else 0
+        late = [label for label in self._versions if label not in known]
+        if tournament.state is TournamentState.OPEN:
+            more = rounds = 0
+        if more or rounds or late:
+            extend_tournament(connection, self.slug, games_per_pair=more, rounds=rounds)
+        for label, version in self._versions.items():
+            self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
+            if label in late:
+                join_tournament(connection, self.slug, bot=label, label=label)
         return owner
 
     def _standings(self, connection: Connection) -> tuple[Tournament, tuple[Standing, ...]]:

@@ -7,6 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument
+from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 from noughts_server.store.standings import Standing
 from noughts_server.store.tournaments import Kind, Tournament
 
@@ -45,6 +46,42 @@ def time_control(message: types_pb2.TimeControl) -> TimeControl:
     return TimeControl(move_us=message.move_us, bank_us=message.bank_us, increment_us=message.increment_us)
 
 
+def openings_message(openings: Openings) -> tournaments_pb2.Openings | None:
+    """Openings for the wire, a list without what is in it; None where there are none."""
+    if not openings:
+        return None
+    listed = openings.kind is OpeningsKind.LIST
+    return tournaments_pb2.Openings(
+        kind=openings.kind,
+        plies=openings.plies,
+        name=openings.name,
+        order=openings.order if listed else "",
+        symmetries=openings.symmetries,
+        count=openings.text.count("\n") + 1 if listed else 0,
+    )
+
+
+def openings_value(field: str, message: tournaments_pb2.Openings) -> Openings:
+    """Openings from the wire; whether a variant has such is checked where they are stored. Raises InvalidArgument."""
+    try:
+        kind = OpeningsKind(message.kind or OpeningsKind.NONE)
+    except ValueError as error:
+        expected = " or ".join(OpeningsKind)
+        raise InvalidArgument.of(f"{field}.kind", message.kind, expected) from error
+    try:
+        order = OpeningsOrder(message.order or OpeningsOrder.SEQUENTIAL)
+    except ValueError as error:
+        raise InvalidArgument.of(f"{field}.order", message.order, " or ".join(OpeningsOrder)) from error
+    if kind is OpeningsKind.NONE:
+        return Openings()
+    openings = Openings(kind, message.plies, message.name, order, message.symmetries, message.text)
+    try:
+        openings.listed  # noqa: B018  # read once, for what is wrong with it
+    except ValueError as error:
+        raise InvalidArgument.of(f"{field}.text", "no numbers", "the cells of an opening a line") from error
+    return openings
+
+
 def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
     """A tournament without its standings."""
     joining = tournament.joining
@@ -77,6 +114,7 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         draw_after=tournament.settings.draw_after,
         forfeit_after=tournament.settings.forfeit_after,
         stop_when_decided=tournament.settings.stop_when_decided,
+        openings=openings_message(tournament.settings.openings),
     )
 
 

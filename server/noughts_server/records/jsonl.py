@@ -87,6 +87,8 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
     }
     if game.agreement is not None:
         line["opening"] = game.agreement._asdict()
+    elif game.opening_plies:
+        line["opening"] = game.moves[: game.opening_plies]
     if game.first_time:
         line |= {"first_time": game.first_time, "second_time": game.second_time}
     if game.fault and game.loser is not None:

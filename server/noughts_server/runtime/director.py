@@ -18,6 +18,7 @@ from noughts_referee.work_units import Conditions, Unit
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.errors import NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
 from noughts_server.store.claims import claim_unit, unfinished_units
@@ -72,20 +73,25 @@ class Director:
         referee.on_progress(self._progress.set)
 
     @asynccontextmanager
-    async def directing(self) -> AsyncIterator[None]:
-        """Plays what is running in the store until the block is left; running games are then abandoned."""
+    async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
+        """Plays what is running in the store until the block is left; running games are then abandoned.
+
+        Unless it `goes_on`, it plays only what is started inside the block.
+        """
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._uncancelled.open(tasks)
-            scheduler = tasks.create_task(self._start_on_time(), name="scheduled starts")
-            for tournament in await self._store.read(running_tournaments):
-                self._play(tournament)
+            own: list[asyncio.Task[None]] = []
+            if goes_on:
+                own.append(tasks.create_task(self._start_on_time(), name="scheduled starts"))
+                for tournament in await self._store.read(running_tournaments):
+                    self._play(tournament)
             try:
                 with listening(self._bus, COMMITTED, self._committed):
                     yield
             finally:
                 self._uncancelled.close()
-                for task in (scheduler, *self._playing.values()):
+                for task in (*own, *self._playing.values()):
                     task.cancel()
                 self.abandon()
 
@@ -188,8 +194,12 @@ class Director:
         self._bus.publish(CHANGED, tournament.id)
 
     def _may_go_on(self, tournament: int, total: int) -> bool:
-        """Whether nothing of it is being played, or there are more slots than `total`."""
-        return self._is_idle(tournament) or self._totals.get(tournament, 0) > total
+        """Whether nothing of it is being played, or of one that has more slots than `total` nothing waits."""
+        if self._is_idle(tournament):
+            return True
+        if total == _ALL or self._referee.queued(tournament):
+            return False
+        return self._totals.get(tournament, 0) > total or self._recorder.backlog > 0
 
     def _is_idle(self, tournament: int) -> bool:
         return not self._referee.queued(tournament) and not self._referee.in_flight(tournament)
@@ -286,34 +296,38 @@ class Director:
         units = await self._store.read(lambda connection: unfinished_units(connection, key))
         logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
+        opened = OpenedUnits(tournament.settings, playing)
         # Where pairings never end, those that are there are played while others still are; units hold one encounter.
         endless = tournament.settings.schedule is ScheduleKind.LADDER
-        while units:
+        while True:
             for number in units:
                 await self._until(lambda: referee.queued(key) < wanted)
                 await self._recorder.room()
-                unit = await self._claim(playing, number)
-                if unit.slots:
-                    referee.add(unit)
-            total = tournament.games_total
-            await self._until(partial(self._may_go_on, key, total if endless else _ALL))
-            if idle := self._is_idle(key):
+                unit, encounters = await self._claim(playing, number)
+                async for part in opened.parts(unit, encounters):
+                    await self._until(lambda: referee.queued(key) < wanted)
+                    referee.add(part)
+            idle, total = False, tournament.games_total
+            while not idle and tournament.games_total == total:
+                await self._until(partial(self._may_go_on, key, total if endless else _ALL))
+                idle = self._is_idle(key)
+                # The last games may bring others: the next round, or an extension.
                 await self._recorder.flush()
-            # The last games may have brought others: the next round, or an extension.
-            tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
-            claimed, units = units.stop, range(0)
-            if tournament.games_total > total:
-                playing = self._conditions[key] = await self._store.read(lambda found: read_conditions(found, key))
-                units = await self._store.read(lambda connection: unfinished_units(connection, key))
-                units = units if idle else range(claimed, units.stop)
+                tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
+            if tournament.games_total == total:
+                break
+            playing = self._conditions[key] = await self._store.read(lambda found: read_conditions(found, key))
+            claimed, units = units.stop, await self._store.read(lambda found: unfinished_units(found, key))
+            units = units if idle else range(claimed, units.stop)
         referee.forget(key)
         self._conditions.pop(key, None)
         self._totals.pop(key, None)
         logger.info("tournament played", tournament=playing.name)
 
-    async def _claim(self, playing: Conditions, number: int) -> Unit:
+    async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
+        """A unit, and the encounters of its slots (see `Claim`)."""
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
-        return Unit(playing, claim.attempt, claim.slots)
+        return Unit(playing, claim.attempt, claim.slots), claim.encounters
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

@@ -80,5 +80,6 @@ def game_message(game: StoredGame) -> pb.Game:
         winning_cells=parse_variant(game.variant).won_with(game.moves),
         first_time=time_control_message(game.first_time),
         second_time=time_control_message(game.second_time),
+        opening_plies=game.opening_plies,
         agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )

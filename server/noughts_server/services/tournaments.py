@@ -11,7 +11,13 @@ from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
-from noughts_server.messages.conversions import milliseconds, standing_message, time_control, tournament_message
+from noughts_server.messages.conversions import (
+    milliseconds,
+    openings_value,
+    standing_message,
+    time_control,
+    tournament_message,
+)
 from noughts_server.messages.resource_names import bot_version_id, tournament_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
@@ -189,6 +195,7 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             draw_after=message.draw_after,
             forfeit_after=message.forfeit_after,
             stop_when_decided=message.stop_when_decided,
+            openings=openings_value("tournament.openings", message.openings),
             title=message.title,
         ),
         joining=Joining(

@@ -23,6 +23,8 @@ class Claim(NamedTuple):
     attempt: int
     slots: tuple[Slot, ...]
     """The slots that have no game yet, in order; empty when there is nothing left to do."""
+    encounters: tuple[int, ...]
+    """Of each of them, where the tournament has openings; else empty."""
 
 
 def unfinished_units(connection: Connection, tournament_id: int) -> range:
@@ -59,4 +61,6 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
         )
     )
     schedule = schedule_of(connection, tournament)
-    return Claim(attempt, tuple(schedule.slots(ordinal for ordinal in ordinals if ordinal not in stored)))
+    missing = [ordinal for ordinal in ordinals if ordinal not in stored]
+    encounters = map(schedule.encounter, missing) if tournament.settings.openings else ()
+    return Claim(attempt, tuple(schedule.slots(missing)), tuple(encounters))

@@ -140,7 +140,19 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     """
     for part in _parts(games):
         parameters: list[int | bytes | str | None] = [ended_at]
-        for tournament, ordinal, attempt, first, second, result, termination, moves, times, fault in part:
+        for (
+            tournament,
+            ordinal,
+            attempt,
+            first,
+            second,
+            result,
+            termination,
+            moves,
+            times,
+            fault,
+            opening_plies,
+        ) in part:
             # A plus makes plain numbers of members of enumerations, which sqlite3 would look adapters up for.
             parameters += (
                 tournament,
@@ -153,6 +165,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
                 moves,
                 times,
                 fault or None,
+                opening_plies,
             )
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
@@ -183,7 +196,10 @@ def _upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: t
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
     # In the order of a FinishedGame's fields. Numbered parameters would spare the SELECT, but cost more than all else.
-    columns = "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault"
+    columns = (
+        "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
+        "opening_plies"
+    )
     row = ",".join("?" * len(FinishedGame._fields))
     rows = ",".join([f"({row})"] * count)
     return f"INSERT INTO games (ended_at, {columns}) SELECT ?, * FROM (VALUES {rows})"  # noqa: S608  # only names

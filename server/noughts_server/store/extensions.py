@@ -19,7 +19,7 @@ from noughts_server.store.tournaments import (
     owned_tournament,
     require_state,
 )
-from noughts_server.store.waves import append_wave, tournament_row
+from noughts_server.store.waves import pair_next
 
 _HINT = "Create another tournament for more."
 
@@ -69,7 +69,7 @@ def add_late_entry(connection: Connection, tournament: Tournament, number: int) 
     if kind.follows_results:
         # The next round has it, whenever that is paired. A ladder that has nobody to pair goes on at once.
         if kind is ScheduleKind.LADDER and tournament.games_done == tournament.games_total:
-            append_wave(connection, tournament_row(connection, tournament.id), tournament.games_done)
+            pair_next(connection, tournament.id)
         return
     if tournament.base_entries is None:
         connection.execute(
@@ -110,7 +110,7 @@ def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> 
         raise InvalidArgument.of("rounds", rounds, str(error)) from error
     change_settings(connection, tournament, rounds=wanted)
     if tournament.games_done == tournament.games_total:
-        append_wave(connection, tournament_row(connection, tournament.id), tournament.games_done)
+        pair_next(connection, tournament.id)
 
 
 def _append(connection: Connection, tournament: Tournament, whole: Schedule, slots: Iterable[int]) -> None:

@@ -66,6 +66,8 @@ class StoredGame:
     """Its place in the order in which games were rated; None: not rated, or not yet."""
     agreement: Agreement | None = None
     """How its opening was agreed on, if it was."""
+    opening_plies: int = 0
+    """How many of the moves were on the board when the game began."""
 
     @property
     def name(self) -> str:
@@ -124,6 +126,8 @@ class ExportedGame(NamedTuple):
     """Why the loser lost, as in `StoredGame`; in any case not empty where it did what no player may."""
     agreement: Agreement | None = None
     """How its opening was agreed on, if it was."""
+    opening_plies: int = 0
+    """How many of the moves were on the board when the game began; their times are 0."""
 
     @property
     def loser(self) -> int | None:
@@ -159,6 +163,7 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
             times[second],
             row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
             agreement_of(row, labels),
+            row.opening_plies,
         )
 
 
@@ -233,6 +238,7 @@ def _game(
         fault=row.fault or "",
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
+        opening_plies=row.opening_plies,
     )
 
 

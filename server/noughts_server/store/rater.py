@@ -18,6 +18,7 @@ from noughts_referee.clock import TimeControl
 from noughts_server.competition.elo import Rating, next_point, rate_game
 from noughts_server.store import dialect
 from noughts_server.store.batches import in_batches
+from noughts_server.store.ladders import StoredLadder
 from noughts_server.store.schema import (
     bot_versions,
     entries,
@@ -73,6 +74,8 @@ class Changes:
     """By rating list and bot."""
     next_seq: int | None = None
     """Of the ratings log; None: nothing was folded."""
+    ladders: dict[int, StoredLadder] = field(default_factory=dict)
+    """Those that games were paired on, by tournament."""
 
 
 class FoldingState:
@@ -82,6 +85,8 @@ class FoldingState:
         self._progress: dict[int, Progress] = {}
         self._ratings: dict[int, dict[int, Rating]] = {}
         self._next_seq = 0
+        self.ladders: dict[int, StoredLadder] = {}
+        """Of tournaments that are paired as they go. A transaction takes one out, and it comes back with `apply`."""
 
     def progress(self, connection: Connection, tournament: Row[Any]) -> Progress:
         """How far a tournament is, of which `tournament` is the row as this transaction sees it."""
@@ -116,10 +121,12 @@ class FoldingState:
             self._ratings.setdefault(list_id, {}).update(changed)
         if changes.next_seq is not None:
             self._next_seq = changes.next_seq
+        self.ladders.update(changes.ladders)
 
     def forget(self, tournament_id: int) -> None:
         """A tournament is over: its memory is not needed any more."""
         self._progress.pop(tournament_id, None)
+        self.ladders.pop(tournament_id, None)
 
 
 class Ledger:

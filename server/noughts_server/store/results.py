@@ -13,6 +13,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.store import dialect
 from noughts_server.store.batches import in_batches
+from noughts_server.store.ladders import append_to_ladder
 from noughts_server.store.rater import (
     Advance,
     Changes,
@@ -120,7 +121,11 @@ def _commit_tournament(
     report.changes.advances[row.id] = advance
     leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
     total, kind = row.games_total, ScheduleKind(row.schedule)
-    if kind.follows_results:
+    if kind is ScheduleKind.LADDER:
+        ladder = append_to_ladder(connection, row, stored, state.ladders.pop(row.id, None))
+        report.changes.ladders[row.id] = ladder
+        total = ladder.games_total
+    elif kind.follows_results:
         total = append_wave(connection, row, advance.games_done)
     finished = advance.games_done == total and kind is not ScheduleKind.LADDER
     _store_progress(connection, row, advance, now_ms if finished else None)

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.openings.settings import Openings
 
 _PLAIN = ("rounds", "draw_after", "forfeit_after", "stop_when_decided")
 _USUAL = {field.name: field.default for field in fields(TournamentSettings)}
@@ -15,9 +16,14 @@ _USUAL = {field.name: field.default for field in fields(TournamentSettings)}
 
 def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
     """For the row; None where all is as usual."""
-    return {name: value for name in _PLAIN if (value := getattr(settings, name)) != _USUAL[name]} or None
+    document = {name: value for name in _PLAIN if (value := getattr(settings, name)) != _USUAL[name]}
+    if settings.openings:
+        document["openings"] = settings.openings.document()
+    return document or None
 
 
 def read_options(document: Mapping[str, Any] | None) -> dict[str, Any]:
     """The fields of `TournamentSettings` that a row's document has."""
-    return {name: value for name, value in (document or {}).items() if name in _PLAIN}
+    document = document or {}
+    plain = {name: value for name, value in document.items() if name in _PLAIN}
+    return {**plain, "openings": Openings.from_document(document.get("openings"))}

@@ -20,6 +20,9 @@ from noughts_server.errors import (
     ResourceExhausted,
     WrongState,
 )
+from noughts_server.openings.choosing import check_openings
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store import rater
 from noughts_server.store.join_window import MOST_ENTRIES, Joining
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
@@ -28,7 +31,7 @@ from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
 from noughts_server.store.tournament_options import options_document, read_options
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
-from noughts_server.store.waves import append_wave, tournament_row
+from noughts_server.store.waves import pair_next
 
 MOST_GAMES = 100_000_000
 _MOST_GAMES_PER_PAIR = 1_000_000
@@ -128,6 +131,7 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
     _check_format(settings)
     _check_time("tournament.time", settings.time)
     _check_own_times(settings)
+    _check_openings(settings)
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
@@ -219,7 +223,9 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     kind = tournament.settings.schedule
     if kind.follows_results:
         _check_rounds(tournament, count)
-        unit, total = _GROWING_UNIT, 0
+        # Pairings of a ladder come one by one: a unit of it is never less than whole.
+        endless = kind is ScheduleKind.LADDER
+        unit, total = tournament.settings.games_per_pair if endless else _GROWING_UNIT, 0
     else:
         total = make_schedule(kind, count, tournament.settings.games_per_pair).total
         unit = unit_games(total)
@@ -232,7 +238,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         unit_games=unit,
     )
     if kind.follows_results:
-        append_wave(connection, tournament_row(connection, tournament.id), 0)
+        pair_next(connection, tournament.id)
     return get_tournament_by_id(connection, tournament.id)
 
 
@@ -383,6 +389,20 @@ def _check_own_times(settings: TournamentSettings) -> None:
     if own and settings.rated:
         expected = "an unrated tournament, where entries have times of their own"
         raise InvalidArgument.of("tournament.rated", "true", expected)
+
+
+def _check_openings(settings: TournamentSettings) -> None:
+    openings = settings.openings
+    if len(openings.text) > MOST_CHARACTERS:
+        expected = f"at most {MOST_CHARACTERS} characters"
+        raise InvalidArgument.of("tournament.openings.text", f"{len(openings.text)} characters", expected)
+    check_text("tournament.openings.name", openings.name, LONGEST_NAME)
+    try:
+        if len(openings.listed) > MOST_OPENINGS:
+            raise OpeningError(f"{len(openings.listed)} openings", f"at most {MOST_OPENINGS}")
+        check_openings(openings, parse_variant(canonical_variant(settings.variant)))
+    except OpeningError as error:
+        raise InvalidArgument.of("tournament.openings", error.got, error.expected) from error
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:

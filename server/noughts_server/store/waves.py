@@ -12,11 +12,11 @@ from sqlalchemy import Connection, Row, and_, insert, select, update
 from noughts_referee.rules import FAULTS, Result
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.competition.waves import Field, Played, Wave
+from noughts_server.store.ladders import append_to_ladder
+from noughts_server.store.meetings import points_of_first
 from noughts_server.store.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.schema import byes, entries, games, pairings, tournaments
 from noughts_server.store.tournament_options import read_options
-
-_POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
 
 
 def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -> int:
@@ -35,6 +35,15 @@ def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -
             rows = [{"tournament_id": tournament.id, "round": wave.round, "entry": entry} for entry in wave.byes]
             connection.execute(insert(byes), rows)
     return total if wave is None else _append(connection, tournament, wave)
+
+
+def pair_next(connection: Connection, tournament_id: int) -> None:
+    """Pairs what follows without a game that was just played: at the start, and when something was added."""
+    tournament = tournament_row(connection, tournament_id)
+    if ScheduleKind(tournament.schedule) is ScheduleKind.LADDER:
+        append_to_ladder(connection, tournament, (), None)
+    else:
+        append_wave(connection, tournament, tournament.games_done)
 
 
 def _next_wave(kind: ScheduleKind) -> Callable[[Field], Wave | None]:
@@ -97,16 +106,14 @@ def _meeting(row: Row[Any]) -> tuple[int, int, int]:
 
 def _encounter(number: int, slots: Sequence[Row[Any]]) -> Played:
     one, other = slots[0].first_entry, slots[0].second_entry
-    points = {one: 0.0, other: 0.0}
+    points = 0.0
     forfeits = {one: 0, other: 0}
     for slot in slots:
-        # Who agreed on sides may have played X without having been first in the slot.
-        x, o = (one, other) if slot.x == one else (other, one)
-        points[x] += _POINTS[slot.result]
-        points[o] += 1 - _POINTS[slot.result]
+        points += points_of_first(one, slot.x, slot.result)
         if slot.termination in FAULTS:
+            x, o = (one, other) if slot.x == one else (other, one)
             forfeits[o if slot.result == Result.FIRST_WINS else x] += 1
-    return Played(number, one, other, points[one], points[other], len(slots), forfeits[one], forfeits[other])
+    return Played(number, one, other, points, len(slots) - points, len(slots), forfeits[one], forfeits[other])
 
 
 def _append(connection: Connection, tournament: Row[Any], wave: Wave) -> int:

@@ -18,6 +18,7 @@ from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import join_tournament, withdraw_entry
 from noughts_server.store.extensions import extend_tournament
+from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import commit_games
 from noughts_server.store.standings import standings
 from noughts_server.store.tournaments import (
@@ -240,3 +241,67 @@ async def test_who_leaves_a_swiss_is_paired_no_more(arena: Arena) -> None:
     assert [each.entry for each in left] == [2]
     await play_to_the_end(arena)
     assert {number for _, first, second, _, number in pairings(arena) if 2 in (first, second)} <= {1}
+
+
+@pytest.mark.parametrize("forgetful", [False, True], ids=["", "restarted now and then"])
+async def test_a_ladder_goes_on_whatever_ends_first_and_takes_who_comes_late(arena: Arena, forgetful: bool) -> None:
+    await arena.tournament(bots=BOTS, schedule=ScheduleKind.LADDER, games_per_pair=4, concurrency=64)
+    chance = Random(3)
+    open_games: dict[int, FinishedGame] = {}
+    for step in range(150):
+        tournament = await get(arena)
+        assert tournament.state is TournamentState.RUNNING
+        open_games |= {game.ordinal: game for game in await arena.play(tournament)}
+        playing = Counter(
+            entry
+            for number in {(ordinal - 1) // 4 for ordinal in open_games}
+            for entry in pairings(arena)[4 * number][1:3]
+        )
+        assert max(playing.values()) == 1, "a bot is in one encounter at once"
+        if step == 40:
+            await join_late(arena, "zoe")
+        if step == 80:
+            leave = partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW)
+            assert [left.entry for left in await arena.store.write(leave)] == [2]
+            after = len(pairings(arena))
+        if forgetful and chance.random() < 0.2:
+            arena.state = FoldingState()
+        done = chance.sample(sorted(open_games), chance.randint(1, len(open_games)))
+        await arena.commit([open_games.pop(ordinal) for ordinal in done])
+    rows = pairings(arena)
+    assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
+    assert (await get(arena)).games_total == len(rows)
+    meetings = [rows[start : start + 4] for start in range(0, len(rows), 4)]
+    for games in meetings:
+        (_, one, other, *_), *_ = games
+        assert [game[1:3] for game in games] == 2 * [(one, other), (other, one)]
+    assert any(7 in (first, second) for _, first, second, *_ in rows)
+    assert not any(2 in (first, second) for _, first, second, *_ in rows[after:])
+
+
+async def test_a_ladder_of_one_waits_for_another(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:2], schedule=ScheduleKind.LADDER)
+    await arena.store.write(partial(withdraw_entry, slug="cup", label="ada", now_ms=NOW))
+    await arena.commit(await arena.play(await get(arena)))
+    stalled = await get(arena)
+    assert (stalled.state, stalled.games_done) == (TournamentState.RUNNING, stalled.games_total)
+    await join_late(arena, "zoe")
+    assert (await get(arena)).games_total == stalled.games_total + 2
+
+
+async def test_a_ladder_forgets_what_a_failed_transaction_has_paired(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, schedule=ScheduleKind.LADDER)
+    games = await arena.play(tournament)
+    await arena.commit(games[:2])
+    before = pairings(arena)
+
+    def commit_and_fail(connection: Connection) -> None:
+        commit_games(connection, games[2:], arena.state, now_ms=NOW)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await arena.store.write(commit_and_fail)
+    assert pairings(arena) == before
+    await arena.commit(games[2:])
+    rows = pairings(arena)
+    assert (await get(arena)).games_total == len(rows) > len(before)

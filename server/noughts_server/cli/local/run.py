@@ -1,5 +1,7 @@
 """Plays a plan in this process: signals, progress and the file of games around `play_locally`."""
 
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,5 +72,24 @@ def leave_if_ended_early(outcome: "LocalOutcome") -> None:
             f"That ended the run (--fatal) after {outcome.games:,} of {count(outcome.games_total, 'game')}.",
         )
     if outcome.interrupted:
-        note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
-        raise SystemExit(INTERRUPTED)
+        what = (
+            f"Stopped after {outcome.games:,} games."
+            if outcome.endless
+            else (f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
+        )
+        note(what)
+        if outcome.kept:
+            note(f"They are kept in {outcome.kept}; this goes on with them:\n  {_resuming(outcome.kept)}")
+        if not outcome.endless:
+            raise SystemExit(INTERRUPTED)
+
+
+def _resuming(database: str) -> str:
+    """This program's command line, with what makes it go on with the games of a database."""
+    words, rest = [], iter(sys.argv[1:])
+    for word in rest:
+        if word == "--db":
+            next(rest, None)
+        elif word != "--resume" and not word.startswith("--db="):
+            words.append(word)
+    return shlex.join(["noughts", *words, "--db", database, "--resume"])

@@ -10,6 +10,14 @@ from noughts_server.cli.drawing.standings import Ranking, rank, standings_docume
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
+from noughts_server.cli.openings_options import (
+    OpeningsOption,
+    OpeningsOrderOption,
+    SymmetriesOption,
+    openings_document,
+    openings_wording,
+    read_openings,
+)
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 
@@ -51,6 +59,9 @@ class LocalOptions:
 
     variant: options.VariantOption = "tictactoe"
     opening_rule: options.OpeningOption = None
+    openings: OpeningsOption = "none"
+    openings_order: OpeningsOrderOption = "sequential"
+    symmetries: SymmetriesOption = False
     games: PerPairOption = 2
     concurrency: options.ConcurrencyOption = 1
     seed: options.SeedOption = None
@@ -67,6 +78,7 @@ class LocalOptions:
     require_lock: options.RequireLockOption = False
     no_lock: options.NoLockOption = False
     database: options.DatabaseOption = None
+    resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
     every: options.EveryOption = None
@@ -117,7 +129,8 @@ def match(
 
     JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
     "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
-    With --time-of also "own_times": {LABEL: T}.
+    With --time-of also "own_times": {LABEL: T}; with --openings also "openings": {"kind", "plies" or "name", "count"
+    and "order", "symmetries"}.
     Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",
     "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
@@ -128,9 +141,9 @@ def match(
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
     result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
-    result.show(output_format, {**_own_times_document(plan), **faults_document(plan, outcome)})
+    result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
     if output_format is Format.TEXT:
-        _print_own_times(plan)
+        _print_conditions(plan)
         show_faults(plan, outcome)
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
@@ -149,7 +162,7 @@ def run(
     "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
-    began. With --time-of also "own_times": {LABEL: T}. "faults" and the exit code are as of `match`.
+    began. With --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
     """
     options.check_format(
         options.read_schedule(playing.schedule),
@@ -174,6 +187,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
     locking = options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
+    openings = read_openings(playing.openings, playing.openings_order, playing.symmetries, variant)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     memory_bytes = options.read_memory(playing.memory)
     from noughts_server.cli.local.children import engine_options
@@ -193,7 +207,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
     from noughts_server.local.plan import LocalPlan
 
     form = playing if isinstance(playing, RunOptions) else RunOptions()
-    return LocalPlan(
+    plan = LocalPlan(
         specs=read_specs,
         settings=TournamentSettings(
             variant=variant.name,
@@ -208,6 +222,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
             concurrency=playing.concurrency,
             seed=options.read_seed(playing.seed),
             rated=not own_times,
+            openings=openings,
             title=title,
         ),
         margin_us=margin_us,
@@ -222,6 +237,27 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
         messages=playing.messages,
         fatal=playing.fatal,
     )
+    return _resumed(plan, same_seed=playing.seed is not None) if playing.resume else plan
+
+
+def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
+    """The plan for what its database has begun. Raises UsageProblem, and what is wrong with the database."""
+    if plan.database is None:
+        raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
+    import asyncio
+    from dataclasses import replace
+
+    from noughts_bots.specs import unique_labels
+    from noughts_server.store.local_runs import NotResumed, newest_run
+
+    versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
+    try:
+        stored = asyncio.run(newest_run(plan.database))
+        settings = stored.resumed(plan.settings, versions, same_seed=same_seed)
+    except NotResumed as error:
+        raise UsageProblem(f"--resume: {error}", "Without --resume another tournament begins there.") from error
+    output.note(f"Going on after {stored.games_done:,} of {output.count(stored.games_total, 'game')}.")
+    return replace(plan, settings=settings, resumes=stored.slug)
 
 
 def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
@@ -270,18 +306,21 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "variant": plan.settings.variant,
         "seed": plan.settings.seed,
         "terminations": outcome.terminations,
-        **_own_times_document(plan),
+        **_conditions_document(plan),
     }
 
 
-def _own_times_document(plan: "LocalPlan") -> dict[str, Any]:
-    """`{"own_times": {LABEL: T}}` where bots have times of their own; else nothing."""
+def _conditions_document(plan: "LocalPlan") -> dict[str, Any]:
+    """`{"own_times": {LABEL: T}}` where bots have times of their own, and `"openings"` where there are any."""
     own = {label: str(time) for label, time in plan.settings.own_times.items()}
-    return {"own_times": own} if own else {}
+    openings = openings_document(plan.settings.openings)
+    return {**({"own_times": own} if own else {}), **({"openings": openings} if openings else {})}
 
 
-def _print_own_times(plan: "LocalPlan") -> None:
+def _print_conditions(plan: "LocalPlan") -> None:
     own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
+    if openings := openings_wording(plan.settings.openings):
+        output.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
     if own:
         output.stdout().print(output.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
 
@@ -300,6 +339,6 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     console.print(standings_table(*_ranking(plan, outcome)))
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
-    _print_own_times(plan)
+    _print_conditions(plan)
     if hint:
         console.print(hint)

@@ -25,7 +25,8 @@ def list_games(
 
     JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
     "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot", "first_time", "second_time"}, and
-    "fault": {"bot", "side", "ply", "reason"} of one that was lost by a fault. Cells are numbers there.
+    "fault": {"bot", "side", "ply", "reason"} of one that was lost by a fault, "opening": the cells with which it began,
+    if it began with any; their times are 0. Cells are numbers there.
     """
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
@@ -91,6 +92,8 @@ def _print(shown: "pb.Game") -> None:
     if shown.HasField("agreement"):
         agreed = shown.agreement
         console.print(f"opening: {agreed.rule}, {agreed.stones} stones agreed on, begun by {agreed.opener}")
+    if shown.opening_plies:
+        console.print(f"opening: {cells_text(shown.variant, shown.moves[: shown.opening_plies])}", soft_wrap=True)
     console.print(f"moves: {cells_text(shown.variant, shown.moves)}", soft_wrap=True)
     if shown.winning_cells:
         console.print(f"winning cells: {cells_text(shown.variant, shown.winning_cells)}", soft_wrap=True)
@@ -120,6 +123,7 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "first_time": time_text(row.first_time),
         "second_time": time_text(row.second_time),
         **({"opening": opening_document(row.agreement)} if row.HasField("agreement") else {}),
+        **({"opening": list(row.moves[: row.opening_plies])} if row.opening_plies else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),
     }
 

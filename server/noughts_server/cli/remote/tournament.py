@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.remote.tournament_view import (
@@ -19,7 +20,9 @@ from noughts_server.cli.times import read_moment
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
+    from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import Client
+    from noughts_server.openings.settings import Openings
 
 _MOST_BOTS = 4_096
 
@@ -30,6 +33,7 @@ def create(
     name: NameArgument,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
+    opening: OpeningsOptions = OpeningsOptions(),  # noqa: B008  # read from the command line
     schedule: options.ScheduleOption = "round-robin",
     games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
     rounds: options.RoundsOption = None,
@@ -75,10 +79,11 @@ def create(
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
     "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
     "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
-    "start_at", "reason", "challenge", "standings", "crosstable", "offline"}.
+    "start_at", "reason", "challenge", "openings", "standings", "crosstable", "offline"}.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
+    openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
     kind = options.read_schedule(schedule)
     options.check_format(kind, games, rounds=rounds, stop_when_decided=stop_when_decided)
     from noughts_proto.v1 import tournaments_pb2 as pb
@@ -100,6 +105,7 @@ def create(
         concurrency=concurrency,
         seed=options.read_seed(seed),
         rated=not unrated and not own_times,
+        openings=_openings_message(openings),
         entries_min=entries_min,
         entries_max=entries_max,
         join_from=_moment(join_from, "--join-from"),
@@ -112,6 +118,21 @@ def create(
         show_tournament(client, created, output_format)
     if output_format is Format.TEXT:
         output.note(f"Next: noughts tournament join {short(created.name)} --bot BOT")
+
+
+def _openings_message(openings: "Openings") -> "pb.Openings | None":
+    from noughts_proto.v1 import tournaments_pb2 as pb
+
+    if not openings:
+        return None
+    return pb.Openings(
+        kind=openings.kind,
+        plies=openings.plies,
+        name=openings.name,
+        order=openings.order,
+        symmetries=openings.symmetries,
+        text=openings.text,
+    )
 
 
 def _moment(text: str | None, option: str) -> "Timestamp | None":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.standings import rank, standings_document, standings_table
+from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, now_ms
 
@@ -76,6 +77,8 @@ def _print(
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
     )
+    if openings := openings_wording(shown.openings):
+        console.print(openings, soft_wrap=True)
     if _state(shown) == "open":
         console.print(_joining(shown))
     if shown.offline:
@@ -133,6 +136,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
         "reason": shown.reason,
         "challenge": shown.challenge,
+        "openings": openings_document(shown.openings),
     }
 
 

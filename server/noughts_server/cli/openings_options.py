@@ -1,0 +1,120 @@
+"""The options that say what games begin with."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from noughts_server.cli import output
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.parameters import Option
+
+if TYPE_CHECKING:
+    from noughts_referee.rules import Variant
+    from noughts_server.openings.settings import Openings
+
+OpeningsOption = Annotated[
+    str,
+    Option(
+        "--openings",
+        metavar="WHICH",
+        help="What games begin with, two of each pair with the same: `random:K` or `balanced:K` plies, `balanced15`, "
+        "`balanced20`, or a file.",
+    ),
+]
+OpeningsOrderOption = Annotated[
+    str, Option("--openings-order", metavar="ORDER", help="Of a file or book: `sequential` or `random`.")
+]
+SymmetriesOption = Annotated[
+    bool, Option("--symmetries", help="Turn or mirror each opening by lot; a pair of games has the same.")
+]
+
+_BY_LOT = re.compile(r"(random|balanced):(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningsOptions:
+    """Openings: options of every command that makes a tournament."""
+
+    openings: OpeningsOption = "none"
+    openings_order: OpeningsOrderOption = "sequential"
+    symmetries: SymmetriesOption = False
+
+
+def read_openings(text: str, order: str, symmetries: bool, variant: "Variant") -> "Openings":
+    """The openings asked for, read and checked for the variant. Raises UsageProblem, OSError."""
+    if text == "none":
+        # What most ask for: nothing is loaded for it.
+        from noughts_server.openings.settings import Openings
+
+        if symmetries or order != "sequential":
+            option = "--symmetries" if symmetries else f"--openings-order {order}"
+            raise UsageProblem(f"{option}: got no openings, expected --openings beside it")
+        return Openings()
+    from noughts_server.openings.choosing import check_openings
+    from noughts_server.openings.legality import OpeningError
+    from noughts_server.openings.reading import OpeningsFileError
+
+    try:
+        openings = _read(text, order, symmetries, variant)
+        check_openings(openings, variant)
+    except (OpeningError, OpeningsFileError) as error:
+        raise UsageProblem(f"--openings {text}: {error}") from error
+    return openings
+
+
+def _read(text: str, order: str, symmetries: bool, variant: "Variant") -> "Openings":
+    from noughts_server.openings.books import BOOKS, book_lines
+    from noughts_server.openings.reading import read_openings as read_lines
+    from noughts_server.openings.reading import read_openings_file
+    from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
+
+    orders = [str(each) for each in OpeningsOrder]
+    if order not in orders:
+        raise UsageProblem(f"--openings-order {order!r}: expected {' or '.join(f'`{each}`' for each in orders)}")
+    usual = Openings(order=OpeningsOrder(order), symmetries=symmetries)
+    if found := _BY_LOT.fullmatch(text):
+        kind, plies = found.groups()
+        if order != "sequential":
+            raise UsageProblem(f"--openings-order {order}: got {text}, expected a file or a book, which has an order")
+        if not (plies.isascii() and plies.isdigit() and len(plies) < 4):
+            raise UsageProblem(f"--openings {text}: got {plies!r} plies, expected a number as in `{kind}:6`")
+        return Openings(OpeningsKind(kind), plies=int(plies), symmetries=symmetries)
+    if variant.agreement:
+        # Whatever the file holds.
+        return Openings(OpeningsKind.LIST, name=text)
+    if text in BOOKS:
+        return read_lines(usual, text, book_lines(text), variant)
+    file = Path(text)
+    if not file.exists():
+        raise UsageProblem(
+            f"--openings {text}: got no such file, expected `none`, `random:K`, `balanced:K`, "
+            f"{', '.join(f'`{book}`' for book in BOOKS)} or a file",
+            'A file has an opening a line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
+        )
+    return read_openings_file(usual, file, variant)
+
+
+def openings_wording(shown: Any) -> str:
+    """What a tournament's openings are, for people; `shown` is the settings' value or the protocol's message."""
+    if not shown.kind or shown.kind == "none":
+        return ""
+    if shown.kind != "list":
+        told = f"{shown.kind}, {output.count(shown.plies, 'ply', 'plies')}"
+    else:
+        count = len(shown.text.splitlines()) or getattr(shown, "count", 0)
+        told = f"{shown.name} ({count:,}), {shown.order or 'sequential'}"
+    return f"openings {output.printable(told)}{', turned by lot' if shown.symmetries else ''}"
+
+
+def openings_document(shown: Any) -> dict[str, Any] | None:
+    """The same as JSON; None where there are none."""
+    if not shown.kind or shown.kind == "none":
+        return None
+    document: dict[str, Any] = {"kind": str(shown.kind), "symmetries": shown.symmetries}
+    if shown.kind == "list":
+        count = len(shown.text.splitlines()) or getattr(shown, "count", 0)
+        document |= {"name": shown.name, "count": count, "order": str(shown.order or "sequential")}
+    else:
+        document["plies"] = shown.plies
+    return document

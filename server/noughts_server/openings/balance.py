@@ -1,0 +1,82 @@
+"""Whether neither side is winning after an opening, as far as a quick search tells.
+
+The search is that of the reference bot `threats`: continuous fours, fours and threes, then all moves deeper and deeper.
+It looks at a fixed number of positions and at no clock, so that the answer is the same everywhere. Variants that it
+does not play (those with gravity, and plugins) are searched for forced wins alone.
+"""
+
+from functools import lru_cache
+
+from noughts_bots.reference.threats.bot import ThreatsBot
+from noughts_referee.rules import Position, Variant, covers
+
+WON = 900_000
+"""On the scale of `threats`; wins are worth more than that, everything else less."""
+NODES = 2_000
+"""Positions that are looked at for an opening."""
+MOST_LEAD = 30
+"""On the scale of `threats`, where an open line that misses two stones counts 60 for the side to move. Played by
+`threats` against itself, openings within this lead come out even, those 60 to 100 ahead are won by three to one."""
+
+_WON, _OPEN, _LOST = 1, 0, -1
+
+
+def imbalance(variant: Variant, cells: tuple[int, ...], nodes: int = NODES) -> int:
+    """How far one of the sides is ahead after a legal opening, on the scale of `threats`: at most `MOST_LEAD` where
+    neither is, `WON` or more where one wins."""
+    position = Position.after(variant, cells)
+    if not covers(ThreatsBot.variants, variant.name):
+        return 0 if _forced(position, nodes) == _OPEN else WON
+    return abs(lead(position, nodes))
+
+
+def lead(position: Position, nodes: int = NODES) -> int:
+    """What the position is worth to the side to move on the scale of `threats`, `WON` or more for a win."""
+    considered = _searcher(nodes).consider(position)
+    return int(considered.scores.get(considered.candidates[0], 0))
+
+
+@lru_cache(maxsize=2)
+def _searcher(nodes: int) -> ThreatsBot:
+    return ThreatsBot(nodes=nodes)
+
+
+class _SpentError(Exception):
+    """No more positions may be looked at."""
+
+
+def _forced(position: Position, nodes: int) -> int:
+    """Whether the side to move can force a win or cannot avoid a loss: deeper and deeper with so many positions."""
+    variant, left = position.variant, nodes
+
+    def value(own: int, opponent: int, side: int, depth: int) -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise _SpentError
+        cells = variant.legal_cells(own, opponent, side)
+        best = _LOST
+        for cell in cells:
+            outcome = variant.outcome(own | 1 << cell, opponent, cell, side)
+            if outcome is not None and outcome.winner == side:
+                return _WON
+            if outcome is not None:
+                best = max(best, _OPEN)
+        if depth <= 1:
+            return _OPEN
+        for cell in cells:
+            if variant.outcome(own | 1 << cell, opponent, cell, side) is None:
+                best = max(best, -value(opponent, own | 1 << cell, 1 - side, depth - 1))
+                if best == _WON:
+                    break
+        return best
+
+    found = _OPEN
+    try:
+        for depth in range(1, variant.cells - position.ply + 1):
+            found = value(position.own, position.opponent, position.side, depth)
+            if found != _OPEN:
+                return found
+    except _SpentError:
+        pass
+    return found

@@ -1,0 +1,133 @@
+"""Which opening an encounter gets. It follows from the tournament's seed and the encounter's number alone."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from noughts_referee.rules import Draws, Variant, game_seed
+from noughts_server.openings.by_chance import drawn_near, drawn_plies
+from noughts_server.openings.legality import OpeningError, check_opening, is_legal
+from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
+from noughts_server.openings.symmetries import symmetries
+
+# They set the chance of openings apart from that of games, and of each other.
+_ENCOUNTERS = 0x6A09E667F3BCC909
+_PASSES = 0xBB67AE8584CAA73B
+_SYMMETRY_PLY = 1 << 20
+_TRIES, _SEARCHES = 500, 200
+
+Opening = tuple[int, ...]
+"""Its cells in the order of play."""
+
+
+def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
+    """The opening of a tournament's encounter with this number, from 0; empty where there are none.
+
+    `seed` is the tournament's. Openings by search take some tenths of a second, the others next to nothing. Raises
+    OpeningError where the variant has no such opening.
+    """
+    if not openings:
+        return ()
+    chance = game_seed(seed ^ _ENCOUNTERS, encounter)
+    opening = _SOURCES[openings.kind](openings, variant, seed, encounter)
+    if openings.symmetries:
+        images = symmetries(variant)
+        image = Draws(chance, _SYMMETRY_PLY).choice(images)
+        turned = tuple(image[cell] for cell in opening)
+        # A variant of somebody's own may forbid what is not symmetric.
+        opening = turned if is_legal(variant, turned) else opening
+    return opening
+
+
+def check_openings(openings: Openings, variant: Variant) -> None:
+    """Raises OpeningError if a tournament of the variant cannot have these openings."""
+    if not openings:
+        return
+    if variant.agreement:
+        raise OpeningError(
+            f"openings ({openings}) for {variant.name}, where the players agree on one ({variant.agreement})",
+            "one of the two",
+        )
+    if openings.kind is OpeningsKind.LIST:
+        if not openings.listed:
+            raise OpeningError("a list without openings", "at least one")
+        for number, cells in enumerate(openings.listed, start=1):
+            try:
+                check_opening(variant, cells)
+            except OpeningError as error:
+                raise OpeningError(f"in opening {number} {error.got}", error.expected) from None
+        return
+    if not 1 <= openings.plies <= min(MOST_PLIES, variant.cells - 1):
+        most = min(MOST_PLIES, variant.cells - 1)
+        raise OpeningError(f"{openings.plies} plies", f"1 to {most} for {variant.name}")
+    _, even = _drawn(openings, variant, 0, 0)
+    if openings.kind is OpeningsKind.BALANCED and not even:
+        raise OpeningError(
+            f"no opening of {openings.plies} plies for {variant.name} in {_SEARCHES} tries that is even",
+            f"another number of plies, or `random:{openings.plies}`",
+        )
+
+
+def _by_chance(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
+    opening, _ = _drawn(openings, variant, seed, encounter)
+    return opening
+
+
+def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[Opening, bool]:
+    """The first one drawn that is even, or else the most even of them; and whether it is.
+
+    Raises OpeningError where no opening has so many plies.
+    """
+    draw, bound, tries = drawn_plies, 0, _TRIES
+    unevenness: Callable[[Variant, Opening], int] = _won_at_once
+    if openings.kind is OpeningsKind.BALANCED:
+        # Loaded only where a search is wanted.
+        from noughts_server.openings.balance import MOST_LEAD, imbalance
+
+        draw, unevenness, bound, tries = drawn_near, imbalance, MOST_LEAD, _SEARCHES
+    draws = Draws(game_seed(seed ^ _ENCOUNTERS, encounter), 0)
+    best: tuple[Opening, int] | None = None
+    for _ in range(tries):
+        opening = draw(variant, openings.plies, draws)
+        if opening is not None:
+            uneven = unevenness(variant, opening)
+            if uneven <= bound:
+                return opening, True
+            if best is None or uneven < best[1]:
+                best = opening, uneven
+    if best is None:
+        expected = f"fewer plies for {variant.name}"
+        raise OpeningError(f"{openings.plies} plies, after which no game was still open in {tries} tries", expected)
+    return best[0], False
+
+
+def _won_at_once(variant: Variant, opening: Opening) -> int:
+    """1 if the side to move can complete a line with its next stone, else 0."""
+    side = len(opening) & 1
+    own, opponent = (sum(1 << cell for cell in opening[first::2]) for first in (side, 1 - side))
+    cells = variant.legal_cells(own, opponent, side)
+    return int(any(variant.completes(own | 1 << cell, cell, opponent) for cell in cells))
+
+
+def _from_list(openings: Openings, variant: Variant, seed: int, encounter: int) -> Opening:
+    listed = openings.listed
+    turn, place = divmod(encounter, len(listed))
+    if openings.order is OpeningsOrder.RANDOM:
+        place = _shuffled(seed, turn, len(listed))[place]
+    return listed[place]
+
+
+@lru_cache(maxsize=8)
+def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
+    """The order in which a list is gone through for the `turn`th time: each opening once before any comes again."""
+    draws, order = Draws(game_seed(seed ^ _PASSES, turn), 0), list(range(count))
+    for last in range(count - 1, 0, -1):
+        other = draws.below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    return tuple(order)
+
+
+_SOURCES: dict[OpeningsKind, Callable[[Openings, Variant, int, int], Opening]] = {
+    OpeningsKind.RANDOM: _by_chance,
+    OpeningsKind.BALANCED: _by_chance,
+    OpeningsKind.LIST: _from_list,
+}

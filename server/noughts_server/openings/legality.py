@@ -1,0 +1,44 @@
+"""Whether some moves can be an opening: all of them legal, and the game still open after them."""
+
+from collections.abc import Sequence
+
+from noughts_referee.rules import Variant, cell_name, placed_wrongly
+
+
+class OpeningError(ValueError):
+    """An opening that no game can begin with: `got` says what is wrong with it, `expected` what would be right."""
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+
+
+def check_opening(variant: Variant, cells: Sequence[int]) -> None:
+    """Raises OpeningError unless every move is legal and the game goes on after the last one."""
+    if not cells:
+        raise OpeningError("no moves", "at least one")
+    own = opponent = 0
+    for ply, cell in enumerate(cells):
+        side, number = ply & 1, f"move {ply + 1}"
+        occupied = own | opponent
+        if not variant.takes(cell, occupied) or (
+            variant.forbids is not None and variant.forbids(own, opponent, cell, side) is not None
+        ):
+            wrong = placed_wrongly(variant, own, opponent, cell, side)
+            raise OpeningError(f"as {number} a move that {wrong}", f"moves that {variant.name} allows")
+        own |= 1 << cell
+        outcome = variant.outcome(own, opponent, cell, side)
+        if outcome is not None:
+            how = f"{number} on {cell_name(variant, cell)}, which ends the game ({outcome.termination})"
+            raise OpeningError(how, "an opening after which the game is still open")
+        own, opponent = opponent, own
+
+
+def is_legal(variant: Variant, cells: Sequence[int]) -> bool:
+    """The same as an answer."""
+    try:
+        check_opening(variant, cells)
+    except OpeningError:
+        return False
+    return True

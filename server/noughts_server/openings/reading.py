@@ -1,0 +1,134 @@
+"""Openings from files, an opening a line, in any of these forms, also mixed:
+
+- Gomocup's offsets, as c-gomoku-cli's `type=offset`: `8,-3, 6,-4, 5,-4`, each a column and a row counted from the
+  middle, to the right and down. The middle is cell size / 2, rounded down, from 0: (10, 10) on 20x20, (7, 7) on 15x15.
+- Cells by name, with or without spaces: `h8i9g7`, `h8 i9 g7`. Rows count from the bottom, as everywhere here.
+- Our own: JSON, `{"variant": "gomoku", "moves": [112, 128]}` or `[112, 128]`; of a game with an opening, as `-o` writes
+  it, the opening.
+
+Empty lines, and lines that begin with #, say nothing.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from noughts_referee.rules import Variant, VariantError, column_name, parse_variant
+from noughts_server.openings.legality import OpeningError, check_opening
+from noughts_server.openings.settings import MOST_CHARACTERS, MOST_OPENINGS, Openings
+
+_OFFSETS = re.compile(r"[-+\d,\s]+")
+_NAMES = re.compile(r"(?:[A-Za-z]{1,2}\d{1,2}[\s,;-]*)+")
+_NAME = re.compile(r"([A-Za-z]{1,2})(\d{1,2})")
+_FORMS = '`x,y, x,y` from the middle, cells as in `h8i9`, or JSON with "moves"'
+_LONGEST_SHOWN = 60
+
+
+class OpeningsFileError(ValueError):
+    """A file of openings that cannot be used; the text names the line, what is there and what should be."""
+
+
+def read_openings_file(openings: Openings, file: Path, variant: Variant) -> Openings:
+    """The openings of a file for games of the variant. Raises OpeningsFileError, OSError."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            return read_openings(openings, file.name, lines, variant)
+    except UnicodeDecodeError as error:
+        raise OpeningsFileError(f"{file}: got bytes that are not UTF-8, expected text") from error
+
+
+def read_openings(openings: Openings, name: str, lines: Iterable[str], variant: Variant) -> Openings:
+    """The openings of these lines; `name` is for errors and for people. Raises OpeningsFileError for the first line
+    that is no opening of the variant."""
+    found: list[tuple[int, ...]] = []
+    for number, raw in enumerate(lines, start=1):
+        line = raw.strip().lstrip("\ufeff")
+        if not line or line.startswith("#"):
+            continue
+        try:
+            cells = read_opening(line, variant)
+            check_opening(variant, cells)
+        except OpeningError as error:
+            raise OpeningsFileError(f"{name}, line {number}: {error}") from None
+        found.append(cells)
+        if len(found) > MOST_OPENINGS:
+            raise OpeningsFileError(f"{name}, line {number}: got more openings, expected at most {MOST_OPENINGS:,}")
+    if not found:
+        raise OpeningsFileError(f"{name}: got no openings, expected one a line: {_FORMS}")
+    made = openings.of_list(name, found)
+    if len(made.text) > MOST_CHARACTERS:
+        got = f"{len(made.text):,} characters of cells"
+        raise OpeningsFileError(f"{name}: got {got}, expected at most {MOST_CHARACTERS:,}")
+    return made
+
+
+def read_opening(line: str, variant: Variant) -> tuple[int, ...]:
+    """The cells of one opening, in the order of play; whether they may be played there is not asked.
+
+    Raises OpeningError.
+    """
+    if line[0] in "{[":
+        return _read_json(line, variant)
+    if _OFFSETS.fullmatch(line):
+        return _read_offsets(line, variant)
+    if _NAMES.fullmatch(line):
+        return tuple(_named(variant, *found.groups()) for found in _NAME.finditer(line))
+    shown = line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}..."
+    raise OpeningError(repr(shown), _FORMS)
+
+
+def _read_json(line: str, variant: Variant) -> tuple[int, ...]:
+    try:
+        document: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        raise OpeningError("broken JSON", 'as in {"variant": "gomoku", "moves": [112, 128]} or [112, 128]') from None
+    if isinstance(document, dict):
+        name = document.get("variant", variant.name)
+        if _board(name) != (variant.columns, variant.rows, variant.layers):
+            raise OpeningError(f"an opening of {name!r}", f"one on the board of {variant.name}")
+        opening = document.get("opening")
+        document = opening if isinstance(opening, list) else document.get("moves")
+    if not isinstance(document, list) or not all(type(cell) is int for cell in document):
+        raise OpeningError("no list of cells", 'a list of whole numbers as "moves", e.g. [112, 128]')
+    return tuple(document)
+
+
+def _board(name: object) -> tuple[int, int, int] | None:
+    try:
+        variant = parse_variant(name) if isinstance(name, str) else None
+    except VariantError:
+        return None
+    return None if variant is None else (variant.columns, variant.rows, variant.layers)
+
+
+def _read_offsets(line: str, variant: Variant) -> tuple[int, ...]:
+    if variant.layers > 1:
+        raise OpeningError("offsets from the middle", f"JSON for {variant.name}, which has layers")
+    parts = [part.strip() for part in line.strip().rstrip(",").split(",")]
+    try:
+        numbers = [int(part) for part in parts]
+    except ValueError:
+        wrong = next(part for part in parts if not re.fullmatch(r"[-+]?\d+", part))
+        raise OpeningError(f"{wrong!r} among the offsets", "whole numbers with commas between them") from None
+    if len(numbers) % 2:
+        raise OpeningError(f"{len(numbers)} numbers", "pairs of them: `x,y, x,y`")
+    return tuple(
+        _placed(variant, variant.columns // 2 + across, variant.rows // 2 + down, f"offset {across},{down}")
+        for across, down in zip(numbers[::2], numbers[1::2], strict=True)
+    )
+
+
+def _named(variant: Variant, letters: str, digits: str) -> int:
+    if variant.layers > 1:
+        raise OpeningError(f"cell {letters}{digits}", f"JSON for {variant.name}, which has layers")
+    columns = {column_name(column): column for column in range(variant.columns)}
+    column = columns.get(letters.lower(), -1)
+    return _placed(variant, column, variant.rows - int(digits), f"cell {letters}{digits}")
+
+
+def _placed(variant: Variant, column: int, row: int, what: str) -> int:
+    if not (0 <= column < variant.columns and 0 <= row < variant.rows):
+        raise OpeningError(f"{what}, which is off the board", f"cells of {variant.columns}x{variant.rows}")
+    return row * variant.columns + column

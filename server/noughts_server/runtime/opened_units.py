@@ -1,0 +1,67 @@
+"""Units with the openings of their games, where the tournament has some."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from noughts_referee.work_units import Conditions, Unit
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import NoughtsError, WrongState
+from noughts_server.openings.choosing import Opening, opening_of
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.settings import OpeningsKind
+
+# A game begins as soon as it has its opening: those that are searched for are made a few at a time.
+_SEARCHED_AT_ONCE = 8
+_AT_ONCE = 256
+# The games of an encounter need not be near each other: in a round robin there is a cycle between them.
+_MOST_KEPT = 20_000
+
+
+class OpenedUnits:
+    """Hands out a tournament's units with openings, in parts as they become ready."""
+
+    def __init__(self, settings: TournamentSettings, conditions: Conditions) -> None:
+        self._openings = settings.openings
+        self._variant = conditions.variant
+        self._seed = conditions.seed
+        self._name = conditions.name
+        self._known: dict[int, Opening] = {}
+
+    async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
+        """The unit's slots with their openings, in their order; `encounters` has the number of each slot's.
+
+        A tournament without openings gets the unit as it is; nothing comes of one without slots. Raises NoughtsError
+        where an opening cannot be found.
+        """
+        if not self._openings:
+            if unit.slots:
+                yield unit
+            return
+        searched = self._openings.kind is OpeningsKind.BALANCED
+        size = _SEARCHED_AT_ONCE if searched else _AT_ONCE
+        for begin in range(0, len(unit.slots), size):
+            slots, numbers = unit.slots[begin : begin + size], encounters[begin : begin + size]
+            # A search is a thread's: games that run meanwhile must not wait for it.
+            found = await asyncio.to_thread(self._find, numbers) if searched else self._find(numbers)
+            openings = {slot.ordinal: opening for slot, opening in zip(slots, found, strict=True)}
+            yield unit._replace(slots=slots, openings=openings)
+            await asyncio.sleep(0)
+
+    def _find(self, encounters: Sequence[int]) -> list[Opening]:
+        known = self._known
+        if len(known) > _MOST_KEPT:
+            known.clear()
+        for encounter in encounters:
+            if encounter not in known:
+                known[encounter] = self._made(encounter)
+        return [known[encounter] for encounter in encounters]
+
+    def _made(self, encounter: int) -> Opening:
+        try:
+            return opening_of(self._openings, self._variant, self._seed, encounter)
+        except OpeningError as error:
+            raise _none_found(self._name, encounter, error) from error
+
+
+def _none_found(name: str, encounter: int, error: OpeningError) -> NoughtsError:
+    return WrongState(name, got=f"without an opening for encounter {encounter}", expected=str(error))

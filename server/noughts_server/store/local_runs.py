@@ -1,0 +1,91 @@
+"""Tournaments that were played on this machine alone: which one is gone on with, and whether that is the one meant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from sqlalchemy import Connection, select
+
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.store.database import Store
+from noughts_server.store.schema import bot_versions, entries, owners, tournaments
+from noughts_server.store.tournaments import TournamentState, get_tournament_by_id
+
+OWNER = "local"
+"""Whose the tournaments are that are played on this machine alone."""
+
+# What may be otherwise than before: how many games are played at once, and what it is called. More games are added.
+_FREE = ("concurrency", "title", "games_per_pair", "rounds")
+
+
+_OPTIONS = {"games_per_pair": "games"}
+
+
+class NotResumed(Exception):
+    """There is nothing to go on with, or something else than what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """What can be gone on with."""
+
+    slug: str
+    settings: TournamentSettings
+    versions: Mapping[str, str]
+    """The version of the bot of each entry, by label, in order of the entries."""
+    games_done: int
+    games_total: int
+
+    def resumed(
+        self, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
+    ) -> TournamentSettings:
+        """The settings that it goes on with, which may have more games or rounds. Raises NotResumed.
+
+        With `same_seed` the seed that is wanted must be that of the games that were played.
+        """
+        wanted = wanted if same_seed else replace(wanted, seed=self.settings.seed)
+        for name in (field.name for field in fields(TournamentSettings)):
+            got, begun = getattr(wanted, name), getattr(self.settings, name)
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            if name not in _FREE and got != begun:
+                raise NotResumed(f"got {option} {got or 'none'}, expected {begun or 'none'}, as it was begun with")
+            if name in ("games_per_pair", "rounds") and got < begun:
+                raise NotResumed(f"got {option} {got}, expected {begun} or more, as it was begun with")
+        given, expected = ([f"{label}={spec}" for label, spec in bots.items()] for bots in (versions, self.versions))
+        if given[: len(expected)] != expected:
+            raise NotResumed(f"got the bots {' '.join(given)}, expected {' '.join(expected)}, as it was begun with")
+        return wanted
+
+
+async def newest_run(database: str) -> StoredRun:
+    """The one that was begun last there. Raises NotResumed, and what opening a database raises."""
+    store = await Store.open(database, create=False)
+    try:
+        return await store.read(_newest_run)
+    finally:
+        await store.close()
+
+
+def _newest_run(connection: Connection) -> StoredRun:
+    key = connection.execute(
+        select(tournaments.c.id)
+        .join(owners)
+        .where(owners.c.name == OWNER, tournaments.c.state != TournamentState.CANCELLED)
+        .order_by(tournaments.c.id.desc())
+        .limit(1)
+    ).scalar()
+    if key is None:
+        raise NotResumed("the database has no tournament that was played on this machine")
+    tournament = get_tournament_by_id(connection, key)
+    rows = connection.execute(
+        select(entries.c.label, bot_versions.c.version)
+        .join(bot_versions)
+        .where(entries.c.tournament_id == key)
+        .order_by(entries.c.number)
+    )
+    return StoredRun(
+        tournament.slug,
+        tournament.settings,
+        {row.label: row.version for row in rows},
+        tournament.games_done,
+        tournament.games_total,
+    )

@@ -1,0 +1,14 @@
+"""What a game counts in an encounter, whoever moved first in it."""
+
+from noughts_referee.rules import Result
+
+_POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
+
+
+def points_of_first(first: int, x: int, result: int) -> float:
+    """The points of the entry `first` in a game that the entry `x` began: 1 for a win, half of one for a draw.
+
+    Who agreed on sides may have begun without having been first in the slot.
+    """
+    points = _POINTS[Result(result)]
+    return points if x == first else 1 - points

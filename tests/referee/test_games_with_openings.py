@@ -1,0 +1,81 @@
+"""Games that begin with moves on the board: who is asked, what is told, what is kept; also after a lost connection."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from noughts_proto.v1 import types_pb2
+from noughts_referee.rules import Result
+from noughts_referee.work_units import Slot, unpack_moves, unpack_times
+from tests.support.games import Table, conditions, unit
+from tests.support.loopback import Loopback, loopback, raw_bot
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback(margin_us=0) as server:
+        yield server
+
+
+@pytest.mark.parametrize("opening", [(4,), (4, 0), (4, 0, 8)])
+async def test_the_side_to_move_is_asked_and_both_are_told_the_opening(
+    server: Loopback, opening: tuple[int, ...]
+) -> None:
+    async with raw_bot(server, 1) as first, raw_bot(server, 2) as second:
+        server.referee.add(unit(conditions())._replace(openings={1: opening}))
+        mover, other = (second, first) if len(opening) % 2 else (first, second)
+        frame = await mover.taken()
+        (starts,) = frame.starts
+        assert (list(starts.moves), list(starts.move_count)) == (list(opening), [len(opening)])
+        assert (list(frame.turns.ply), list(frame.turns.cell)) == ([len(opening)], [opening[-1]])
+        told = await other.taken()
+        assert list(told.starts[0].moves) == list(opening)
+        assert not told.turns.ply
+        side = types_pb2.SIDE_SECOND if len(opening) % 2 else types_pb2.SIDE_FIRST
+        assert list(starts.side) == [side]
+        await mover.send((1, len(opening), 0), resigned=[0])
+        (played,) = await server.played(1)
+    assert played.opening_plies == len(opening)
+    assert unpack_moves(played.moves, 9) == list(opening)
+    assert unpack_times(played.times)[: len(opening)] == [0] * len(opening)
+    assert played.result == (Result.FIRST_WINS if len(opening) % 2 else Result.SECOND_WINS)
+
+
+async def test_who_comes_back_is_told_the_opening_with_what_was_played(server: Loopback) -> None:
+    async with raw_bot(server, 2) as second:
+        async with raw_bot(server, 1) as first:
+            server.referee.add(unit(conditions())._replace(openings={1: (4, 0)}))
+            await first.taken()
+            await first.send((1, 2, 8))
+            assert (await second.taken()).turns.ply
+        async with raw_bot(server, 1) as first:
+            (starts,) = (await first.taken()).starts
+            assert list(starts.moves) == [4, 0, 8]
+
+
+def test_clocks_run_from_the_first_move_of_ones_own() -> None:
+    table = Table()
+    shared = conditions(time="10+1")
+    game = table.arbiter.start(
+        unit(shared, [Slot(1, 0, 1)])._replace(openings={1: (4, 0, 8)}), Slot(1, 0, 1), table.player(1), table.player(2)
+    )
+    assert (game.clock_us(0), game.clock_us(1), game.mover.key) == (10_000_000, 10_000_000, 2)
+    assert not table.arbiter.answered(table.player(2), [1], [3], [1], [4_000_000])
+    assert (game.clock_us(0), game.clock_us(1)) == (10_000_000, 7_000_000)
+    assert game.times_us == [0, 0, 0, 4_000_000]
+
+
+def test_games_without_an_opening_begin_with_the_empty_board_beside_those_with_one() -> None:
+    table = Table()
+    some = unit(conditions(), 2)._replace(openings={2: (4, 0)})
+    games = [table.arbiter.start(some, slot, table.player(1), table.player(2)) for slot in some.slots]
+    assert [(game.ply, game.opening_plies, game.moves) for game in games] == [(0, 0, []), (2, 2, [4, 0])]
+
+
+def test_an_opening_counts_for_lines_and_the_end_of_the_board() -> None:
+    table = Table()
+    some = unit(conditions())._replace(openings={1: (0, 3, 1, 4)})
+    game = table.arbiter.start(some, some.slots[0], table.player(1), table.player(2))
+    table.arbiter.answered(table.player(1), [1], [4], [2], [1])
+    assert table.arbiter.take_ended() == [game]
+    assert game.result is Result.FIRST_WINS

@@ -1,0 +1,114 @@
+"""`--openings` in local runs: every kind of player begins from them, and wrong ones are refused before anything
+starts."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.children.field import PROGRAMS
+from tests.support.hosting import compiled
+from tests.support.root import ROOT
+
+OPENING = [112, 113, 97, 0, 16]
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def program(name: str, *arguments: str) -> str:
+    return shlex.join([sys.executable, str(PROGRAMS / name), *arguments])
+
+
+def test_every_kind_of_player_goes_on_from_an_opening(noughts: Any, tmp_path: Path) -> None:
+    # All of them take the lowest free cell: whatever they are, their games from one opening are one game.
+    book = tmp_path / "book.txt"
+    book.write_text(f"# one opening\n{OPENING}\n")
+    library = compiled(ROOT / "bots/examples/c/lowest.c", tmp_path)
+    specs = {
+        "remote": "first-free",
+        "plugin": f"py:{PROGRAMS / 'plugin.py'}:Misbehaving",
+        "program": f"exec:{program('player.py', str(tmp_path / 'pids'), 'honest')}",
+        "library": f"dll:{library}",
+        "lines": f"lines:{program('liner.py', 'honest', str(tmp_path))}",
+        "engine": f"gomocup:{program('engine.py', 'honest', str(tmp_path))}",
+    }
+    games = tmp_path / "games.jsonl"
+    words = [f"{label}={spec}" for label, spec in specs.items()]
+    result = noughts(
+        f"tournament run {shlex.join(words)} --variant gomoku --openings {book} --no-lock --concurrency 4"
+        f" -o {games} --times --format json"
+    )
+    document = json.loads(result.stdout)
+    assert document["openings"] == {
+        "kind": "list",
+        "symmetries": False,
+        "name": "book.txt",
+        "count": 1,
+        "order": "sequential",
+    }
+    played = lines(games)
+    assert len(played) == 30
+    assert document["faults"] == []
+    assert {tuple(game["moves"][:6]) for game in played} == {(*OPENING, 1)}
+    assert len({tuple(game["moves"]) for game in played}) == 1
+    assert all(game["opening"] == OPENING and game["times_ms"][:5] == [0.0] * 5 for game in played)
+    assert all(len(game["times_ms"]) == len(game["moves"]) for game in played)
+
+
+def test_both_games_of_a_pair_have_one_opening_and_a_seed_repeats_the_file(noughts: Any, tmp_path: Path) -> None:
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for file, concurrency in zip(files, (1, 32), strict=True):
+        noughts(
+            f"tournament run random first-free three-stage --games 6 --openings random:2 --symmetries --seed 9"
+            f" --concurrency {concurrency} -o {file}"
+        )
+    assert files[0].read_bytes() == files[1].read_bytes()
+    by_pair: dict[tuple[str, ...], list[list[int]]] = {}
+    for game in lines(files[0]):
+        assert game["moves"][:2] == game["opening"]
+        by_pair.setdefault(tuple(sorted((game["first"], game["second"]))), []).append(game["opening"])
+    for openings in by_pair.values():
+        assert openings[::2] == openings[1::2]
+        assert len({tuple(opening) for opening in openings}) > 1
+
+
+def test_a_book_that_comes_with_the_package_is_called_by_its_name(noughts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    said = noughts(
+        f"match fives first-free --variant gomoku --games 4 --openings balanced15 --openings-order random -o {file}"
+    ).stdout
+    assert "Openings balanced15 (240), random" in said
+    assert all(4 <= len(game["opening"]) <= 7 for game in lines(file))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ("--openings nothing.txt", "got no such file, expected `none`, `random:K`, `balanced:K`, `balanced15`"),
+        ("--openings random:x", "got 'x' plies, expected a number as in `random:6`"),
+        ("--openings random:9", "got 9 plies, expected 1 to 8 for tictactoe"),
+        ("--openings balanced15", "balanced15, line 3: got cell"),
+        ("--symmetries", "--symmetries: got no openings, expected --openings beside it"),
+        ("--openings-order random", "--openings-order random: got no openings"),
+        ("--openings random:2 --openings-order random", "got random:2, expected a file or a book"),
+        ("--openings balanced15 --openings-order up", "--openings-order 'up': expected `sequential` or `random`"),
+        ("--variant gomoku --opening-rule swap2 --openings random:3", "the players agree on one (swap2)"),
+        ("--variant gomoku --opening-rule swap2 --openings balanced15", "the players agree on one (swap2)"),
+    ],
+)
+def test_openings_that_cannot_be_are_refused_before_anything_starts(noughts: Any, options: str, message: str) -> None:
+    assert message in noughts(f"match random random {options}", code=2).stderr
+
+
+def test_the_line_of_an_illegal_opening_is_named(noughts: Any, tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("0,0\n1,1, 1,1\n")
+    said = noughts(f"match random random --openings {book}", code=2).stderr
+    assert "book.txt, line 2: got as move 2 a move that placed a stone on c1 (cell 8), which is occupied" in said

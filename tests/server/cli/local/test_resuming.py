@@ -1,0 +1,112 @@
+"""Runs of this machine that were stopped in the middle, and are gone on with."""
+
+import json
+import operator
+import shlex
+import signal
+import sqlite3
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.support.processes import ended, environment, eventually, said, started
+
+FORMATS = {
+    "match": "match random three-stage --games 1200",
+    "gauntlet": "tournament run random three-stage first-free --schedule gauntlet --games 600",
+    "swiss": "tournament run random three-stage first-free --schedule swiss --games 400 --rounds 3",
+    "decided": "tournament run random first-free three-stage --schedule knockout --games 80 --stop-when-decided",
+}
+_ALWAYS = "--seed 5 --concurrency 16 --format json"
+
+
+def played(words: str, file: Path, env: dict[str, str]) -> list[str]:
+    said([*shlex.split(words), "-o", str(file)], env)
+    return file.read_text().splitlines()
+
+
+def stored(database: Path) -> int:
+    """How many games another program finds there."""
+    if not database.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            count: int = connection.execute("SELECT count(*) FROM games").fetchone()[0]
+            return count
+    except sqlite3.OperationalError:
+        return 0  # its tables are being made
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_after_kills_at_any_moment_exactly_the_missing_games_are_played(tmp_path: Path, form: str) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    words = f"{FORMATS[form]} {_ALWAYS}"
+    undisturbed = played(words, tmp_path / "undisturbed.jsonl", env)
+    chance, database = Random(form), tmp_path / "kept.db"
+    kept = f"{words} --db {database}"
+    for again in ("", " --resume"):
+        wanted = stored(database) + chance.randrange(1, len(undisturbed) // 2)
+        with started(shlex.split(kept + again), env) as process:
+            eventually(partial(stored, database), partial(operator.le, wanted))
+            process.kill()
+    assert played(f"{kept} --resume", tmp_path / "resumed.jsonl", env) == undisturbed
+
+
+def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_with_it(tmp_path: Path) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    words = "match random three-stage --games 5000 --seed 5 --concurrency 16"
+    with started([*shlex.split(words), "--every", "10"], env) as process:
+        assert process.stderr is not None
+        assert "10 of 5,000 games" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        code, errors = ended(process)
+    assert code == 130
+    assert "Interrupted after" in errors
+    [command] = [line.strip() for line in errors.splitlines() if line.strip().startswith("noughts match")]
+    _, *given = shlex.split(command)
+    assert given[:-3] == [*shlex.split(words), "--every", "10"]
+    assert Path(given[-2].removeprefix("sqlite:///")).is_relative_to(tmp_path)
+    resumed = said([*given, "--format", "json"], env)
+    assert json.loads(resumed.stdout)["games"] == 5_000
+    assert "Going on after" in resumed.stderr
+
+
+def test_more_games_and_bots_are_added_to_what_was_finished(tmp_path: Path) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    kept = f"--seed 5 --db {tmp_path / 'kept.db'}"
+    run = "tournament run random three-stage pascal:level=1"
+    played(f"{run} --games 4 {kept}", tmp_path / "few.jsonl", env)
+    few = (tmp_path / "few.jsonl").read_text().splitlines()
+    more = played(f"{run} --games 6 {kept} --resume", tmp_path / "more.jsonl", env)
+    assert (more[:12], len(more)) == (few, 18)
+    assert more == played(f"{run} --games 6 --seed 5", tmp_path / "whole.jsonl", env)
+    late = played(f"{run} first-free --games 6 {kept} --resume", tmp_path / "late.jsonl", env)
+    assert (late[:18], len(late)) == (more, 36)
+    assert all("first-free" in line for line in late[18:])
+
+
+@pytest.mark.parametrize(
+    "words, complaint",
+    [
+        ("match random three-stage --games 4", "got games 4, expected 6 or more"),
+        ("match random three-stage --games 6 --time 1/move", "got time 1/move, expected none"),
+        ("match three-stage random --games 6", "expected random=random three-stage=three-stage"),
+        ("match random three-stage --games 6 --seed 6", "got seed 6, expected 5"),
+    ],
+)
+def test_only_what_was_begun_is_gone_on_with(tmp_path: Path, words: str, complaint: str) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    kept = f"--db {tmp_path / 'kept.db'}"
+    said(shlex.split(f"match random three-stage --games 6 --seed 5 {kept}"), env)
+    refused = said(shlex.split(f"{words} {kept} --resume"), env, code=2)
+    assert complaint in refused.stderr
+
+
+def test_resuming_takes_a_database_with_a_run(tmp_path: Path) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    assert "expected --db FILE" in said(["match", "random", "random", "--resume"], env, code=2).stderr
+    missing = said(["match", "random", "random", "--resume", "--db", str(tmp_path / "no.db")], env, code=1)
+    assert "it does not exist" in missing.stderr

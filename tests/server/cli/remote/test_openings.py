@@ -1,0 +1,64 @@
+"""Openings of tournaments at a server: chosen, shown, played, refused."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.background import online
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def bots(server: str, token: str) -> Iterator[list[str]]:
+    """Two bots that are online."""
+    with online(server, token, **{"alice-random": "random", "alice-first": "first-free"}):
+        yield ["alice-random", "alice-first"]
+
+
+def play(ask: Ask, name: str, bots: list[str], options: str) -> list[Any]:
+    """Plays four games and returns them."""
+    ask(f"tournament create {name} --games 4 --seed 4 {options}")
+    for bot in bots:
+        ask(f"tournament join {name} --bot {bot}")
+    ask(f"tournament start {name}")
+    deadline = time.monotonic() + 30
+    while ask(f"tournament show {name}")["state"] != "finished":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return [ask(f"game show {name}/{number}") for number in range(1, 5)]
+
+
+def test_a_list_is_stored_with_its_tournament_and_its_file_not_needed_again(
+    ask: Ask, bots: list[str], noughts: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("b2\na1 c3\n")
+    ask(f"tournament create spring --games 2 --openings {book}")
+    book.unlink()
+    shown = ask("tournament show spring")["openings"]
+    assert shown == {"kind": "list", "name": "book.txt", "count": 2, "order": "sequential", "symmetries": False}
+    assert "openings book.txt (2), sequential" in noughts("tournament show spring", env=env).stdout
+    book.write_text("b2\na1 c3\n")
+    games = play(ask, "summer", bots, f"--openings {book}")
+    assert [game["opening"] for game in games] == [[4], [4], [6, 2], [6, 2]]
+    assert all(game["moves"][: len(game["opening"])] == game["opening"] for game in games)
+    assert all(not any(game["times_ms"][: len(game["opening"])]) for game in games)
+    assert "opening: a1 c3" in noughts("game show summer/3", env=env).stdout
+
+
+def test_openings_by_lot_are_the_same_for_both_games_of_a_pair(ask: Ask, bots: list[str]) -> None:
+    games = play(ask, "lots", bots, "--openings random:3 --symmetries")
+    openings = [game["opening"] for game in games]
+    assert openings[0] == openings[1] != openings[2] == openings[3]
+    assert ask("tournament show lots")["openings"] == {"kind": "random", "plies": 3, "symmetries": True}
+
+
+def test_a_tournament_without_openings_says_so_to_programs(ask: Ask) -> None:
+    ask("tournament create plain")
+    assert ask("tournament show plain")["openings"] is None

@@ -1,0 +1,111 @@
+"""Openings from files: every form, and what is said of a line that is none."""
+
+from pathlib import Path
+
+import pytest
+
+from noughts_referee.rules import Variant, parse_variant
+from noughts_server.openings import settings
+from noughts_server.openings.books import BOOKS, book_lines
+from noughts_server.openings.reading import OpeningsFileError, read_opening, read_openings, read_openings_file
+from noughts_server.openings.settings import Openings
+from noughts_server.openings.symmetries import symmetries
+
+GOMOKU, GOMOKU20 = parse_variant("gomoku"), parse_variant("gomoku20")
+
+
+@pytest.mark.parametrize(
+    "line, cells",
+    [
+        # Column and row from the middle (10, 10), downwards; the first line of a published file of such openings.
+        ("8,-3, 6,-4, 5,-4, 4,-3, 2,-8, -1,-5", (158, 136, 135, 154, 52, 109)),
+        ("0,0", (210,)),
+        ("0,0,1,1,", (210, 231)),
+        ("h8i9", (247, 228)),
+        ("H8 i9", (247, 228)),
+        ("a20,t1", (0, 399)),
+        ("[0, 399]", (0, 399)),
+        ('{"variant": "gomoku20", "moves": [0, 399]}', (0, 399)),
+        ('{"moves": [5, 6]}', (5, 6)),
+        # A line of a file of games.
+        ('{"variant": "mnk:20,20,5", "moves": [1, 2, 3, 4], "opening": [1, 2], "result": "*"}', (1, 2)),
+    ],
+)
+def test_every_form_is_read(line: str, cells: tuple[int, ...]) -> None:
+    assert read_opening(line, GOMOKU20) == cells
+
+
+def test_offsets_of_15x15_count_from_the_middle_cell() -> None:
+    assert read_opening("0,0, -7,-7, 7,7", GOMOKU) == (112, 0, 224)
+
+
+def test_empty_lines_and_remarks_say_nothing() -> None:
+    lines = ["\ufeff# a book\n", "\n", "h8 i9\n", "   \n", "[1]\n"]
+    assert read_openings(Openings(), "book", lines, GOMOKU).listed == ((112, 98), (1,))
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("0,0, 0,0", "as move 2 a move that placed a stone on h8 (cell 112), which is occupied"),
+        ("8,0", "got offset 8,0, which is off the board, expected cells of 15x15"),
+        ("p8", "got cell p8, which is off the board"),
+        ("h16", "got cell h16, which is off the board"),
+        ("1,2,3", "got 3 numbers, expected pairs"),
+        ("1,,2", "got '' among the offsets, expected whole numbers"),
+        ("h8 and i9", "got 'h8 and i9', expected `x,y, x,y` from the middle"),
+        ("[1, 2", "got broken JSON"),
+        ('[1, "b"]', "got no list of cells"),
+        ("[true]", "got no list of cells"),
+        ("[]", "got no moves, expected at least one"),
+        ("[-1]", "a move that placed a stone on cell -1, off the board"),
+        (
+            '{"variant": "tictactoe", "moves": [1]}',
+            "got an opening of 'tictactoe', expected one on the board of gomoku",
+        ),
+        ('{"variant": "chess", "moves": [1]}', "got an opening of 'chess'"),
+        ("[0, 15, 1, 16, 2, 17, 3, 18, 4]", "move 9 on e15, which ends the game (line)"),
+    ],
+)
+def test_a_line_that_is_no_opening_is_named_with_what_it_should_be(line: str, message: str) -> None:
+    with pytest.raises(OpeningsFileError) as refused:
+        read_openings(Openings(), "book.txt", ["h8\n", line], GOMOKU)
+    assert str(refused.value).startswith("book.txt, line 2: ")
+    assert message in str(refused.value)
+
+
+def test_what_renju_forbids_is_no_opening_of_it() -> None:
+    overline = "[0, 224, 1, 223, 2, 220, 4, 208, 5, 200, 3]"
+    with pytest.raises(OpeningsFileError, match=r"forbidden to it \(overline\)"):
+        read_openings(Openings(), "book", [overline], parse_variant("renju"))
+
+
+def test_a_board_of_layers_is_written_in_json() -> None:
+    qubic = parse_variant("qubic")
+    assert read_opening("[0, 63]", qubic) == (0, 63)
+    with pytest.raises(OpeningsFileError, match="expected JSON for qubic, which has layers"):
+        read_openings(Openings(), "book", ["a1"], qubic)
+
+
+def test_a_file_without_openings_or_with_too_many_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(OpeningsFileError, match="got no openings, expected one a line"):
+        read_openings(Openings(), "book", ["# nothing"], GOMOKU)
+    many = [f"[{cell}]" for cell in range(225)] * (settings.MOST_OPENINGS // 225 + 1)
+    with pytest.raises(OpeningsFileError, match="line 10001: got more openings, expected at most 10,000"):
+        read_openings(Openings(), "book", many, GOMOKU)
+    binary = tmp_path / "picture.png"
+    binary.write_bytes(b"\x89PNG\xff")
+    with pytest.raises(OpeningsFileError, match="not UTF-8"):
+        read_openings_file(Openings(), binary, GOMOKU)
+
+
+def stones(cells: tuple[int, ...], image: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(sorted(image[cell] for cell in cells[::2])), tuple(sorted(image[cell] for cell in cells[1::2]))
+
+
+@pytest.mark.parametrize("name, board", list(zip(BOOKS, (GOMOKU, GOMOKU20), strict=True)))
+def test_books_have_hundreds_of_legal_openings_none_of_which_is_another_one_turned(name: str, board: Variant) -> None:
+    listed = read_openings(Openings(), name, book_lines(name), board).listed
+    assert len(listed) >= 200
+    assert {len(cells) for cells in listed} == {4, 5, 6, 7}
+    assert len({min(stones(cells, image) for image in symmetries(board)) for cells in listed}) == len(listed)
