@@ -31,7 +31,8 @@ def report(
     """Writes a tournament as one HTML file: tables, pictures, and games to click through on a board.
 
     The page stands alone: it loads nothing and can be sent, printed, and opened from a folder. The same games give the
-    same bytes. Of more games than --games every second, fourth, and so on is in the page, and those that ended by a fault.
+    same bytes. Of more games than --games every second, fourth, and so on is in the page, and those that ended by a
+    fault.
 
     JSON: {"report": PATH, "tournament", "games", "bytes"}.
     """

@@ -29,6 +29,7 @@ class RatingBar(NamedTuple):
 def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
     """Ratings with their 95 % intervals, the strongest on top."""
     height = 110 + 22 * len(bars)
+    placed = list(zip(range(len(bars), 0, -1), bars, strict=True))
     chart = _chart(
         "ratings",
         height,
@@ -37,16 +38,13 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
         stroke_style={"width": 2},
         allow_interruptions=True,
         x_value_formatter=lambda value: f"{value:.0f}",
-        y_labels=[
-            {"label": _short(bar.name), "value": place}
-            for place, bar in zip(range(len(bars), 0, -1), bars, strict=True)
-        ],
+        y_labels=[{"label": _short(bar.name), "value": place} for place, bar in placed],
         range=(0.3, len(bars) + 0.7),
         truncate_label=-1,
     )
     dots: list[Point] = []
     intervals: list[Point] = []
-    for place, (_, rating, error) in zip(range(len(bars), 0, -1), bars, strict=True):
+    for place, (_, rating, error) in placed:
         dots.append((rating, place))
         if error is not None:
             intervals += [(rating - error, place), (rating + error, place), None]
@@ -56,7 +54,10 @@ def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
 
 
 def llr_chart(points: Iterable[tuple[int, float]], lower: float, upper: float, games: int) -> Markup:
-    """The log-likelihood ratio over games between the bounds of the test. Series: the ratio, the upper and the lower bound."""
+    """The log-likelihood ratio over games between the bounds of the test.
+
+    Its series are the ratio, the upper and the lower bound.
+    """
     chart = _chart(
         "llr",
         340,

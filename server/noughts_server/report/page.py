@@ -184,8 +184,8 @@ def _games(collected: Collected) -> Iterator[Part]:
         line = "All games are in this page."
     elif sample.stride > 1:
         line = (
-            f"{number:,} of {tally.games:,} games are in this page: every {sample.stride:,}th, and those that ended by a"
-            f" fault, up to {MOST_FAULTS}."
+            f"{number:,} of {tally.games:,} games are in this page: every {sample.stride:,}th, and those that ended by"
+            f" a fault, up to {MOST_FAULTS}."
         )
     else:
         line = f"{number:,} of {tally.games:,} games are in this page; the others cannot be shown on a board."

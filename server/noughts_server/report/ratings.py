@@ -12,7 +12,7 @@ from noughts_server.tables.table import Column, Table, Unit
 from noughts_server.tables.tally import Tally
 
 MOST_BARS = 60
-_NAMED_IN_GROUPS = 6
+_NAMED = 6
 
 
 class Rated(NamedTuple):
@@ -20,18 +20,23 @@ class Rated(NamedTuple):
 
     table: Table
     bars: list[RatingBar]
-    """The strongest first; of the largest group that can be compared."""
+    """The strongest first."""
     lines: list[str]
     """Sentences."""
 
 
 def rated(tally: Tally) -> Rated | None:
-    """The fit; None where nothing can be fitted."""
+    """The fit; None where nothing can be fitted.
+
+    Where the games do not put all bots on one scale, each gets two virtual draws against the pool, and that is said.
+    """
+    games = count_games(_results(tally.scores), tally.labels)
     try:
-        ratings = rate(count_games(_results(tally.scores), tally.labels))
+        ratings = rate(games)
+        if len(ratings.groups) > 1:
+            ratings = rate(games, prior=True)
     except FitError:
         return None
-    players = ratings.players
     columns = (
         Column("rank", "#", Unit.COUNT),
         Column("name", "bot"),
@@ -39,23 +44,20 @@ def rated(tally: Tally) -> Rated | None:
         Column("error95", "± 95 %", Unit.NUMBER),
         Column("opposition", "opposition", Unit.NUMBER),
         Column("los_next", "above the next", Unit.SHARE),
-        *((Column("group", "group", Unit.COUNT),) if len(ratings.groups) > 1 else ()),
     )
     rows = [
-        (player.rank, player.name, player.rating, player.error95, player.opposition, player.los_next, player.group + 1)[
-            : len(columns)
-        ]
-        for player in players
+        (player.rank, player.name, player.rating, player.error95, player.opposition, player.los_next)
+        for player in ratings.players
     ]
-    notes = [
-        "Maximum likelihood of the logistic model from all games at once, draws as half points, 1500 as the mean; 95 % by "
-        "the sandwich estimator. Above the next: the likelihood that the bot is stronger than the one below it."
-    ]
-    return Rated(
-        Table("ratings", "Ratings", columns, rows, notes),
-        _bars(ratings),
-        [*_about_advantage(ratings), *_about_groups(ratings)],
+    note = (
+        "Maximum likelihood of the logistic model from all games at once, draws as half points, 1500 as the mean; 95 %"
+        " by the sandwich estimator. Above the next: the likelihood that the bot is stronger than the one below it."
     )
+    bars = [
+        RatingBar(player.name, player.rating, player.error95) for player in ratings.players if player.rating is not None
+    ]
+    lines = [*_about_advantage(ratings), *_about_groups(ratings)]
+    return Rated(Table("ratings", "Ratings", columns, rows, [note]), bars[:MOST_BARS], lines)
 
 
 def _results(scores: dict[tuple[str, str], Score]) -> Iterator[GameResult]:
@@ -64,16 +66,6 @@ def _results(scores: dict[tuple[str, str], Score]) -> Iterator[GameResult]:
             yield GameResult(first, second, 1.0, score.wins)
             yield GameResult(first, second, 0.5, score.draws)
             yield GameResult(first, second, 0.0, score.losses)
-
-
-def _bars(ratings: BatchRatings) -> list[RatingBar]:
-    """Of the largest group: ratings of different groups are not on one scale."""
-    largest = max(range(len(ratings.groups)), key=lambda group: len(ratings.groups[group]), default=0)
-    return [
-        RatingBar(player.name, player.rating, player.error95)
-        for player in ratings.players
-        if player.group == largest and player.rating is not None
-    ][:MOST_BARS]
 
 
 def _about_advantage(ratings: BatchRatings) -> Iterator[str]:
@@ -88,13 +80,13 @@ def _about_groups(ratings: BatchRatings) -> Iterator[str]:
     groups = ratings.groups
     if len(groups) < 2:
         return
-    named = "; ".join(
-        ", ".join(names[:_NAMED_IN_GROUPS])
-        + (f" and {len(names) - _NAMED_IN_GROUPS} more" if len(names) > _NAMED_IN_GROUPS else "")
-        for names in groups[:_NAMED_IN_GROUPS]
-    )
-    more = f"; and {len(groups) - _NAMED_IN_GROUPS} more" if len(groups) > _NAMED_IN_GROUPS else ""
+    named = [
+        ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+        for names in groups[:_NAMED]
+    ]
+    more = f"; and {len(groups) - _NAMED:,} groups more" if len(groups) > _NAMED else ""
     yield (
-        f"The games form {len(groups)} groups, of which none has taken points off the next one or they have not met:"
-        f" {named}{more}. Ratings are on one scale within a group only."
+        f"By the games alone {len(groups):,} groups cannot be compared, because one has won everything against the other,"
+        f" or they have not met: {'; '.join(named)}{more}. To put all on one scale, each bot was given two virtual draws"
+        " against the pool."
     )
