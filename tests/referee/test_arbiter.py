@@ -1,6 +1,7 @@
 """The arbiter's verdicts. Every time here is a number that the test makes up."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -530,3 +531,37 @@ def test_reasons_belong_to_resignations_in_their_order(table: Table) -> None:
     resigned, reasons = [3, 0, 2], ["the last", "the first"]
     table.arbiter.answered(table.player(1), handles, [0] * 4, [4] * 4, [0] * 4, resigned, reasons)
     assert [game.fault for game in games] == ["resigned: the first", "", "", "resigned: the last"]
+
+
+# Games that are long enough.
+
+
+def test_a_game_of_so_many_plies_is_a_draw_by_agreement_with_the_rules(table: Table) -> None:
+    game = table.start(replace(conditions(), draw_after=6))
+    table.play(game, [0, 3, 1, 4, 8, 2])
+    assert verdict(game) == ("1/2-1/2", "adjudicated")
+
+
+def test_a_line_with_the_last_of_so_many_plies_wins(table: Table) -> None:
+    game = table.start(replace(conditions(), draw_after=5))
+    table.play(game, [0, 3, 1, 4, 2])
+    assert verdict(game) == ("1-0", "line")
+
+
+def test_a_full_board_is_a_full_board_however_many_plies_are_enough(table: Table) -> None:
+    game = table.start(replace(conditions(), draw_after=9))
+    table.play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])
+    assert verdict(game) == ("1/2-1/2", "board_full")
+
+
+def test_an_illegal_move_loses_also_where_it_would_have_been_the_last(table: Table) -> None:
+    game = table.start(replace(conditions(), draw_after=3))
+    table.play(game, [0, 3, 3])
+    assert verdict(game) == ("0-1", "illegal_move")
+
+
+@pytest.mark.parametrize("variant", ["renju", "caro", "connect4"])
+def test_every_variant_knows_when_it_is_enough(table: Table, variant: str) -> None:
+    game = table.start(replace(conditions(variant), draw_after=2))
+    table.play(game, [35, 36])
+    assert verdict(game) == ("1/2-1/2", "adjudicated")

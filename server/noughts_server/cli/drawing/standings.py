@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from noughts_server.cli.output import points, rating, table
+from noughts_server.cli.output import points, printable, rating, table
 from noughts_server.competition.score import Score
 
 if TYPE_CHECKING:
@@ -28,6 +28,17 @@ class StandingRow(Protocol):
     def points(self) -> float: ...
     @property
     def rating(self) -> float | None: ...
+
+
+class NotedRow(StandingRow, Protocol):
+    """The same with what there may be to say of it."""
+
+    @property
+    def byes(self) -> int: ...
+    @property
+    def withdrawn_at(self) -> int | None: ...
+    @property
+    def withdrawn_reason(self) -> str: ...
 
 
 Row = TypeVar("Row", bound=StandingRow)
@@ -57,9 +68,11 @@ def rank(standings: Iterable[Row], pairs: Iterable["PairRow"], *, knockout: bool
 
 
 def standings_document(
-    standings: Iterable[StandingRow], ranks: "Mapping[str, RankedEntry] | None" = None
+    standings: Iterable[NotedRow], ranks: "Mapping[str, RankedEntry] | None" = None
 ) -> list[dict[str, Any]]:
-    """`[{"name", "wins", "draws", "losses", "points", "rating"}]`; no rating is null.
+    """`[{"name", "wins", "draws", "losses", "points", "rating", "byes", "withdrawn"}]`.
+
+    No rating is null; "withdrawn" says why, and is null for who is still there.
 
     With the ranks also "rank", "head_to_head" (null where it does not count) and "sonneborn_berger".
     """
@@ -71,6 +84,8 @@ def standings_document(
             "losses": row.losses,
             "points": row.points,
             "rating": row.rating,
+            "byes": row.byes,
+            "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "left",
             **(_tie_breaks(ranks[row.label]) if ranks else {}),
         }
         for row in standings
@@ -94,3 +109,14 @@ def standings_table(standings: Sequence[StandingRow], ranks: "Mapping[str, Ranke
         for place in (ranks[row.label].rank if ranks else number,)
     )
     return table(columns, rows)
+
+
+def standings_notes(standings: Sequence[NotedRow]) -> str:
+    """What the table has no column for: lines on byes and on who was withdrawn; mostly empty."""
+    byes = ", ".join(f"{printable(row.label)} {row.byes}" for row in standings if row.byes)
+    left = (
+        f"Withdrawn: {printable(row.label)}" + (f", {printable(row.withdrawn_reason)}" if row.withdrawn_reason else "")
+        for row in standings
+        if row.withdrawn_at is not None
+    )
+    return "\n".join([*([f"Byes, each as good as all games of an encounter won: {byes}"] if byes else []), *left])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
-from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_table
+from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
@@ -337,6 +337,8 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     console.print()
     output.heading(console, "Leaderboard")
     console.print(standings_table(*_ranking(plan, outcome)))
+    if notes := standings_notes(outcome.standings):
+        console.print(notes, soft_wrap=True)
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
     _print_conditions(plan)

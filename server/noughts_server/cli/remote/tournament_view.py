@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
-from noughts_server.cli.drawing.standings import rank, standings_document, standings_table
+from noughts_server.cli.drawing.standings import rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, now_ms
@@ -86,6 +86,8 @@ def _print(
     if standings:
         console.print()
         console.print(standings_table(standings, ranks))
+        if notes := standings_notes(standings):
+            console.print(notes, soft_wrap=True)
     if shown.games_done:
         console.print()
         output.heading(console, CROSSTABLE_HEADING)
