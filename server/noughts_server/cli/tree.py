@@ -428,6 +428,27 @@ TREE = Group(
             ("noughts variants", "noughts variants --format json"),
             panel=_HERE,
         ),
+        Command(
+            "rate",
+            "local.rate:rate",
+            "Computes ratings from all games of a file at once, with errors and with what moving first is worth.",
+            ("noughts rate results.csv", "noughts rate games.jsonl --anchor minimax=2000 --format json"),
+            panel=_HERE,
+            extra="server",
+        ),
+        Command(
+            "sprt",
+            "local.sprt:sprt",
+            "The generalised sequential probability ratio test: from counts of results, or how many games it will "
+            "take.",
+            (
+                "noughts sprt --wins 120 --draws 300 --losses 90 --elo0 0 --elo1 10",
+                "noughts sprt --penta 10,100,250,120,20 --model normalized",
+                "noughts sprt --elo1 10 --plan 5 --draw-rate 0.3",
+            ),
+            panel=_HERE,
+            extra="server",
+        ),
         _RULES,
         _TOURNAMENT,
         _GAME,

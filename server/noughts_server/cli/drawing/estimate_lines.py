@@ -1,0 +1,58 @@
+"""What a match says about strength, in words: the estimate in Elo, and how a test stands."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from noughts_server.statistics.estimate import Estimate
+    from noughts_server.statistics.sprt import SprtState
+
+
+def elo_line(first: str, estimate: "Estimate", *, pairs: bool = False) -> str:
+    """`Elo difference: +89 ± 70 (95 %) with a likelihood of 99.4% that A is stronger`, of the bot `first`.
+
+    With `pairs` the units of the estimate are pairs of games.
+    """
+    return f"Elo difference: {_told(first, estimate, 'pair' if pairs else 'game')}"
+
+
+def _told(first: str, estimate: "Estimate", unit: str) -> str:
+    if estimate.score is None:
+        return "nothing to tell it from, no game has a result"
+    if estimate.value is None:
+        did = "won" if estimate.score == 1 else "lost"
+        if estimate.at_least is None:
+            return f"{first} {did} every game, which are too few to tell how large it is"
+        sign = "+" if estimate.score == 1 else "-"
+        bound = "at least" if estimate.score == 1 else "at most"
+        return f"{bound} {sign}{estimate.at_least:.0f} (95 %): {first} {did} every game"
+    likelihood = (
+        f" with a likelihood of {estimate.los:.1%} that {first} is stronger" if estimate.los is not None else ""
+    )
+    if estimate.error95 is not None:
+        return f"{estimate.value:+.0f} ± {estimate.error95:.0f} (95 %){likelihood}"
+    if estimate.los is None:
+        return f"0; every {unit} was shared, so there is no telling how sure that is"
+    return f"{estimate.value:+.0f}{likelihood}; too few games for an error"
+
+
+def normalized_text(estimate: "Estimate") -> str:
+    """`+34 ± 15`, or `-` where it cannot be told."""
+    if estimate.normalized is None:
+        return "-"
+    error = "" if estimate.normalized_error95 is None else f" ± {estimate.normalized_error95:.0f}"
+    return f"{estimate.normalized:+.0f}{error}"
+
+
+def llr_text(state: "SprtState") -> str:
+    """`LLR 1.38 (-2.94 to 2.94)`."""
+    return f"LLR {state.llr:.2f} ({state.lower:.2f} to {state.upper:.2f})"
+
+
+def decision_text(state: "SprtState") -> str:
+    """What the test says, as a phrase."""
+    return {"H0": "H0 accepted", "H1": "H1 accepted", "continue": "not decided yet"}[state.decision]
+
+
+def sprt_document(state: "SprtState") -> dict[str, Any]:
+    """`{"llr", "lower", "upper", "decision"}`."""
+    return {"llr": state.llr, "lower": state.lower, "upper": state.upper, "decision": str(state.decision)}

@@ -1,0 +1,163 @@
+"""A batch fit of ratings: as JSON, and as a table with what is to be known about it beneath."""
+
+from typing import TYPE_CHECKING, Any
+
+from noughts_server.cli import output
+
+if TYPE_CHECKING:
+    from noughts_server.statistics.batch_ratings import BatchRatings, RatedPlayer
+
+_COLUMNS = (">#", "bot", ">rating", ">±", ">games", ">points", ">%", ">won", ">drawn", ">lost", ">dr%", ">opp", ">LOS")
+_MOST_NAMED = 8
+
+
+def ratings_document(ratings: "BatchRatings", *, los: bool = False) -> dict[str, Any]:
+    """For JSON; with `los` the whole matrix of likelihoods of superiority, a row a player."""
+    document: dict[str, Any] = {
+        "players": [_player_document(player) for player in ratings.players],
+        "advantage": {"value": ratings.advantage, "error95": ratings.advantage_error95},
+        "draw_rate": ratings.draw_rate,
+        "groups": ratings.groups,
+        "games": ratings.games,
+        "prior_draws": _prior_draws() if ratings.prior else 0,
+        "anchors": {player.name: player.rating for player in ratings.players if player.anchored},
+    }
+    if los:
+        document["los"] = list(ratings.los_matrix())
+    return document
+
+
+def _player_document(player: "RatedPlayer") -> dict[str, Any]:
+    return {
+        "rank": player.rank,
+        "name": player.name,
+        "rating": player.rating,
+        "error95": player.error95,
+        "games": player.games,
+        "points": player.points,
+        "score": player.points / player.games if player.games else None,
+        "wins": player.wins,
+        "draws": player.draws,
+        "losses": player.losses,
+        "opposition": player.opposition,
+        "los_next": player.los_next,
+        "group": player.group,
+    }
+
+
+def print_ratings(ratings: "BatchRatings", *, los: bool = False) -> None:
+    """The table, group by group, and its footer; with `los` also the matrix."""
+    console = output.stdout()
+    for number, group in enumerate(_tables(ratings)):
+        if number:
+            console.print()
+        console.print(output.table(_COLUMNS, map(_row, group)))
+    if los:
+        console.print()
+        output.heading(console, "Likelihood that the row's bot is stronger than the column's, %")
+        names = [player.name for player in ratings.players]
+        columns = ("#", "bot", *(f">{place}" for place in range(1, len(names) + 1)))
+        rows = zip(range(1, len(names) + 1), names, ratings.los_matrix(), strict=True)
+        console.print(output.table(columns, [(place, name, *map(_percent, row)) for place, name, row in rows]))
+    console.print()
+    for line in ratings_footer(ratings):
+        console.print(output.printable(line), soft_wrap=True)
+
+
+def _tables(ratings: "BatchRatings") -> list[list["RatedPlayer"]]:
+    """The players in as many tables as there are scales; bots that cannot be compared with anybody share the last."""
+    if ratings.prior:
+        return [list(ratings.players)]
+    apart: dict[int, list[RatedPlayer]] = {}
+    for player in ratings.players:
+        apart.setdefault(-1 if player.rating is None else player.group, []).append(player)
+    alone = apart.pop(-1, None)
+    return [*apart.values(), *([alone] if alone else [])]
+
+
+def _row(player: "RatedPlayer") -> tuple[object, ...]:
+    return (
+        "-" if player.rating is None else player.rank,
+        player.name,
+        output.rating(player.rating),
+        "anchor" if player.anchored else output.rating(player.error95),
+        player.games,
+        output.points(player.points),
+        _percent(player.points / player.games if player.games else None),
+        player.wins,
+        player.draws,
+        player.losses,
+        _percent(player.draws / player.games if player.games else None),
+        output.rating(player.opposition),
+        _percent(player.los_next),
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f}"
+
+
+def ratings_footer(ratings: "BatchRatings") -> list[str]:
+    """What is to be known about the table, a sentence or two a line."""
+    anchors = [f"{player.name} is held at {player.rating:.0f}" for player in ratings.players if player.anchored]
+    scale = "; ".join(anchors) if anchors else "the mean is 1500"
+    errors = "sandwich (HC0)"
+    lines = [
+        _advantage_line(ratings)
+        + (
+            f" Draws: {ratings.draw_rate:.1%} of {output.count(ratings.games, 'game')}."
+            if ratings.draw_rate is not None
+            else ""
+        )
+    ]
+    if ratings.prior:
+        errors = "normal approximation of the posterior"
+        lines.append(f"Prior: {_prior_draws()} virtual draws of each bot against the pool's mean.")
+    if len(ratings.groups) > 1:
+        lines += _groups_lines(ratings)
+    lines.append(
+        f"Maximum likelihood of the logistic model, draws as half points; {scale}. "
+        f"±: 95 %, {errors}. opp: mean rating of opponents. LOS: likelihood, %, to be stronger than the next."
+    )
+    return lines
+
+
+def _advantage_line(ratings: "BatchRatings") -> str:
+    from noughts_server.statistics.connection import AdvantageBound
+
+    if ratings.advantage is not None:
+        error = f" ± {ratings.advantage_error95:.0f}" if ratings.advantage_error95 is not None else ""
+        return f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
+    return {
+        AdvantageBound.ABOVE_ALL: "These games do not bound what moving first is worth, it won too often: taken as 0.",
+        AdvantageBound.BELOW_ALL: "These games do not bound what moving second is worth, it won too often: 0.",
+        AdvantageBound.CONFOUNDED: "What moving first is worth cannot be told from who moved first: taken as 0.",
+        AdvantageBound.FINITE: "No games.",
+    }[ratings.bound]
+
+
+def _groups_lines(ratings: "BatchRatings") -> list[str]:
+    groups = ratings.groups
+    together = [group for group in groups if len(group) > 1]
+    alone = [group[0] for group in groups if len(group) == 1]
+    apart = "rest on the prior alone" if ratings.prior else "cannot be compared"
+    lines = [
+        f"{len(groups)} groups, because points went one way only between them: ratings of different groups {apart}."
+    ]
+    lines += [f"  together: {_named(group)}" for group in together]
+    if alone:
+        lines.append(f"  alone (won all, lost all, or met nobody again): {_named(alone)}")
+    if not ratings.prior:
+        lines.append("  --prior puts all on one scale, by two virtual draws of each bot.")
+    return lines
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _prior_draws() -> int:
+    from noughts_server.statistics.batch_fit import PRIOR_DRAWS
+
+    return PRIOR_DRAWS

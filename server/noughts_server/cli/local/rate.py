@@ -1,0 +1,130 @@
+"""`noughts rate`: ratings from a file of results, all games at once."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
+
+if TYPE_CHECKING:
+    from noughts_server.records.results_file import Results
+    from noughts_server.statistics.batch_ratings import BatchRatings
+    from noughts_server.statistics.rated_games import RatedGames
+
+_LARGEST_RATING = 100_000
+
+FileArgument = Annotated[
+    Path,
+    Argument(metavar="FILE", help="CSV with `white,black,result` (white moved first), or the games of -o (JSONL)."),
+]
+AnchorOption = Annotated[
+    list[str] | None,
+    Option(
+        "--anchor",
+        metavar="NAME=RATING",
+        help="Hold a bot's rating; may be given several times. Else the mean is 1500.",
+        show_default=False,
+    ),
+]
+PriorOption = Annotated[
+    bool,
+    Option(
+        "--prior",
+        help="Give each bot two virtual draws against the pool's mean: all are on one scale, also who has won all.",
+    ),
+]
+LosOption = Annotated[bool, Option("--los", help="Also who is stronger than whom, with what likelihood: a matrix.")]
+WithoutForfeitsOption = Annotated[
+    bool, Option("--without-forfeits", help="Leave out games that were lost by a crash, on time or by an illegal move.")
+]
+
+
+def rate(
+    file: FileArgument,
+    anchor: AnchorOption = None,
+    prior: PriorOption = False,
+    los: LosOption = False,
+    without_forfeits: WithoutForfeitsOption = False,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Computes ratings from all games of a file at once, with errors and with what moving first is worth.
+
+    A line of the CSV file is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`,
+    or `*` for a game that does not count. A heading may name more columns; `termination` tells forfeits. Of JSON lines
+    as -o writes them also the moves are read: where bots have played the same game whenever they met from the same
+    start, it counts once. The order of the games changes nothing.
+
+    JSON: {"players": [{"rank", "name", "rating", "error95", "games", "points", "score", "wins", "draws", "losses",
+    "opposition", "los_next", "group"}], "advantage": {"value", "error95"}, "draw_rate", "groups": [[NAME]], "games",
+    "prior_draws", "anchors", "forfeits", "void", "repeats"}; with --los "los": a row for each of the players. What
+    cannot be told is null: bots of different groups cannot be compared.
+    """
+    anchors = read_anchors(anchor)
+    from noughts_server.records.results_file import ResultsError, read_results
+
+    try:
+        results = read_results(file, forfeits=not without_forfeits)
+    except ResultsError as error:
+        raise UsageProblem(f"{file}, {error}", "Mend the line, or leave it out.") from None
+    from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
+    from noughts_server.statistics.rated_games import GameResult, count_games
+
+    games = count_games(
+        (GameResult(first, second, score, times) for (first, second, score), times in results.counts.items()),
+        results.players,
+    )
+    ratings = fitted(games, anchors, prior=prior, subject=str(file))
+    if output_format is Format.JSON:
+        counts = {"forfeits": results.forfeits, "void": results.void, "repeats": results.repeats}
+        output.print_json({**ratings_document(ratings, los=los), **counts})
+        return
+    print_ratings(ratings, los=los)
+    for line in _remarks(results, without_forfeits=without_forfeits):
+        output.stdout().print(output.printable(line), soft_wrap=True)
+
+
+def read_anchors(texts: list[str] | None) -> dict[str, float]:
+    """The ratings written as `NAME=RATING`, by name. Raises UsageProblem."""
+    anchors: dict[str, float] = {}
+    for text in texts or ():
+        name, _, rating = text.rpartition("=")
+        try:
+            value = float(rating)
+        except ValueError:
+            value = float("nan")
+        if not name or not abs(value) <= _LARGEST_RATING:
+            raise UsageProblem(f"--anchor {text!r}: expected NAME=RATING, e.g. `minimax=2000`")
+        if name in anchors:
+            raise UsageProblem(f"--anchor {text!r}: got {name!r} twice, expected each bot once")
+        anchors[name] = value
+    return anchors
+
+
+def fitted(games: "RatedGames", anchors: dict[str, float], *, prior: bool, subject: str) -> "BatchRatings":
+    """The ratings of these games. Raises UsageProblem, which names `subject`, where there are none."""
+    from noughts_server.statistics.batch_fit import FitError
+    from noughts_server.statistics.batch_ratings import rate as rate_games
+
+    if not len(games.first):
+        raise UsageProblem(f"{subject}: got no game with a result, expected at least one")
+    try:
+        return rate_games(games, anchors=anchors, prior=prior)
+    except FitError as error:
+        raise UsageProblem(f"{subject}: {error}") from None
+
+
+def _remarks(results: "Results", *, without_forfeits: bool) -> list[str]:
+    lines = []
+    if results.forfeits:
+        who = ", ".join(f"{name} {number:,}" for name, number in results.forfeits.items())
+        did = "are left out" if without_forfeits else "count as losses (--without-forfeits leaves them out)"
+        lines.append(f"Forfeits: {who}; they {did}.")
+    if results.repeats:
+        lines.append(f"{results.repeats:,} of {output.count(results.games, 'game')} were repeats and count once.")
+    if results.void:
+        lines.append(
+            f"{output.count(results.void, 'game')} without a result {'does' if results.void == 1 else 'do'} not count."
+        )
+    return lines

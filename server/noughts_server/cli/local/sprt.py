@@ -1,0 +1,193 @@
+"""`noughts sprt`: a sequential test from counts, or how many games one will take."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
+
+if TYPE_CHECKING:
+    from noughts_server.statistics.estimate import Estimate
+    from noughts_server.statistics.sprt import Sprt
+
+_LARGEST_COUNT = 1_000_000_000_000
+
+WinsOption = Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A has won.")]
+DrawsOption = Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT, metavar="N", help="Games drawn.")]
+LossesOption = Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT, metavar="N", help="Games that A has lost.")]
+PairsOption = Annotated[
+    str | None,
+    Option(
+        "--penta",
+        metavar="LL,LD,WL+DD,WD,WW",
+        help="Instead of games: how many colour-swapped pairs brought A 0, 0.5, 1, 1.5 and 2 points.",
+        show_default=False,
+    ),
+]
+Elo0Option = Annotated[float, Option("--elo0", metavar="ELO", help="H0: A is stronger by this much only.")]
+Elo1Option = Annotated[float, Option("--elo1", metavar="ELO", help="H1: A is stronger by this much.")]
+AlphaOption = Annotated[float, Option("--alpha", metavar="P", help="How often H1 may be accepted where H0 is true.")]
+BetaOption = Annotated[float, Option("--beta", metavar="P", help="How often H0 may be accepted where H1 is true.")]
+ModelOption = Annotated[
+    str, Option("--model", metavar="MODEL", help="The measure of elo0 and elo1: `logistic` or `normalized` Elo.")
+]
+PlanOption = Annotated[
+    float | None,
+    Option(
+        "--plan",
+        metavar="ELO",
+        help="Instead of counts: how many games the test takes if A is in truth stronger by so much.",
+        show_default=False,
+    ),
+]
+DrawRateOption = Annotated[float, Option("--draw-rate", metavar="SHARE", help="With --plan: the share of draws.")]
+AdvantageOption = Annotated[
+    float, Option("--advantage", metavar="ELO", help="With --plan: what moving first is worth.")
+]
+
+
+def sprt(
+    wins: WinsOption = 0,
+    draws: DrawsOption = 0,
+    losses: LossesOption = 0,
+    penta: PairsOption = None,
+    elo0: Elo0Option = 0.0,
+    elo1: Elo1Option = 5.0,
+    alpha: AlphaOption = 0.05,
+    beta: BetaOption = 0.05,
+    model: ModelOption = "logistic",
+    plan: PlanOption = None,
+    draw_rate: DrawRateOption = 0.2,
+    advantage: AdvantageOption = 0.0,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The generalised sequential probability ratio test: from counts of results, or how many games it will take.
+
+    Counts are of games (--wins, --draws, --losses) or of colour-swapped pairs (--penta), which tell more. An empty cell
+    counts 0.001. With --plan no counts are needed: the mean number of games, and the number that suffices in 95 % of
+    all tests, come from the Brownian motion that the test's LLR is for many games, with pairs of games as its steps.
+
+    JSON: {"llr", "lower", "upper", "decision", "elo", "error95", "los", "normalized_elo", "normalized_error95",
+    "games"}; the decision is `H0`, `H1` or `continue`. With --plan {"pass_probability", "expected_games", "games95",
+    "lower", "upper"}; to pass is to accept H1.
+    """
+    test = _test(elo0, elo1, alpha, beta, model)
+    if plan is not None:
+        if wins or draws or losses or penta is not None:
+            raise UsageProblem("--plan: got counts beside it, expected one of the two")
+        _plan(test, plan, draw_rate, advantage, output_format)
+        return
+    if penta is not None and (wins or draws or losses):
+        raise UsageProblem("--penta: got counts of games beside it, expected one of the two")
+    from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
+
+    if penta is not None:
+        pairs = Pentanomial(*_five(penta))
+        _show(test, pairs, 2 * pairs.pairs, estimate(pairs=pairs), output_format)
+    else:
+        _show(
+            test,
+            (losses, draws, wins),
+            wins + draws + losses,
+            estimate(games=WinsDrawsLosses(wins, draws, losses)),
+            output_format,
+        )
+
+
+def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> "Sprt":
+    """The test of these parameters. Raises UsageProblem."""
+    from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
+
+    if model not in set(SprtModel):
+        raise UsageProblem(f"--model {model!r}: expected {' or '.join(f'`{name}`' for name in SprtModel)}")
+    try:
+        return Sprt(elo0, elo1, alpha, beta, SprtModel(model))
+    except SprtError as error:
+        raise UsageProblem(f"sprt: {error}") from None
+
+
+def read_sprt(text: str) -> "Sprt":
+    """The test written as `elo0=0,elo1=5[,alpha=0.05,beta=0.05,model=logistic]`. Raises UsageProblem."""
+    expected = "elo0=ELO,elo1=ELO and as you like alpha=P, beta=P, model=logistic or model=normalized"
+    values: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or name not in ("elo0", "elo1", "alpha", "beta", "model") or name in values:
+            raise UsageProblem(f"--sprt {text!r}: got {part!r}, expected {expected}")
+        values[name] = value
+    if "elo0" not in values or "elo1" not in values:
+        raise UsageProblem(f"--sprt {text!r}: got no {'elo1' if 'elo0' in values else 'elo0'}, expected {expected}")
+    model = values.pop("model", "logistic")
+    numbers = {"alpha": 0.05, "beta": 0.05}
+    for name, value in values.items():
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            raise UsageProblem(f"--sprt {text!r}: got {name}={value}, expected a number") from None
+    return _test(numbers["elo0"], numbers["elo1"], numbers["alpha"], numbers["beta"], model)
+
+
+def _five(text: str) -> list[int]:
+    cells = text.split(",")
+    try:
+        counts = [int(cell) for cell in cells]
+    except ValueError:
+        counts = []
+    if len(counts) != 5 or not all(0 <= count <= _LARGEST_COUNT for count in counts):
+        raise UsageProblem(
+            f"--penta {text!r}: expected five counts LL,LD,WL+DD,WD,WW as in 5,20,50,22,8",
+            "LL: A lost both games of a pair; LD: a loss and a draw; WL+DD: one point; WW: A won both.",
+        )
+    return counts
+
+
+def _show(test: "Sprt", counts: tuple[int, ...], games: int, estimate: "Estimate", output_format: Format) -> None:
+    from noughts_server.cli.drawing.estimate_lines import (
+        decision_text,
+        elo_line,
+        llr_text,
+        normalized_text,
+        sprt_document,
+    )
+
+    state = test.judge(counts)
+    document: dict[str, Any] = {
+        **sprt_document(state),
+        "elo": estimate.value,
+        "error95": estimate.error95,
+        "los": estimate.los,
+        "normalized_elo": estimate.normalized,
+        "normalized_error95": estimate.normalized_error95,
+        "games": games,
+    }
+    if output_format is Format.JSON:
+        output.print_json(document)
+        return
+    console = output.stdout()
+    console.print(f"{llr_text(state)}: {decision_text(state)} after {output.count(games, 'game')}", soft_wrap=True)
+    console.print(elo_line("A", estimate, pairs=len(counts) == 5), soft_wrap=True)
+    console.print(f"Normalized Elo: {normalized_text(estimate)}")
+    console.print(f"Test: {test}", soft_wrap=True)
+
+
+def _plan(test: "Sprt", elo: float, draw_rate: float, advantage: float, output_format: Format) -> None:
+    from noughts_server.statistics.sprt import SprtError
+    from noughts_server.statistics.sprt_plan import TrueStrength, plan
+
+    try:
+        planned = plan(test, TrueStrength(elo, draw_rate, advantage))
+    except SprtError as error:
+        raise UsageProblem(f"--plan: {error}") from None
+    if output_format is Format.JSON:
+        output.print_json({**planned._asdict(), "lower": test.lower, "upper": test.upper})
+        return
+    console = output.stdout()
+    console.print(f"Test: {test}", soft_wrap=True)
+    moving = f", moving first worth {advantage:+g}" if advantage else ""
+    console.print(f"If A is {elo:+g} Elo in truth, with {draw_rate:.0%} draws{moving}:", soft_wrap=True)
+    console.print(
+        f"  {planned.expected_games:,.0f} games on average; {planned.games95:,.0f} suffice in 95 % of all tests"
+    )
+    console.print(f"  H1 is accepted in {planned.pass_probability:.1%} of all tests")
+    console.print("Computed as a Brownian motion whose steps are colour-swapped pairs of games.")

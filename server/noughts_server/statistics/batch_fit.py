@@ -1,0 +1,253 @@
+"""Ratings from all games at once: maximum likelihood of the logistic model with an advantage of moving first.
+
+The expected score of the first mover is 1 / (1 + 10^(-(advantage + R(first) - R(second)) / 400)); a draw is half a
+point. Newton's method finds where expected and actual points agree, which is the maximum of the quasi-likelihood of a
+logistic regression with fractional response (L. Papke and J. Wooldridge, 1996). Errors are those of the sandwich
+(H. White, 1980; "HC0"): games, not coin tosses, say how they scatter, so draws make them smaller.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from noughts_server.statistics.connection import AdvantageBound, advantage_bound, groups_of
+from noughts_server.statistics.elo_scale import ELO_PER_NAT
+from noughts_server.statistics.linear_algebra import cho_factor, cho_solve, coo_array, expit
+from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
+
+MOST_PLAYERS = 5_000
+"""In one fit: its matrices grow with the square of the number, to 200 MB each."""
+
+PRIOR_DRAWS = 2
+"""Virtual draws of each player against the pool's mean, where a prior is asked for: one with either side."""
+
+_MOST_STEPS = 100
+# In nats. Steps shrink with their squares: after one so small the next would be lost in rounding.
+_CONVERGED = 1e-8
+_SURE = 1e-3
+_SMALLEST_SCALE = 1e-6
+
+
+class FitError(ValueError):
+    """Games or options from which nothing can be fitted."""
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFit:
+    """What came of it: all in Elo, players in the order of `games.players`."""
+
+    games: RatedGames
+    groups: Integers
+    """For each player the number of its group, from 0; the ratings of one group say nothing about another's."""
+    ratings: Floats
+    """NaN for a player who cannot be compared with anybody: alone in its group, without a prior."""
+    covariance: Floats
+    """Of the ratings; within a group relative to its mean, or to what is anchored."""
+    advantage: float
+    """What moving first is worth; 0 unless `bound` is FINITE."""
+    advantage_variance: float
+    bound: AdvantageBound
+    fixed: "npt.NDArray[np.bool_]"
+    """Which players are anchored."""
+    prior: bool
+
+    def comparable(self, one: int, other: int) -> bool:
+        """Whether the ratings of these two are on one scale."""
+        return self.prior or bool(self.groups[one] == self.groups[other])
+
+
+def fit(
+    games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior: bool = False, mean: float = 1500.0
+) -> BatchFit:
+    """Fits ratings to games. The mean of each group without an anchor is `mean`.
+
+    With `prior` each player has two virtual draws against the pool's mean, so that everybody is in one group and no
+    rating is infinite; errors are then those of the posterior's normal approximation, in which a draw counts as a coin
+    toss. Raises FitError for an anchor that has no games, or too many players.
+    """
+    if len(games.players) > MOST_PLAYERS:
+        raise FitError(f"{len(games.players):,} players", f"at most {MOST_PLAYERS:,}")
+    places = {name: place for place, name in enumerate(games.players)}
+    fixed = np.zeros(len(places), dtype=bool)
+    ratings = np.full(len(places), mean)
+    for name, rating in (anchors or {}).items():
+        if name not in places:
+            raise FitError(f"an anchor {name!r} that has no games", "one of the players")
+        fixed[places[name]] = True
+        ratings[places[name]] = rating
+    groups = groups_of(games)
+    if prior:
+        strength, covariance, advantage, advantage_variance = _fit_with_pool(games, fixed, ratings - mean)
+        bound = AdvantageBound.FINITE
+    else:
+        within = games.chosen(groups[games.first] == groups[games.second])
+        bound = advantage_bound(within, fixed)
+        problem = _Problem(within, groups, fixed, ratings - mean, moving_first=bound is AdvantageBound.FINITE)
+        strength, advantage = problem.solve()
+        covariance, advantage_variance = problem.sandwich(strength, advantage)
+    ratings = strength * ELO_PER_NAT + mean
+    ratings[fixed] = [(anchors or {})[games.players[place]] for place in np.flatnonzero(fixed)]
+    if prior and not fixed.any():
+        ratings += mean - ratings.mean()
+    if not prior:
+        alone = (np.bincount(groups, minlength=1)[groups] == 1) & ~fixed
+        ratings[alone] = np.nan
+    return BatchFit(
+        games, groups, ratings, covariance, advantage * ELO_PER_NAT, advantage_variance, bound, fixed, prior
+    )
+
+
+def _fit_with_pool(
+    games: RatedGames, fixed: "npt.NDArray[np.bool_]", above_mean: Floats
+) -> tuple[Floats, Floats, float, float]:
+    """The same as the methods of a problem give, with one more player, the pool, against whom each has its draws.
+
+    The pool is held at the mean, unless others are held: then it lies where the draws say.
+    """
+    number = len(games.players)
+    everyone, pool = np.arange(number), np.full(number, number)
+    with_pool = RatedGames(
+        (*games.players, ""),
+        np.concatenate((games.first, everyone, pool)),
+        np.concatenate((games.second, pool, everyone)),
+        np.concatenate((games.wins, np.zeros(2 * number))),
+        np.concatenate((games.draws, np.full(2 * number, PRIOR_DRAWS / 2))),
+        np.concatenate((games.losses, np.zeros(2 * number))),
+    )
+    one_group = np.zeros(number + 1, dtype=np.int64)
+    held = np.append(fixed, not fixed.any())
+    problem = _Problem(with_pool, one_group, held, np.append(above_mean, 0.0), moving_first=number > 0)
+    strength, advantage = problem.solve()
+    covariance, advantage_variance = problem.inverse_information(strength, advantage)
+    return strength[:-1], covariance[:-1, :-1], advantage, advantage_variance
+
+
+class _Problem:
+    """The likelihood of one set of games, with ratings in nats above the mean."""
+
+    def __init__(
+        self,
+        games: RatedGames,
+        pools: Integers,
+        fixed: "npt.NDArray[np.bool_]",
+        above_mean: Floats,
+        *,
+        moving_first: bool,
+    ) -> None:
+        """`above_mean` has the ratings of `fixed` players, in Elo; the mean of pools without them is 0."""
+        self._games = games
+        self._number = len(games.players)
+        self._start = np.where(fixed, above_mean, 0.0) / ELO_PER_NAT
+        self._moving_first = moving_first
+        self._points = games.wins + games.draws / 2
+        self._played = games.games
+        # The parameters that are sought: players that are not fixed, and last the advantage.
+        self._free = np.flatnonzero(~fixed)
+        self._kept = np.append(self._free, self._number) if moving_first else self._free
+        self._pools = pools
+        self._floating = np.setdiff1d(pools, pools[fixed])
+
+    def solve(self) -> tuple[Floats, float]:
+        """Ratings and advantage at the maximum, by Newton's method with steps that are halved until they climb."""
+        strength, advantage = self._start.copy(), 0.0
+        if not len(self._kept):
+            return strength, advantage
+        height = self._height(strength, advantage)
+        for _ in range(_MOST_STEPS):
+            gradient, information = self._slope(strength, advantage)
+            step = cho_solve(cho_factor(information), gradient)
+            largest = float(np.max(np.abs(step), initial=0.0))
+            scale = 1.0
+            while True:
+                next_strength = strength.copy()
+                next_strength[self._free] += scale * step[: len(self._free)]
+                next_advantage = advantage + (scale * float(step[-1]) if self._moving_first else 0.0)
+                if largest < _SURE:
+                    # So near the maximum a step climbs, but by less than the rounding of the height.
+                    break
+                next_height = self._height(next_strength, next_advantage)
+                if next_height >= height or scale < _SMALLEST_SCALE:
+                    height = next_height
+                    break
+                scale /= 2
+            strength, advantage = next_strength, next_advantage
+            if largest < _CONVERGED:
+                break
+        return strength, advantage
+
+    def sandwich(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
+        """The covariance of all ratings in Elo squared, zero for fixed ones, and the advantage's variance (HC0)."""
+        _, information = self._slope(strength, advantage)
+        if not len(information):
+            return self._whole(information)
+        factor = cho_factor(information)
+        half = cho_solve(factor, self._scatter(strength, advantage))
+        return self._whole(cho_solve(factor, half.T))
+
+    def inverse_information(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
+        """The same for a likelihood that is true: the normal approximation of a posterior."""
+        _, information = self._slope(strength, advantage)
+        if not len(information):
+            return self._whole(information)
+        return self._whole(cho_solve(cho_factor(information), np.eye(len(information))))
+
+    def _whole(self, sought: Floats) -> tuple[Floats, float]:
+        """The covariance of all players, and the advantage's variance, from that of what is sought, in nats."""
+        inner = (sought + sought.T) / 2 * ELO_PER_NAT**2
+        free = len(self._free)
+        whole = np.zeros((self._number, self._number))
+        whole[np.ix_(self._free, self._free)] = inner[:free, :free]
+        return whole, float(inner[-1, -1]) if self._moving_first else 0.0
+
+    def _expected(self, strength: Floats, advantage: float) -> Floats:
+        expected: Floats = expit(strength[self._games.first] - strength[self._games.second] + advantage)
+        return expected
+
+    def _height(self, strength: Floats, advantage: float) -> float:
+        """The logarithm of the likelihood."""
+        lead = strength[self._games.first] - strength[self._games.second] + advantage
+        return float(np.sum(self._points * lead - self._played * np.logaddexp(0.0, lead)))
+
+    def _slope(self, strength: Floats, advantage: float) -> tuple[Floats, Floats]:
+        """The gradient and the negative Hessian of what is sought."""
+        expected = self._expected(strength, advantage)
+        surplus = self._points - self._played * expected
+        weight = self._played * expected * (1 - expected)
+        gradient = np.append(self._by_player(surplus, -surplus), surplus.sum())
+        information = self._spread(weight)
+        # A pool that floats is held at its mean: this changes neither the maximum nor what differences are known to.
+        for pool in self._floating:
+            members = np.flatnonzero(self._pools == pool)
+            information[np.ix_(members, members)] += max(float(weight.sum()) / self._number, 1.0) / len(members)
+        return gradient[self._kept], information[np.ix_(self._kept, self._kept)]
+
+    def _scatter(self, strength: Floats, advantage: float) -> Floats:
+        """The sum over games of the outer products of their scores: how results lie around what was expected."""
+        games, expected = self._games, self._expected(strength, advantage)
+        squares = games.wins * (1 - expected) ** 2 + games.draws * (0.5 - expected) ** 2 + games.losses * expected**2
+        scatter: Floats = self._spread(squares)[np.ix_(self._kept, self._kept)]
+        return scatter
+
+    def _spread(self, weight: Floats) -> Floats:
+        """The sum of weight * x x^T over rows; x is 1 at the first mover, -1 at the second, 1 at the advantage."""
+        number, games = self._number, self._games
+        matrix = np.zeros((number + 1, number + 1))
+        met = coo_array((weight, (games.first, games.second)), shape=(number, number)).toarray()
+        matrix[:-1, :-1] = -(met + met.T)
+        diagonal = np.arange(number)
+        matrix[diagonal, diagonal] += self._by_player(weight, weight)
+        matrix[:-1, -1] = matrix[-1, :-1] = self._by_player(weight, -weight)
+        matrix[-1, -1] = weight.sum()
+        return matrix
+
+    def _by_player(self, of_first: Floats, of_second: Floats) -> Floats:
+        games, number = self._games, self._number
+        sums = np.bincount(games.first, of_first, number) + np.bincount(games.second, of_second, number)
+        return sums.astype(np.float64)

@@ -1,0 +1,181 @@
+"""A batch fit as a table: ranks, errors, likelihoods of superiority, and what the games were."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from noughts_server.statistics.batch_fit import BatchFit, fit
+from noughts_server.statistics.connection import AdvantageBound
+from noughts_server.statistics.elo_scale import NORMAL_95, normal_cdf
+from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
+
+MEAN_RATING = 1500.0
+"""The mean of a group without an anchor, as live ratings begin."""
+
+# Elo; below it an error is no error but the rounding of zero.
+_NO_ERROR = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPlayer:
+    """A player's line. None where there is nothing to tell."""
+
+    rank: int
+    """Within its group, from 1."""
+    name: str
+    rating: float | None
+    """None if it cannot be compared with anybody."""
+    error95: float | None
+    """Half the width of the 95 % interval, relative to the group's mean or to the anchors; 0 for an anchor."""
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    opposition: float | None
+    """The mean rating of its opponents, by games; of those that are on one scale with it."""
+    los_next: float | None
+    """The likelihood that it is stronger than the next one of its group."""
+    group: int
+    """The number of its group, from 0; whoever has taken points off whom is in one."""
+    anchored: bool
+
+    @property
+    def points(self) -> float:
+        """One for a win, half of one for a draw."""
+        return self.wins + self.draws / 2
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRatings:
+    """Ratings of players from all their games at once."""
+
+    players: tuple[RatedPlayer, ...]
+    """Group by group, each from the strongest down."""
+    games: int
+    draw_rate: float | None
+    advantage: float | None
+    """What moving first is worth, in Elo; None where the games do not bound it."""
+    advantage_error95: float | None
+    bound: AdvantageBound
+    prior: bool
+    """Whether each player had two virtual draws against the pool."""
+    _fit: BatchFit
+    _places: Mapping[str, int]
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """The names of each group, the strongest first. Ratings of different groups cannot be compared by the games."""
+        number = max((player.group for player in self.players), default=-1) + 1
+        return [[player.name for player in self.players if player.group == group] for group in range(number)]
+
+    def los(self, one: str, other: str) -> float | None:
+        """The likelihood that `one` is stronger than `other`, 0 to 1; None where it cannot be told."""
+        return _los(self._fit, self._places[one], self._places[other])
+
+    def los_matrix(self) -> Iterator[list[float | None]]:
+        """A row for each of `players`, a column for each of them: that the row's is stronger than the column's."""
+        places = [self._places[player.name] for player in self.players]
+        for one in places:
+            yield [_los(self._fit, one, other) for other in places]
+
+
+def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior: bool = False) -> BatchRatings:
+    """Fits ratings to games and makes the table of them. Raises FitError."""
+    fitted = fit(games, anchors=anchors, prior=prior, mean=MEAN_RATING)
+    number = len(games.players)
+    wins = _by_player(games.first, games.wins, number) + _by_player(games.second, games.losses, number)
+    draws = _by_player(games.first, games.draws, number) + _by_player(games.second, games.draws, number)
+    losses = _by_player(games.first, games.losses, number) + _by_player(games.second, games.wins, number)
+    opposition = _opposition(fitted)
+    order = _ranked(fitted, wins + draws / 2, wins + draws + losses)
+    scale = np.zeros(number, dtype=np.int64) if prior else fitted.groups
+    players: list[RatedPlayer] = []
+    for at, place in enumerate(order):
+        following = order[at + 1] if at + 1 < number and scale[order[at + 1]] == scale[place] else None
+        first_of_scale = not players or scale[order[at - 1]] != scale[place]
+        players.append(
+            RatedPlayer(
+                rank=1 if first_of_scale else players[-1].rank + 1,
+                name=games.players[place],
+                rating=_number(fitted.ratings[place]),
+                error95=_error(fitted, place),
+                games=int(wins[place] + draws[place] + losses[place]),
+                wins=int(wins[place]),
+                draws=int(draws[place]),
+                losses=int(losses[place]),
+                opposition=_number(opposition[place]),
+                los_next=None if following is None else _los(fitted, place, following),
+                group=int(fitted.groups[place]),
+                anchored=bool(fitted.fixed[place]),
+            )
+        )
+    total = float(games.games.sum())
+    finite = fitted.bound is AdvantageBound.FINITE and total > 0
+    return BatchRatings(
+        players=tuple(players),
+        games=int(total),
+        draw_rate=float(games.draws.sum()) / total if total else None,
+        advantage=fitted.advantage + 0.0 if finite else None,
+        advantage_error95=_error95(fitted.advantage_variance) if finite else None,
+        bound=fitted.bound,
+        prior=prior,
+        _fit=fitted,
+        _places={name: place for place, name in enumerate(games.players)},
+    )
+
+
+def _by_player(places: Integers, counts: Floats, number: int) -> Floats:
+    return np.bincount(places, counts, number).astype(np.float64)
+
+
+def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
+    """Places in the order of the table: by group, rating, and name. With a prior all are in one list."""
+    ratings, names = fitted.ratings, fitted.games.players
+
+    def key(place: int) -> tuple[int, float, float, str]:
+        group = 0 if fitted.prior else int(fitted.groups[place])
+        rating = 0.0 if np.isnan(ratings[place]) else -float(ratings[place])
+        return group, round(rating, 6), -points[place] / max(games[place], 1.0), names[place]
+
+    return sorted(range(len(names)), key=key)
+
+
+def _opposition(fitted: BatchFit) -> Floats:
+    """For each player the mean rating of its opponents on one scale with it; NaN where it has none."""
+    games, number = fitted.games, len(fitted.games.players)
+    first, second, played = games.first, games.second, games.games
+    same = np.ones(len(first), dtype=bool) if fitted.prior else fitted.groups[first] == fitted.groups[second]
+    first, second, played = first[same], second[same], played[same]
+    ratings = np.nan_to_num(fitted.ratings)
+    met = _by_player(first, played, number) + _by_player(second, played, number)
+    total = _by_player(first, played * ratings[second], number) + _by_player(second, played * ratings[first], number)
+    return np.asarray(np.divide(total, met, out=np.full(number, np.nan), where=met > 0))
+
+
+def _error(fitted: BatchFit, place: int) -> float | None:
+    if fitted.fixed[place]:
+        return 0.0
+    return None if np.isnan(fitted.ratings[place]) else _error95(float(fitted.covariance[place, place]))
+
+
+def _error95(variance: float) -> float | None:
+    """Half the width of the 95 % interval; None where results do not scatter at all, which tells nothing."""
+    error = NORMAL_95 * max(variance, 0.0) ** 0.5
+    return error if error > _NO_ERROR else None
+
+
+def _los(fitted: BatchFit, one: int, other: int) -> float | None:
+    if not fitted.comparable(one, other):
+        return None
+    covariance = fitted.covariance
+    variance = float(covariance[one, one] + covariance[other, other] - 2 * covariance[one, other])
+    error = _error95(variance)
+    difference = float(fitted.ratings[one] - fitted.ratings[other])
+    if error is None or np.isnan(difference):
+        return None
+    return normal_cdf(difference / error * NORMAL_95)
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value) + 0.0

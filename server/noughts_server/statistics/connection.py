@@ -1,0 +1,134 @@
+"""What a set of games can tell at all: who can be compared with whom, and whether moving first can be told apart.
+
+A likelihood of ratings has a finite maximum only where everyone has taken points off everyone else, if need be by way
+of others: in one strong component of the graph "took points off" (L. R. Ford, "Solution of a ranking problem from
+binary comparisons", 1957). Games between components say who is stronger, not by how much.
+"""
+
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from noughts_server.statistics.linear_algebra import connected_components, coo_array
+from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
+
+
+class AdvantageBound(Enum):
+    """Whether the games bound what moving first is worth."""
+
+    FINITE = "finite"
+    ABOVE_ALL = "above all"
+    """The first mover's results are as good as they can be: no advantage would be too large."""
+    BELOW_ALL = "below all"
+    """The same of the second mover."""
+    CONFOUNDED = "confounded"
+    """Who moves first goes with who is who: the two cannot be told apart."""
+
+
+def groups_of(games: RatedGames) -> Integers:
+    """For each player the number of the group in which ratings can be compared, from 0.
+
+    Who has only won against others is in an earlier group than those; else larger groups come first, then names.
+    """
+    number = len(games.players)
+    if not number:
+        return np.zeros(0, dtype=np.int64)
+    took, gave = _took_points(games)
+    graph = coo_array((np.ones(len(took)), (took, gave)), shape=(number, number)).tocsr()
+    count, labels = connected_components(graph, directed=True, connection="strong")
+    groups = labels.astype(np.int64)
+    return _in_order(groups, count, groups[took], groups[gave])
+
+
+def _took_points(games: RatedGames) -> tuple[Integers, Integers]:
+    first_did, second_did = games.wins + games.draws > 0, games.losses + games.draws > 0
+    took = np.concatenate((games.first[first_did], games.second[second_did]))
+    gave = np.concatenate((games.second[first_did], games.first[second_did]))
+    return took, gave
+
+
+def _in_order(labels: Integers, count: int, above: Integers, below: Integers) -> Integers:
+    """Numbers groups anew, winners before those whom they beat (Kahn's order, the largest group first)."""
+    import heapq
+
+    sizes = np.bincount(labels, minlength=count)
+    first_player = np.full(count, len(labels), dtype=np.int64)
+    np.minimum.at(first_player, labels, np.arange(len(labels)))
+    apart = above != below
+    edges = np.unique(np.stack((above[apart], below[apart]), axis=1), axis=0) if apart.any() else np.empty((0, 2), int)
+    beaten: dict[int, list[int]] = {}
+    waiting = np.zeros(count, dtype=np.int64)
+    for one, other in edges.tolist():
+        beaten.setdefault(one, []).append(other)
+        waiting[other] += 1
+    heap = [(-int(sizes[group]), int(first_player[group]), group) for group in range(count) if not waiting[group]]
+    heapq.heapify(heap)
+    numbers = np.empty(count, dtype=np.int64)
+    for number in range(count):
+        group = heapq.heappop(heap)[2]
+        numbers[group] = number
+        for other in beaten.get(group, ()):
+            waiting[other] -= 1
+            if not waiting[other]:
+                heapq.heappush(heap, (-int(sizes[other]), int(first_player[other]), other))
+    ordered: Integers = numbers[labels]
+    return ordered
+
+
+def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> AdvantageBound:
+    """Whether these games, all within groups, bound the advantage; `fixed` players' ratings cannot move.
+
+    Ratings could follow an ever larger advantage a without contradicting a game if differences r(loser) - r(winner)
+    exist that are at most a where the winner moved first and at most -a where the loser did: difference constraints,
+    which a cycle of negative length rules out (Bellman 1958). The same with the signs reversed for an ever smaller one.
+    """
+    first_did, second_did = games.wins + games.draws > 0, games.losses + games.draws > 0
+    winner = np.concatenate((games.first[first_did], games.second[second_did]))
+    loser = np.concatenate((games.second[first_did], games.first[second_did]))
+    length = np.concatenate((np.ones(first_did.sum()), -np.ones(second_did.sum())))
+    # Fixed players move with the pool or not at all, hence together: for a direction they are one.
+    place = np.arange(len(games.players))
+    if fixed.any():
+        place[fixed] = np.flatnonzero(fixed)[0]
+    winner, loser = place[winner], place[loser]
+    upwards = not _has_negative_cycle(winner, loser, length, len(place))
+    downwards = not _has_negative_cycle(winner, loser, -length, len(place))
+    if upwards and downwards:
+        return AdvantageBound.CONFOUNDED
+    return AdvantageBound.ABOVE_ALL if upwards else AdvantageBound.BELOW_ALL if downwards else AdvantageBound.FINITE
+
+
+def _has_negative_cycle(source: Integers, target: Integers, length: Floats, number: int) -> bool:
+    """Whether the edges have a cycle of negative length: shortest paths from everywhere, with their predecessors."""
+    if not len(source):
+        return False
+    order = np.argsort(target, kind="stable")
+    source, target, length = source[order], target[order], length[order]
+    reached, starts = np.unique(target, return_index=True)
+    distance, before = np.zeros(number), np.full(number, -1, dtype=np.int64)
+    for round_ in range(number + 1):
+        offered = distance[source] + length
+        best = np.minimum.reduceat(offered, starts)
+        improved = np.zeros(number, dtype=bool)
+        improved[reached] = best < distance[reached]
+        if not improved.any():
+            return False
+        chosen = improved[target] & (offered == np.repeat(best, np.diff(np.append(starts, len(target)))))
+        before[target[chosen]] = source[chosen]
+        distance[reached] = np.minimum(distance[reached], best)
+        # A cycle of predecessors is one of negative length; they are looked for now and then.
+        if round_ & (round_ + 1) == 0 and _has_cycle(before):
+            return True
+    return True
+
+
+def _has_cycle(before: Integers) -> bool:
+    """Whether someone is before himself."""
+    known = np.flatnonzero(before >= 0)
+    if np.any(before[known] == known):
+        return True
+    number = len(before)
+    graph = coo_array((np.ones(len(known)), (before[known], known)), shape=(number, number)).tocsr()
+    count, _ = connected_components(graph, directed=True, connection="strong")
+    return bool(count < number)

@@ -1,0 +1,125 @@
+"""What the result of a match says about the difference in strength of the two, with its uncertainty.
+
+The unit of a match is the pair: two games from one opening with the sides swapped. What the opening and the first move
+give away cancels within a pair, so the errors of pairs are smaller than those of as many independent games, and they
+are the true ones. Games that belong to no complete pair are units of their own.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from noughts_server.statistics.elo_scale import NORMAL_95, NORMALIZED_PER_DEVIATION, elo_of_score, normal_cdf
+
+
+class Pentanomial(NamedTuple):
+    """Pairs of games by what the first player took of both: 0, half a point, 1, one and a half, 2."""
+
+    ll: int = 0
+    ld: int = 0
+    level: int = 0
+    """A win and a loss, or two draws."""
+    wd: int = 0
+    ww: int = 0
+
+    @property
+    def pairs(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+class WinsDrawsLosses(NamedTuple):
+    """Games that are counted one by one, from the first player's side."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+
+_NO_PAIRS, _NO_GAMES = Pentanomial(), WinsDrawsLosses()
+
+
+class Estimate(NamedTuple):
+    """The difference in strength that results suggest. None where it would be infinite, or cannot be told."""
+
+    score: float | None
+    """The first player's mean score, 0 to 1; None without games."""
+    value: float | None
+    """Elo by which the first player seems stronger."""
+    error95: float | None
+    """Half the width of the 95 % interval, in Elo."""
+    los: float | None
+    """The likelihood that the first player is the stronger one, 0 to 1."""
+    normalized: float | None
+    """Normalized Elo: the mean score above a half in standard deviations of a game's score, times 347.4."""
+    normalized_error95: float | None
+    """Half the width of its 95 % interval."""
+    units: int
+    """Independent results: pairs, and games without a partner."""
+    at_least: float | None = None
+    """Where one has won everything: the Elo by which it is stronger at least (95 %, one-sided), if that is above 0."""
+
+
+def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES) -> Estimate:
+    """The difference in Elo by the logistic model from pairs, and from games without a partner.
+
+    The score's standard error is that of a mean over independent units; 95 % are mapped through the curve, and half
+    the distance of the bounds is the error. Bounds at or beyond 0 or 1 would be infinite: there is no error then, nor
+    where all units have the same score, which tells nothing about how they scatter.
+
+    The likelihood of superiority is Phi((score - 1/2) / standard error): what draws and pairs do to the error counts.
+    Where all units have the same score, that error is zero for want of data; then it is Phi(sqrt(units)), the sign
+    test's normal approximation, and None if that score is a half.
+    """
+    # Mean score of a unit, its number of games, how many such units.
+    units = [(place / 4, 2, number) for place, number in enumerate(pairs)]
+    units += [(1.0, 1, games.wins), (0.5, 1, games.draws), (0.0, 1, games.losses)]
+    number = sum(count for _, _, count in units)
+    played = sum(size * count for _, size, count in units)
+    if not number:
+        return Estimate(None, None, None, None, None, None, 0)
+    score = sum(mean * size * count for mean, size, count in units) / played
+    # Sums are taken in one order: swapping the players must mirror the result.
+    squares = math.fsum(count * (size * (mean - score)) ** 2 for mean, size, count in units)
+    error = math.sqrt(squares) / played
+    if len({mean for mean, _, count in units if count}) == 1:
+        return _all_alike(score, number)
+    low, high = elo_of_score(score - NORMAL_95 * error), elo_of_score(score + NORMAL_95 * error)
+    deviation = error * math.sqrt(played)
+    return Estimate(
+        score=score,
+        value=elo_of_score(score),
+        error95=None if low is None or high is None else (high - low) / 2,
+        los=normal_cdf((score - 0.5) / error),
+        normalized=(score - 0.5) / deviation * NORMALIZED_PER_DEVIATION,
+        normalized_error95=NORMAL_95 * error / deviation * NORMALIZED_PER_DEVIATION,
+        units=number,
+    )
+
+
+def _all_alike(score: float, units: int) -> Estimate:
+    """The estimate of units that all have this score."""
+    sign = (score > 0.5) - (score < 0.5)
+    at_least = None
+    if score in (0.0, 1.0):
+        # The chance to win a unit at which winning all has a probability of 5 % (Clopper and Pearson, 1934).
+        bound = elo_of_score(0.05 ** (1 / units))
+        at_least = bound if bound is not None and bound > 0 else None
+    return Estimate(
+        score=score,
+        value=elo_of_score(score),
+        error95=None,
+        los=normal_cdf(sign * math.sqrt(units)) if sign else None,
+        normalized=0.0 if not sign else None,
+        normalized_error95=None,
+        units=units,
+        at_least=at_least,
+    )
+
+
+def pentanomial(points: Iterable[float]) -> Pentanomial:
+    """Counts pairs by the points that the first player took in both games: 0, 0.5, 1, 1.5 or 2."""
+    counts = [0] * 5
+    for taken in points:
+        counts[round(taken * 2)] += 1
+    return Pentanomial(*counts)

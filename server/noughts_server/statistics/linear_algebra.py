@@ -1,0 +1,23 @@
+"""SciPy's Cholesky factorisation on one thread.
+
+OpenBLAS lets as many threads spin as there are cores. Beside bots, or a server's loop, they wait for each other: a
+matrix of 1,000 rows took 1.4 s instead of 0.03 s. The number of threads is read once, when SciPy's copy of OpenBLAS
+is loaded, so this module is imported before anything else that loads it; children are to know nothing of it.
+"""
+
+import os
+
+_THREADS = "OPENBLAS_NUM_THREADS"
+
+_before = os.environ.get(_THREADS)
+os.environ.setdefault(_THREADS, "1")
+try:
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.special import expit
+finally:
+    if _before is None:
+        del os.environ[_THREADS]
+
+__all__ = ["cho_factor", "cho_solve", "connected_components", "coo_array", "expit"]

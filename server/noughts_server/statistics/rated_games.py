@@ -1,0 +1,94 @@
+"""Games for a batch fit, counted: how often a player who moved first won, drew and lost against another.
+
+The counts are in one order whatever order the games came in, so that a fit finds the same bits.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class GameResult(NamedTuple):
+    """One game, or several with one result."""
+
+    first: str
+    """Who moved first."""
+    second: str
+    score: float
+    """The first player's: 1, 0.5 or 0."""
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RatedGames:
+    """Counts of games; a row for each ordered pair of players that met. Rows are sorted."""
+
+    players: tuple[str, ...]
+    """In alphabetical order; the other fields have their places in it."""
+    first: Integers
+    second: Integers
+    wins: Floats
+    """Of `first`; like `draws` and `losses` a number for each row."""
+    draws: Floats
+    losses: Floats
+
+    @property
+    def games(self) -> Floats:
+        """How many games each row has."""
+        return self.wins + self.draws + self.losses
+
+    def chosen(self, rows: "npt.NDArray[np.bool_]") -> "RatedGames":
+        """Those rows only, of the same players."""
+        return RatedGames(
+            self.players, self.first[rows], self.second[rows], self.wins[rows], self.draws[rows], self.losses[rows]
+        )
+
+
+def count_games(games: Iterable[GameResult], players: Iterable[str] = ()) -> RatedGames:
+    """Counts games; `players` are also there if they have none. Raises ValueError for a player against itself."""
+    places: dict[str, int] = {}
+    cells: dict[tuple[int, int, float], int] = {}
+    for player in players:
+        places.setdefault(player, len(places))
+    for game in games:
+        key = (places.setdefault(game.first, len(places)), places.setdefault(game.second, len(places)), game.score)
+        cells[key] = cells.get(key, 0) + game.times
+    table = np.array(list(cells), dtype=np.float64).reshape(-1, 3)
+    times_of = np.array(list(cells.values()), dtype=np.float64)
+    score = table[:, 2]
+    return count_columns(tuple(places), table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), score, times_of)
+
+
+def count_columns(
+    players: Sequence[str], first: Integers, second: Integers, score: Floats, times: Floats | None = None
+) -> RatedGames:
+    """The same from columns: places in `players`, and the first player's score 1, 0.5 or 0, of equal lengths.
+
+    Raises ValueError for a player against itself, another score, or a name that is there twice.
+    """
+    if len(set(players)) != len(players):
+        raise ValueError("got a player's name twice, expected each once")
+    if np.any(first == second):
+        raise ValueError("got a player against itself, expected two")
+    if not np.all(np.isin(score, (0.0, 0.5, 1.0))):
+        raise ValueError("got another score, expected 1, 0.5 or 0")
+    order = sorted(range(len(players)), key=players.__getitem__)
+    place = np.empty(len(players), dtype=np.int64)
+    place[order] = np.arange(len(players))
+    keys = place[first] * max(len(players), 1) + place[second]
+    rows, row = np.unique(keys, return_inverse=True)
+
+    def counted(value: float) -> Floats:
+        chosen = score == value
+        weights = None if times is None else times[chosen]
+        return np.bincount(row[chosen], weights=weights, minlength=len(rows)).astype(np.float64)
+
+    names = tuple(players[index] for index in order)
+    number = max(len(players), 1)
+    return RatedGames(names, rows // number, rows % number, counted(1.0), counted(0.5), counted(0.0))

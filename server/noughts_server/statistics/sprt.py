@@ -1,0 +1,175 @@
+"""The generalised sequential probability ratio test: is A stronger by elo1, or only by elo0?
+
+A. Wald's test (1945) with maximum likelihood under each hypothesis, on the counts of results: three cells (loss, draw,
+win) or five (pairs, `Pentanomial`). For the logistic model the hypotheses fix the mean score, for the normalized one
+the mean in standard deviations (M. Van den Bergh, "A practical introduction to the GSPRT", "The generalised maximum
+likelihood ratio for the expectation value of a distribution" and "Normalized Elo"). An empty cell counts 0.001, so
+that a match without losses is decided as well.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
+
+_EMPTY_CELL = 0.001
+# The fixed point of the normalized model is found in ten rounds or so.
+_MOST_ROUNDS = 200
+_CONVERGED = 1e-11
+LARGEST_ELO = 1000.0
+
+
+class SprtModel(StrEnum):
+    """In which measure a hypothesis is stated."""
+
+    LOGISTIC = "logistic"
+    NORMALIZED = "normalized"
+
+
+class Decision(StrEnum):
+    """What a test says so far."""
+
+    H0 = "H0"
+    H1 = "H1"
+    CONTINUE = "continue"
+
+
+class SprtError(ValueError):
+    """A test that cannot be made."""
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+
+
+class SprtState(NamedTuple):
+    """How a test stands."""
+
+    llr: float
+    """The logarithm of the likelihood ratio of H1 to H0."""
+    lower: float
+    """At or below it, H0 is accepted."""
+    upper: float
+    """At or above it, H1 is accepted."""
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Sprt:
+    """A test. Raises SprtError for one that cannot be made."""
+
+    elo0: float
+    """By how much A is stronger if H0 holds, in Elo or normalized Elo."""
+    elo1: float
+    """The same for H1; more than `elo0`."""
+    alpha: float = 0.05
+    """How often H1 may be accepted where H0 is true."""
+    beta: float = 0.05
+    """How often H0 may be accepted where H1 is true."""
+    model: SprtModel = SprtModel.LOGISTIC
+
+    def __post_init__(self) -> None:
+        for name in ("elo0", "elo1"):
+            if not abs(getattr(self, name)) <= LARGEST_ELO:
+                raise SprtError(f"{name}={getattr(self, name):g}", f"-{LARGEST_ELO:.0f} to {LARGEST_ELO:.0f}")
+        if not self.elo0 < self.elo1:
+            raise SprtError(f"elo0={self.elo0:g} and elo1={self.elo1:g}", "elo0 below elo1")
+        for name in ("alpha", "beta"):
+            if not 0 < getattr(self, name) < 0.5:
+                raise SprtError(f"{name}={getattr(self, name):g}", "more than 0 and less than 0.5")
+
+    def __str__(self) -> str:
+        return f"elo0={self.elo0:g},elo1={self.elo1:g},alpha={self.alpha:g},beta={self.beta:g},model={self.model}"
+
+    @property
+    def lower(self) -> float:
+        """Wald's bound for H0."""
+        return math.log(self.beta / (1 - self.alpha))
+
+    @property
+    def upper(self) -> float:
+        """Wald's bound for H1."""
+        return math.log((1 - self.beta) / self.alpha)
+
+    def judge(self, counts: Sequence[float]) -> SprtState:
+        """How the test stands after these counts: of losses, draws, wins, or the five of pairs from LL to WW."""
+        llr = self.llr(counts)
+        decision = Decision.H1 if llr >= self.upper else Decision.H0 if llr <= self.lower else Decision.CONTINUE
+        return SprtState(llr, self.lower, self.upper, decision)
+
+    def llr(self, counts: Sequence[float]) -> float:
+        """The logarithm of the likelihood ratio for these counts; 0 without any."""
+        if not any(counts):
+            return 0.0
+        cells = [count or _EMPTY_CELL for count in counts]
+        total = math.fsum(cells)
+        return total * math.fsum(
+            share * step
+            for share, step in zip(
+                (cell / total for cell in cells), self.steps([cell / total for cell in cells]), strict=True
+            )
+        )
+
+    def steps(self, shares: Sequence[float]) -> list[float]:
+        """What a result of each cell adds to the LLR where results fall with these shares: ln(p1 / p0).
+
+        Shares are positive and add up to 1.
+        """
+        values = [place / (len(shares) - 1) for place in range(len(shares))]
+        fitted = [self._fitted(shares, values, elo) for elo in (self.elo0, self.elo1)]
+        return [math.log(one / zero) for zero, one in zip(*fitted, strict=True)]
+
+    def _fitted(self, shares: Sequence[float], values: Sequence[float], elo: float) -> list[float]:
+        """The most likely probabilities of the cells under one hypothesis."""
+        if self.model is SprtModel.LOGISTIC:
+            score = score_of_elo(elo)
+            return _tilted(shares, [value - score for value in values])
+        # A pair's score has half the variance of a game's, so its mean is more deviations away by the root of two.
+        deviations = elo / NORMALIZED_PER_DEVIATION * math.sqrt((len(shares) - 1) / 2)
+        return _fitted_normalized(shares, values, deviations)
+
+
+def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviations: float) -> list[float]:
+    """The most likely probabilities whose mean is so many standard deviations above a half.
+
+    The constraint is made linear at the mean and variance of the last round, until nothing moves any more.
+    """
+    fitted = [1 / len(shares)] * len(shares)
+    for _ in range(_MOST_ROUNDS):
+        mean = math.fsum(map(_product, fitted, values))
+        variance = math.fsum(share * (value - mean) ** 2 for share, value in zip(fitted, values, strict=True))
+        deviation = math.sqrt(variance)
+        slopes = [
+            value - 0.5 - 0.5 * deviations * deviation * (1 + ((value - mean) / deviation) ** 2) for value in values
+        ]
+        last, fitted = fitted, _tilted(shares, slopes)
+        if max(abs(new - old) for new, old in zip(fitted, last, strict=True)) < _CONVERGED:
+            break
+    return fitted
+
+
+def _tilted(shares: Sequence[float], slopes: Sequence[float]) -> list[float]:
+    """The most likely probabilities under which the mean of `slopes` is 0: shares / (1 + t slopes) for some t."""
+    from scipy.optimize import brentq
+
+    def mean(tilt: float) -> float:
+        return math.fsum(share * slope / (1 + tilt * slope) for share, slope in zip(shares, slopes, strict=True))
+
+    # No probability is above 1, which bounds t on either side.
+    low = max((share - 1) / slope for share, slope in zip(shares, slopes, strict=True) if slope > 0)
+    high = min((share - 1) / slope for share, slope in zip(shares, slopes, strict=True) if slope < 0)
+    if mean(low) <= 0:
+        tilt = low
+    elif mean(high) >= 0:
+        tilt = high
+    else:
+        tilt = brentq(mean, low, high, xtol=1e-15, rtol=1e-14)
+    return [share / (1 + tilt * slope) for share, slope in zip(shares, slopes, strict=True)]
+
+
+def _product(one: float, other: float) -> float:
+    return one * other

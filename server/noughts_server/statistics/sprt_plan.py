@@ -1,0 +1,155 @@
+"""How many games an SPRT takes, before it is played.
+
+The LLR is taken as a Brownian motion between the two bounds, with the drift and the variance that a pair of games adds
+at the true strengths (for large samples exact: the derivatives of the LLR by the shares of the cells are its steps).
+The chance to leave at the upper bound and the mean time are Wald's; the distribution of the time is the series of the
+motion between two absorbing walls (D. R. Cox and H. D. Miller, "The Theory of Stochastic Processes", 1965, 5.7). That
+the LLR jumps past a bound is left out, so a real test takes a little longer.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
+from noughts_server.statistics.sprt import LARGEST_ELO, Sprt, SprtError, SprtModel
+
+_TERMS = 400
+_BISECTIONS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TrueStrength:
+    """What is supposed to be true of the two players."""
+
+    elo: float
+    """By how much A is stronger, in the measure of the test."""
+    draw_rate: float = 0.2
+    """The share of games that are drawn."""
+    advantage: float = 0.0
+    """What moving first is worth, in Elo."""
+
+    def __post_init__(self) -> None:
+        for name in ("elo", "advantage"):
+            if not abs(getattr(self, name)) <= LARGEST_ELO:
+                raise SprtError(f"{name}={getattr(self, name):g}", f"-{LARGEST_ELO:.0f} to {LARGEST_ELO:.0f}")
+        if not 0 <= self.draw_rate < 1:
+            raise SprtError(f"a draw rate of {self.draw_rate:g}", "0 to less than 1")
+
+    def pair_shares(self, model: SprtModel) -> list[float]:
+        """The probabilities of a pair's five results. Raises SprtError if so many draws do not go with the scores.
+
+        Where moving first is worth something, a difference in ratings shows less in the scores of pairs. `elo` is what
+        the test measures, so it is the pairs that are made to show it.
+        """
+        if model is SprtModel.LOGISTIC:
+            return self._shares(self._difference(_mean, score_of_elo(self.elo)))
+        return self._shares(self._difference(_deviations, self.elo / NORMALIZED_PER_DEVIATION * math.sqrt(2)))
+
+    def _shares(self, elo: float) -> list[float]:
+        one = self._game(score_of_elo(elo + self.advantage))
+        other = self._game(score_of_elo(elo - self.advantage))
+        shares = [0.0] * 5
+        for first, chance in enumerate(one):
+            for second, next_chance in enumerate(other):
+                shares[first + second] += chance * next_chance
+        return shares
+
+    def _game(self, score: float) -> tuple[float, float, float]:
+        """The chances of a loss, a draw and a win in a game with this expected score."""
+        win, loss = score - self.draw_rate / 2, 1 - score - self.draw_rate / 2
+        # At the end of what the draw rate admits, rounding may take them below 0.
+        return max(loss, 0.0), self.draw_rate, max(win, 0.0)
+
+    def _difference(self, measure: Callable[[list[float]], float], target: float) -> float:
+        """The difference in ratings at which a pair's results have this measure, which grows with it."""
+        # Beyond what the draw rate admits nothing is defined.
+        reach = 400.0 * math.log10((2 - self.draw_rate) / self.draw_rate) if self.draw_rate else 10 * LARGEST_ELO
+        reach = reach - abs(self.advantage)
+        if reach <= 0:
+            raise SprtError(
+                f"a draw rate of {self.draw_rate:g} where moving first is worth {self.advantage:g} Elo", "fewer draws"
+            )
+        low, high = -reach, reach
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            if measure(self._shares(middle)) < target:
+                low = middle
+            else:
+                high = middle
+        if abs(measure(self._shares(low)) - target) > 1e-6:
+            raise SprtError(f"an Elo of {self.elo:g}", f"what {self.draw_rate:.0%} draws admit")
+        return low
+
+
+class SprtPlan(NamedTuple):
+    """What a test is to be expected to take."""
+
+    pass_probability: float
+    """How likely it accepts H1."""
+    expected_games: float
+    """The mean number of games; two for each pair."""
+    games95: float
+    """In 95 % of all tests not more than so many are needed."""
+
+
+def plan(test: Sprt, truth: TrueStrength) -> SprtPlan:
+    """What the test takes on pairs of games if `truth` holds. Raises SprtError where that cannot be."""
+    shares = [max(share, 1e-12) for share in truth.pair_shares(test.model)]
+    total = math.fsum(shares)
+    shares = [share / total for share in shares]
+    steps = test.steps(shares)
+    drift = math.fsum(share * step for share, step in zip(shares, steps, strict=True))
+    variance = math.fsum(share * (step - drift) ** 2 for share, step in zip(shares, steps, strict=True))
+    return SprtPlan(*_between_walls(drift, variance, -test.lower, test.upper))
+
+
+def _between_walls(drift: float, variance: float, below: float, above: float) -> tuple[float, float, float]:
+    """The chance to reach `above`, the mean number of games and its 95 % quantile; a step is a pair, two games."""
+    if variance < 1e-15:
+        pairs = (above if drift > 0 else below) / abs(drift) if drift else math.inf
+        return (1.0 if drift > 0 else 0.0), 2 * pairs, 2 * pairs
+    lean = 2 * drift / variance
+    if abs(lean) * (below + above) < 1e-9:
+        chance, mean = below / (below + above), below * above / variance
+    else:
+        chance = math.expm1(-lean * below) / math.expm1(-lean * (below + above))
+        if lean < 0:
+            chance = math.exp(lean * above) * math.expm1(lean * below) / math.expm1(lean * (below + above))
+        mean = (chance * above - (1 - chance) * below) / drift
+    low, high = 0.0, mean
+    while _still_going(high, drift, variance, below, above) > 0.05:
+        high *= 2
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if _still_going(middle, drift, variance, below, above) > 0.05:
+            low = middle
+        else:
+            high = middle
+    return chance, 2 * mean, 2 * high
+
+
+def _still_going(time: float, drift: float, variance: float, below: float, above: float) -> float:
+    """The chance that the motion has met neither wall by `time`."""
+    width = below + above
+    lean = drift / variance
+    total = 0.0
+    for term in range(1, _TERMS + 1):
+        wave = term * math.pi / width
+        decay = 0.5 * time * (variance * wave**2 + drift**2 / variance)
+        if decay > 745:
+            break
+        ends = math.exp(-lean * below) - (-1) ** term * math.exp(lean * above)
+        total += wave / (wave**2 + lean**2) * math.sin(wave * below) * ends * math.exp(-decay)
+    return 2 / width * total
+
+
+def _mean(shares: list[float]) -> float:
+    return sum(share * place / 4 for place, share in enumerate(shares))
+
+
+def _deviations(shares: list[float]) -> float:
+    mean = _mean(shares)
+    variance = sum(share * (place / 4 - mean) ** 2 for place, share in enumerate(shares))
+    return (mean - 0.5) / math.sqrt(variance) if variance else math.copysign(math.inf, mean - 0.5)

@@ -1,0 +1,127 @@
+"""`noughts rate` and `noughts sprt`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RESULTS = """white,black,result
+a,b,1-0
+b,a,1-0
+a,c,1-0
+c,a,0-1
+b,c,1/2-1/2
+c,b,1-0
+b,champion,0-1
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "results.csv"
+    path.write_text(RESULTS)
+    return path
+
+
+def test_rate_tells_players_advantage_draws_and_groups(noughts: Any, file: Path) -> None:
+    told = json.loads(noughts(f"rate {file} --los --format json").stdout)
+    assert told["groups"] == [["champion"], ["a", "c", "b"]]
+    champion, first, *_ = told["players"]
+    assert (champion["rating"], champion["error95"], champion["group"]) == (None, None, 0)
+    assert first["rating"] == pytest.approx(1696.76, abs=0.01)
+    assert (first["games"], first["wins"], first["losses"], first["score"]) == (4, 3, 1, 0.75)
+    assert told["advantage"]["value"] == pytest.approx(269.11, abs=0.01)
+    assert told["draw_rate"] == pytest.approx(1 / 7)
+    assert told["los"][1][2] == first["los_next"]
+
+
+def test_rate_shows_groups_apart_and_says_why(noughts: Any, file: Path) -> None:
+    shown = noughts(f"rate {file}").stdout
+    assert "2 groups" in shown
+    assert "--prior" in shown
+    assert "Moving first is worth +269" in shown
+    table, _, _ = shown.partition("Moving first")
+    assert max(map(len, table.splitlines())) <= 80
+
+
+def test_rate_holds_anchors_and_joins_groups_by_a_prior(noughts: Any, file: Path) -> None:
+    told = json.loads(noughts(f"rate {file} --prior --anchor b=2000 --format json").stdout)
+    ratings = {player["name"]: player["rating"] for player in told["players"]}
+    assert ratings["b"] == 2000
+    assert ratings["champion"] > 2000
+    assert told["prior_draws"] == 2
+    assert told["anchors"] == {"b": 2000}
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ("--anchor nobody=1500", "got an anchor 'nobody' that has no games"),
+        ("--anchor b", "expected NAME=RATING"),
+        ("--anchor b=nan", "expected NAME=RATING"),
+        ("--anchor b=1 --anchor b=2", "got 'b' twice"),
+    ],
+)
+def test_rate_refuses_anchors_that_cannot_be(noughts: Any, file: Path, options: str, message: str) -> None:
+    assert message in noughts(f"rate {file} {options}", code=2).stderr
+
+
+def test_rate_names_the_line_that_cannot_be_read(noughts: Any, file: Path) -> None:
+    file.write_text(RESULTS + "a,b,won\n")
+    assert f"{file}, line 9: got the result 'won', expected `1-0`" in noughts(f"rate {file}", code=2).stderr
+
+
+def test_rate_of_no_games_is_an_error(noughts: Any, file: Path) -> None:
+    file.write_text("white,black,result\n")
+    assert "got no game with a result" in noughts(f"rate {file}", code=2).stderr
+    assert "No such file" in noughts(f"rate {file}.gone", code=1).stderr
+
+
+def test_rate_reads_the_games_that_a_match_wrote(noughts: Any, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    noughts(f"match minimax nextstep:depth=2 --variant mnk:4,3,3 --games 6 --seed 1 -o {games} --format json")
+    told = json.loads(noughts(f"rate {games} --format json").stdout)
+    assert {player["name"] for player in told["players"]} == {"minimax", "nextstep:depth=2"}
+    assert told["games"] + told["repeats"] == 6
+
+
+def test_sprt_of_games_and_of_pairs(noughts: Any) -> None:
+    games = json.loads(noughts("sprt --wins 120 --draws 300 --losses 90 --elo1 10 --format json").stdout)
+    assert games["llr"] == pytest.approx(1.5875, abs=1e-3)
+    assert (games["decision"], games["games"]) == ("continue", 510)
+    pairs = json.loads(noughts("sprt --penta 34,54,63,64,75 --elo1 30 --format json").stdout)
+    assert (pairs["elo"], pairs["error95"]) == pytest.approx((55.58, 27.65), abs=0.005)
+    assert pairs["decision"] == "H1"
+
+
+def test_sprt_of_only_wins_tells_no_infinity(noughts: Any) -> None:
+    told = json.loads(noughts("sprt --wins 27 --elo1 50 --format json").stdout)
+    assert (told["elo"], told["error95"], told["decision"]) == (None, None, "H1")
+    shown = noughts("sprt --wins 27 --elo1 50").stdout
+    assert "Elo difference: at least +372 (95 %): A won every game" in shown
+
+
+def test_sprt_plan_tells_how_many_games(noughts: Any) -> None:
+    told = json.loads(noughts("sprt --elo1 10 --plan 5 --draw-rate 0.3 --format json").stdout)
+    assert told["pass_probability"] == pytest.approx(0.5, abs=0.01)
+    assert 7_000 < told["expected_games"] < told["games95"]
+    assert "games on average" in noughts("sprt --elo1 10 --plan 5").stdout
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ("--penta 1,2,3", "expected five counts"),
+        ("--penta 1,2,3,4,x", "expected five counts"),
+        ("--penta 1,2,3,4,5 --wins 3", "got counts of games beside it"),
+        ("--plan 3 --wins 3", "got counts beside it"),
+        ("--elo0 5 --elo1 5", "expected elo0 below elo1"),
+        ("--model fancy", "expected `logistic` or `normalized`"),
+        ("--plan 700 --draw-rate 0.9", "got an Elo of 700"),
+    ],
+)
+def test_sprt_refuses_what_it_cannot_test(noughts: Any, options: str, message: str) -> None:
+    assert message in noughts(f"sprt {options}", code=2).stderr

@@ -1,0 +1,103 @@
+"""Results from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.records.results_file import ResultsError, read_results
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "results"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_rows_are_games_with_or_without_a_heading(tmp_path: Path) -> None:
+    rows = "a,b,1-0\n\n a , b ,1/2-1/2\nb,a,0\nb,a,*\na,b,1-0\n"
+    expected = {("a", "b", 1.0): 2, ("a", "b", 0.5): 1, ("b", "a", 0.0): 1}
+    for text in (rows, "white,black,result\n" + rows, "\ufeffWhite, Black, Result\r\n" + rows.replace("\n", "\r\n")):
+        results = read_results(written(tmp_path, text))
+        assert results.counts == expected
+        assert (results.games, results.void, list(results.players)) == (4, 1, ["a", "b"])
+
+
+def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> None:
+    text = "result,round,black,white,termination\n1-0,1,b,a,timeout\n0-1,1,b,a,line\n"
+    assert read_results(written(tmp_path, text)).forfeits == {"b": 1}
+    without = read_results(written(tmp_path, text), forfeits=False)
+    assert without.counts == {("a", "b", 0.0): 1}
+    assert without.forfeits == {"b": 1}
+
+
+@pytest.mark.parametrize(
+    "text, line, got",
+    [
+        ("a,b,1-0\na,b,2-0\n", 2, "the result '2-0'"),
+        ("a,b,1-0\na,b\n", 2, "'a,b'"),
+        ("a,b,1-0\na,a,1-0\n", 2, "'a' against itself"),
+        (",b,1-0\n", 1, "',b,1-0'"),
+        ('{"first": "a", "second": "b", "result": "1-0"}\n{"first": "a"}\n', 2, '\'{"first": "a"}\''),
+        ('{"first": "a", "second": "b", "result": "3-0"}\n', 1, "the result '3-0'"),
+        ('{"first": "a", "second": 7, "result": "1-0"}\n', 1, '\'{"first": "a", "second": 7, "result": "1-0"}\''),
+        ('{"first": "a", "second": "b", "result": "1-0", "moves": 7}\n', 1, None),
+        ('{"first": "a"\n', 1, None),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, text: str, line: int, got: str | None) -> None:
+    with pytest.raises(ResultsError) as caught:
+        read_results(written(tmp_path, text))
+    assert caught.value.line == line
+    assert got is None or caught.value.got == got
+
+
+def game(first: str, second: str, moves: list[int], result: str = "1-0", **more: Any) -> str:
+    return json.dumps(
+        {
+            "variant": "tictactoe",
+            "first": first,
+            "second": second,
+            "moves": moves,
+            "result": result,
+            "termination": "line",
+        }
+        | more
+    )
+
+
+def test_a_game_that_is_always_the_same_counts_once(tmp_path: Path) -> None:
+    lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, *[game("b", "a", [0, 1], "0-1")] * 3, game("c", "a", [8])]
+    results = read_results(written(tmp_path, "\n".join(lines)))
+    assert results.counts == {("a", "b", 1.0): 1, ("b", "a", 0.0): 1, ("c", "a", 1.0): 1}
+    assert (results.games, results.repeats) == (9, 6)
+
+
+def test_where_chance_is_at_work_equal_games_are_results_of_their_own(tmp_path: Path) -> None:
+    lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, game("a", "b", [4, 8, 3, 1, 5])]
+    results = read_results(written(tmp_path, "\n".join(lines)))
+    assert results.counts == {("a", "b", 1.0): 6}
+    assert results.repeats == 0
+
+
+def test_games_from_different_openings_are_no_repeats_and_do_not_speak_for_each_other(tmp_path: Path) -> None:
+    one = game("a", "b", [4, 0, 3, 1, 5], opening_plies=2)
+    other = game("a", "b", [5, 0, 3, 1, 4], opening_plies=2)
+    results = read_results(written(tmp_path, "\n".join([one, other, one])))
+    assert results.counts == {("a", "b", 1.0): 2}
+    assert results.repeats == 1
+
+
+def test_crashes_are_no_repeats(tmp_path: Path) -> None:
+    results = read_results(written(tmp_path, "\n".join([game("a", "b", [], termination="crashed")] * 4)))
+    assert results.counts == {("a", "b", 1.0): 4}
+    assert results.forfeits == {"b": 4}
+
+
+def test_games_of_two_variants_are_not_mixed(tmp_path: Path) -> None:
+    lines = [game("a", "b", [4]), game("a", "b", [4], variant="gomoku")]
+    with pytest.raises(ResultsError, match="line 2: got a game of gomoku after games of tictactoe"):
+        read_results(written(tmp_path, "\n".join(lines)))

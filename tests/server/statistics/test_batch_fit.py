@@ -1,0 +1,345 @@
+"""Batch ratings: against statsmodels, and where the likelihood has no maximum."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noughts_server.statistics.batch_fit import MOST_PLAYERS, FitError
+from noughts_server.statistics.batch_ratings import BatchRatings, rate
+from noughts_server.statistics.connection import AdvantageBound
+from noughts_server.statistics.rated_games import GameResult, RatedGames, count_columns, count_games
+
+Columns = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
+
+
+def drawn(
+    players: int, games: int, *, seed: int, advantage: float = 60, draws: float = 0.4, spread: float = 200
+) -> Columns:
+    """Games by the logistic model: names, first movers, second movers, scores of the first."""
+    chance = np.random.default_rng(seed)
+    strength = chance.normal(0, spread, players)
+    first = chance.integers(0, players, games)
+    second = (first + chance.integers(1, players, games)) % players
+    expected = 1 / (1 + 10 ** (-(strength[first] - strength[second] + advantage) / 400))
+    half = draws * np.minimum(expected, 1 - expected)
+    at = chance.random(games)
+    score = np.where(at < expected - half, 1.0, np.where(at < expected + half, 0.5, 0.0))
+    return [f"bot{number}" for number in range(players)], first, second, score
+
+
+def by_statsmodels(columns: Columns) -> tuple[dict[str, float], dict[str, float], float, float]:
+    """Ratings above their mean, their 95 % errors, the advantage and its error, all in Elo, by an ordinary package."""
+    import statsmodels.api as sm
+
+    names, first, second, score = columns
+    design = np.zeros((len(first), len(names) + 1))
+    rows = np.arange(len(first))
+    design[rows, first] += 1
+    design[rows, second] -= 1
+    design[:, -1] = 1
+    # The first player is the reference; the means of ratings follow by a linear map.
+    fitted = sm.GLM(score, design[:, 1:], family=sm.families.Binomial()).fit(cov_type="HC0", tol=1e-13, maxiter=200)
+    number = len(names)
+    full = np.vstack([np.zeros(number), np.eye(number)])[:number, : number - 1]
+    centre = (np.eye(number) - np.full((number, number), 1 / number)) @ full
+    scale = 400 / math.log(10)
+    ratings = centre @ fitted.params[:-1] * scale
+    covariance = centre @ fitted.cov_params()[:-1, :-1] @ centre.T * scale**2
+    errors = 1.959963984540054 * np.sqrt(np.diag(covariance))
+    return (
+        dict(zip(names, ratings, strict=True)),
+        dict(zip(names, errors, strict=True)),
+        float(fitted.params[-1] * scale),
+        float(1.959963984540054 * fitted.bse[-1] * scale),
+    )
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # of statsmodels, about fractional responses
+@pytest.mark.parametrize(
+    "columns",
+    [
+        drawn(8, 400, seed=1),
+        drawn(30, 10_000, seed=2),
+        drawn(12, 3_000, seed=3, advantage=-150, draws=0.9),
+        drawn(20, 4_000, seed=4, advantage=0, draws=0, spread=400),
+        drawn(50, 5_000, seed=5, advantage=250),
+    ],
+    ids=["few", "usual", "many draws", "far apart", "large advantage"],
+)
+def test_fit_equals_statsmodels(columns: Columns) -> None:
+    ratings, errors, advantage, advantage_error = by_statsmodels(columns)
+    fitted = rate(count_columns(*columns))
+    assert len(fitted.groups) == 1
+    for player in fitted.players:
+        assert player.rating == pytest.approx(1500 + ratings[player.name], abs=0.01)
+        assert player.error95 == pytest.approx(errors[player.name], rel=0.01)
+    assert fitted.advantage == pytest.approx(advantage, abs=0.01)
+    assert fitted.advantage_error95 == pytest.approx(advantage_error, rel=0.01)
+
+
+def test_expected_points_are_those_that_were_scored() -> None:
+    columns = drawn(15, 4_000, seed=7)
+    fitted = rate(count_columns(*columns))
+    rating = {player.name: player.rating or math.nan for player in fitted.players}
+    names, first, second, score = columns
+    lead = np.array([rating[names[one]] - rating[names[other]] for one, other in zip(first, second, strict=True)])
+    expected = 1 / (1 + 10 ** (-(lead + (fitted.advantage or math.nan)) / 400))
+    for place, name in enumerate(names):
+        surplus = (score - expected)[first == place].sum() - (score - expected)[second == place].sum()
+        assert surplus == pytest.approx(0, abs=1e-6), name
+    assert (score - expected).sum() == pytest.approx(0, abs=1e-6)
+
+
+def lines(fitted: BatchRatings) -> list[Any]:
+    return [fitted.players, fitted.advantage, fitted.advantage_error95, fitted.draw_rate, list(fitted.los_matrix())]
+
+
+def test_order_of_games_and_of_players_changes_no_bit() -> None:
+    names, first, second, score = drawn(25, 3_000, seed=8)
+    expected = lines(rate(count_columns(names, first, second, score)))
+    chance = np.random.default_rng(1)
+    for _ in range(3):
+        order = chance.permutation(len(first))
+        assert lines(rate(count_columns(names, first[order], second[order], score[order]))) == expected
+    backwards = len(names) - 1
+    assert lines(rate(count_columns(names[::-1], backwards - first, backwards - second, score))) == expected
+
+
+def test_every_game_twice_divides_errors_by_the_root_of_two_and_moves_nothing() -> None:
+    names, first, second, score = drawn(10, 800, seed=9)
+    once = rate(count_columns(names, first, second, score))
+    twice = rate(count_columns(names, np.tile(first, 2), np.tile(second, 2), np.tile(score, 2)))
+    for one, two in zip(once.players, twice.players, strict=True):
+        assert one.rating is not None
+        assert one.error95 is not None
+        assert two.rating == pytest.approx(one.rating, abs=1e-7)
+        assert two.error95 == pytest.approx(one.error95 / math.sqrt(2), rel=1e-9)
+    assert twice.advantage_error95 == pytest.approx((once.advantage_error95 or 0) / math.sqrt(2), rel=1e-9)
+
+
+def games(*results: tuple[str, str, float]) -> RatedGames:
+    return count_games(GameResult(*result) for result in results)
+
+
+def everything(fitted: BatchRatings) -> list[float]:
+    """All numbers of a table that are there."""
+    numbers = [fitted.advantage, fitted.advantage_error95, fitted.draw_rate]
+    for player in fitted.players:
+        numbers += [player.rating, player.error95, player.opposition, player.los_next]
+    numbers += [number for row in fitted.los_matrix() for number in row]
+    return [number for number in numbers if number is not None]
+
+
+def test_whoever_has_won_everything_is_a_group_of_its_own_before_the_others() -> None:
+    both_ways = [("b", "c", 1.0), ("c", "b", 1.0), ("c", "b", 0.0), ("b", "c", 0.0)]
+    fitted = rate(games(*both_ways, ("champion", "b", 1), ("c", "champion", 0), ("loser", "c", 0), ("b", "loser", 1)))
+    assert [sorted(group) for group in fitted.groups] == [["champion"], ["b", "c"], ["loser"]]
+    told = {player.name: player.rating for player in fitted.players}
+    assert (told["champion"], told["loser"]) == (None, None)
+    assert told["b"] == pytest.approx(1500)
+    assert fitted.los("champion", "b") is None
+
+
+def test_games_against_another_group_do_not_move_ratings() -> None:
+    inside = [("b", "c", 1.0), ("c", "b", 1.0), ("c", "b", 0.0), ("b", "c", 0.5)]
+    alone = rate(games(*inside))
+    among = rate(games(*inside, *[("champion", "b", 1.0)] * 50))
+    for player in alone.players:
+        again = next(other for other in among.players if other.name == player.name)
+        assert again.rating == pytest.approx(player.rating, abs=1e-6)
+        assert again.error95 == pytest.approx(player.error95, rel=1e-6)
+
+
+def test_bots_that_never_met_are_in_groups_of_their_own() -> None:
+    fitted = rate(games(("a", "b", 0.5), ("b", "a", 1), ("c", "d", 0.5), ("d", "c", 0)))
+    assert sorted(map(sorted, fitted.groups)) == [["a", "b"], ["c", "d"]]
+    assert all(player.rating is not None for player in fitted.players)
+    assert fitted.los("a", "c") is None
+
+
+def test_only_draws_have_equal_ratings_and_no_errors() -> None:
+    fitted = rate(games(("a", "b", 0.5), ("b", "a", 0.5), ("b", "c", 0.5)))
+    assert [player.rating for player in fitted.players] == pytest.approx([1500] * 3)
+    assert [player.error95 for player in fitted.players] == [None] * 3
+    assert fitted.los("a", "c") is None
+    assert fitted.draw_rate == 1
+
+
+@pytest.mark.parametrize("score", [1.0, 0.5, 0.0])
+def test_one_game_gives_groups_and_no_infinity(score: float) -> None:
+    fitted = rate(games(("a", "b", score)))
+    assert len(fitted.groups) == (1 if score == 0.5 else 2)
+    assert fitted.bound is AdvantageBound.CONFOUNDED
+    assert fitted.advantage is None
+    assert all(map(math.isfinite, everything(fitted)))
+
+
+def test_players_without_games_are_alone() -> None:
+    fitted = rate(count_games([], ["a", "b"]))
+    assert fitted.groups == [["a"], ["b"]]
+    assert (fitted.games, fitted.draw_rate, fitted.advantage) == (0, None, None)
+    assert rate(count_games([])).players == ()
+
+
+def test_first_mover_that_always_wins_leaves_the_advantage_unbounded() -> None:
+    fitted = rate(games(("a", "b", 1), ("b", "a", 1), ("b", "c", 1), ("c", "b", 1)))
+    assert fitted.bound is AdvantageBound.ABOVE_ALL
+    assert fitted.advantage is None
+    assert [player.rating for player in fitted.players] == pytest.approx([1500] * 3)
+    mirrored = rate(games(("a", "b", 0), ("b", "a", 0), ("b", "c", 0), ("c", "b", 0)))
+    assert mirrored.bound is AdvantageBound.BELOW_ALL
+
+
+def test_advantage_is_bounded_by_a_cycle_of_three_bots() -> None:
+    """No pair has met with both results, yet a first and a second mover won on the way round and back."""
+    around = [("a", "b", 1.0), ("c", "b", 0.0), ("a", "c", 0.0)]
+    back = [("a", "b", 0.0), ("b", "c", 0.0), ("c", "a", 1.0)]
+    assert rate(games(*around)).bound is AdvantageBound.BELOW_ALL
+    assert (
+        rate(games(*around, *back, *around, ("b", "a", 1), ("c", "b", 1), ("a", "c", 1))).bound is AdvantageBound.FINITE
+    )
+
+
+def by_linear_programming(table: RatedGames) -> bool:
+    """Whether no direction separates the results: what makes the maximum finite (Albert and Anderson, 1984)."""
+    from scipy.optimize import linprog
+
+    number = len(table.players)
+    above, level = [], []
+    for first, second, wins, draws, losses in zip(
+        table.first, table.second, table.wins, table.draws, table.losses, strict=True
+    ):
+        row = np.zeros(number + 1)
+        row[first], row[second], row[-1] = 1, -1, 1
+        if draws or (wins and losses):
+            level.append(row)
+        else:
+            above.append(row if wins else -row)
+    if not above:
+        return True
+    found: Any = linprog(
+        -np.sum(above, axis=0),
+        A_ub=-np.array(above),
+        b_ub=np.zeros(len(above)),
+        A_eq=np.array(level) if level else None,
+        b_eq=np.zeros(len(level)) if level else None,
+        bounds=[(-1, 1)] * (number + 1),
+    )
+    return bool(-found.fun < 1e-9)
+
+
+RESULTS = st.lists(
+    st.tuples(st.sampled_from(list(permutations("abcde", 2))), st.sampled_from([1.0, 0.5, 0.0])),
+    min_size=1,
+    max_size=40,
+)
+
+
+@pytest.mark.long
+@settings(max_examples=80, deadline=None)
+@given(RESULTS)
+def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_results(
+    results: list[tuple[tuple[str, str], float]],
+) -> None:
+    table = games(*((*players, score) for players, score in results))
+    fitted = rate(table)
+    assert all(map(math.isfinite, everything(fitted)))
+    if fitted.bound is not AdvantageBound.CONFOUNDED:
+        finite = len(fitted.groups) == 1 and fitted.bound is AdvantageBound.FINITE
+        assert finite == by_linear_programming(table)
+
+
+@settings(max_examples=40, deadline=None)
+@given(RESULTS)
+def test_prior_puts_everybody_on_one_finite_scale(results: list[tuple[tuple[str, str], float]]) -> None:
+    fitted = rate(games(*((*players, score) for players, score in results)), prior=True)
+    assert all(player.rating is not None and player.error95 is not None for player in fitted.players)
+    assert all(map(math.isfinite, everything(fitted)))
+    assert np.mean([player.rating or 0 for player in fitted.players]) == pytest.approx(1500)
+    assert [player.rank for player in fitted.players] == list(range(1, len(fitted.players) + 1))
+
+
+def test_prior_is_two_draws_against_the_pool() -> None:
+    """One bot that has won its only game: its points by hand, as a root of the posterior's slope."""
+    from scipy.optimize import brentq
+
+    fitted = rate(games(("a", "b", 1), ("b", "a", 0)), prior=True)
+
+    def slope(half: float) -> float:
+        won, pool = 1 / (1 + math.exp(-2 * half)), 1 / (1 + math.exp(-half))
+        return 2 * (1 - won) - 2 * (pool - 0.5)
+
+    expected = brentq(slope, 0, 10) * 400 / math.log(10)
+    assert fitted.advantage == pytest.approx(0, abs=1e-6)
+    assert [player.rating for player in fitted.players] == pytest.approx([1500 + expected, 1500 - expected])
+
+
+def test_anchor_has_its_rating_without_an_error_and_others_follow() -> None:
+    table = count_columns(*drawn(6, 600, seed=11))
+    free = rate(table)
+    held = rate(table, anchors={"bot3": 2000.0})
+    ratings = {player.name: player for player in held.players}
+    assert ratings["bot3"].rating == 2000
+    assert ratings["bot3"].error95 == 0
+    rating = {player.name: player.rating or math.nan for player in free.players}
+    for name, player in ratings.items():
+        assert player.rating == pytest.approx(2000 + rating[name] - rating["bot3"], abs=1e-6)
+        assert held.los(name, "bot3") == pytest.approx(free.los(name, "bot3"))
+
+
+def test_several_anchors_hold_at_once() -> None:
+    table = count_columns(*drawn(6, 600, seed=11))
+    held = {player.name: player for player in rate(table, anchors={"bot0": 1000.0, "bot1": 1700.0}).players}
+    assert (held["bot0"].rating, held["bot1"].rating) == (1000, 1700)
+    assert held["bot2"].error95
+
+
+def test_an_anchor_that_has_no_games_is_refused() -> None:
+    with pytest.raises(FitError, match="an anchor 'nobody'"):
+        rate(games(("a", "b", 1)), anchors={"nobody": 1500.0})
+
+
+def test_too_many_players_are_refused() -> None:
+    with pytest.raises(FitError, match="5,001 players"):
+        rate(count_games([], [str(number) for number in range(MOST_PLAYERS + 1)]))
+
+
+@pytest.mark.parametrize("columns, what", [((0, 0, 1.0), "itself"), ((0, 1, 0.7), "another score")])
+def test_games_that_are_none_are_refused(columns: tuple[int, int, float], what: str) -> None:
+    first, second, score = columns
+    with pytest.raises(ValueError, match=what):
+        count_columns(["a", "b"], np.array([first]), np.array([second]), np.array([score]))
+
+
+def test_superiority_is_that_of_the_difference() -> None:
+    fitted = rate(count_columns(*drawn(5, 500, seed=12)))
+    matrix = list(fitted.los_matrix())
+    names = [player.name for player in fitted.players]
+    for row, one in enumerate(names):
+        assert matrix[row][row] is None
+        for column, other in enumerate(names[:row]):
+            assert fitted.los(one, other) == matrix[row][column]
+            assert (matrix[row][column] or 0) + (matrix[column][row] or 0) == pytest.approx(1)
+    assert [player.los_next for player in fitted.players[:-1]] == [matrix[row][row + 1] for row in range(4)]
+    assert fitted.players[-1].los_next is None
+
+
+def test_strong_differences_do_not_stop_the_fit() -> None:
+    """A chain in which everyone has lost one game in a thousand to the next: ratings thousands of Elo apart."""
+    table = count_games(
+        GameResult(*pair, score, times)
+        for number in range(6)
+        for pair in ((f"bot{number}", f"bot{number + 1}"), (f"bot{number + 1}", f"bot{number}"))
+        for score, times in (((1.0, 999), (0.0, 1)) if pair[0] < pair[1] else ((0.0, 999), (1.0, 1)))
+    )
+    fitted = rate(table)
+    ratings = [player.rating or math.nan for player in fitted.players]
+    assert np.diff(ratings) == pytest.approx([-400 * math.log10(999)] * 6, abs=1e-4)

@@ -1,0 +1,250 @@
+"""The SPRT: against an independent solver of the constrained likelihood, and how often it errs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+
+from noughts_server.statistics.sprt import Decision, Sprt, SprtError, SprtModel
+from noughts_server.statistics.sprt_plan import TrueStrength, plan
+
+ONLY_WINS = (0, 0, 27)
+COUNTS = [
+    (90, 300, 120),
+    (700, 600, 700),
+    (3, 0, 10),
+    (0, 40, 5),
+    (10_000, 30_000, 11_000),
+    (5, 100, 500, 200, 195),
+    (0, 0, 30, 10, 0),
+    (0, 3, 500, 4, 0),
+    (12, 0, 0, 0, 30),
+    (1, 20, 50, 33, 4),
+]
+Floats = npt.NDArray[np.float64]
+
+HYPOTHESES = [(0.0, 5.0), (0.0, 10.0), (-3.0, 1.0), (-20.0, 30.0)]
+
+
+def most_likely(counts: tuple[int, ...], elo: float, model: SprtModel) -> float:
+    """The largest log-likelihood under one hypothesis: by a general minimiser, on probabilities that keep to it.
+
+    The normalized hypothesis has one free number more, the standard deviation: it is searched for outside.
+    """
+    cells = np.where(np.array(counts) == 0, 0.001, counts)
+    values = np.linspace(0, 1, len(counts))
+    if model is SprtModel.LOGISTIC:
+        return with_moments(cells, [values], [1 / (1 + 10 ** (-elo / 400))])
+    deviations = elo * math.log(10) / 800 * math.sqrt((len(counts) - 1) / 2)
+
+    def height(deviation: float) -> float:
+        mean = 0.5 + deviations * deviation
+        return -with_moments(cells, [values, values**2], [mean, deviation**2 + mean**2])
+
+    grid = np.linspace(0.01, 0.4999, 16)
+    best = grid[int(np.argmin([height(deviation) for deviation in grid]))]
+    found = minimize_scalar(
+        height, bounds=(max(best - 0.033, 1e-3), min(best + 0.033, 0.5)), method="bounded", options={"xatol": 1e-10}
+    )
+    return -float(found.fun)
+
+
+def with_moments(cells: Floats, powers: list[object], moments: list[float]) -> float:
+    """The largest log-likelihood with these means: its dual, the minimum of a convex function of the multipliers."""
+    total = cells.sum()
+    shift = np.array([np.asarray(power) - moment for power, moment in zip(powers, moments, strict=True)])
+
+    def dual(multipliers: Floats) -> float:
+        inner = 1 + multipliers @ shift
+        return math.inf if np.any(inner <= 0) else float(-(cells / total) @ np.log(inner))
+
+    def slope(
+        multipliers: Floats,
+    ) -> Floats:
+        return np.asarray(-shift @ (cells / total / (1 + multipliers @ shift)))
+
+    # Newton's method with halving, written out: the dual is smooth and convex where it is finite.
+    at = np.zeros(len(shift))
+    for _ in range(500):
+        weight = cells / total / (1 + at @ shift) ** 2
+        step = np.linalg.lstsq((shift * weight) @ shift.T, -slope(at), rcond=None)[0]
+        scale = 1.0
+        while scale > 1e-14 and not dual(at + scale * step) <= dual(at):
+            scale /= 2
+        at = at + scale * step
+        if np.max(np.abs(scale * step)) < 1e-13:
+            break
+    if np.max(np.abs(slope(at))) > 1e-7:
+        return -1e15  # no distribution has these means
+    return float(cells @ (np.log(cells / total) - np.log(1 + at @ shift)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "counts, model",
+    [(ONLY_WINS, SprtModel.LOGISTIC), *((counts, model) for counts in COUNTS for model in SprtModel)],
+    ids=str,
+)
+def test_llr_equals_that_of_a_general_minimiser(counts: tuple[int, ...], model: SprtModel) -> None:
+    for elo0, elo1 in HYPOTHESES:
+        expected = most_likely(counts, elo1, model) - most_likely(counts, elo0, model)
+        assert Sprt(elo0, elo1, model=model).llr(counts) == pytest.approx(expected, abs=1e-3), (elo0, elo1)
+
+
+def test_llr_equals_that_of_scipy_on_the_probabilities_themselves() -> None:
+    """The same once more without duality: SLSQP on five probabilities with their constraints."""
+    counts = np.array([5, 100, 500, 200, 195])
+    values = np.linspace(0, 1, 5)
+
+    def height(score: float) -> float:
+        found: Any = minimize(  # type: ignore[call-overload]  # its stubs know no tuples as bounds
+            lambda shares: float(-counts @ np.log(shares)),
+            [0.2] * 5,
+            bounds=[(1e-9, 1)] * 5,
+            constraints=[
+                {"type": "eq", "fun": lambda shares: shares.sum() - 1},
+                {"type": "eq", "fun": lambda shares: shares @ values - score},
+            ],
+            method="SLSQP",
+            options={"ftol": 1e-12, "maxiter": 500},
+        )
+        return -float(found.fun)
+
+    expected = height(1 / (1 + 10 ** (-10 / 400))) - height(0.5)
+    assert Sprt(0, 10).llr(counts.tolist()) == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_match_without_losses_is_decided() -> None:
+    """One who wins all must not play on for ever: each win adds ln(2 s1) to the LLR."""
+    test = Sprt(0, 50)
+    assert test.judge((0, 0, 27)).decision is Decision.H1
+    assert test.judge((0, 0, 27)).llr == pytest.approx(27 * math.log(2 / (1 + 10 ** (-50 / 400))), abs=0.01)
+    assert test.judge((27, 0, 0)).decision is Decision.H0
+    assert Sprt(0, 10).judge((0, 0, 27)).llr == pytest.approx(27 * math.log(2 / (1 + 10 ** (-10 / 400))), abs=0.01)
+    assert Sprt(0, 10).judge((0, 0, 104)).decision is Decision.H1
+    # Normalized: of two cells that are left, (w - 1/2) / sqrt(w (1 - w)) = t gives the chance w to win.
+    deviations = 10 * math.log(10) / 800
+    chance = 0.5 + deviations / 2 / math.sqrt(1 + deviations**2)
+    expected = 27 * math.log(2 * chance)
+    assert Sprt(0, 10, model=SprtModel.NORMALIZED).llr(ONLY_WINS) == pytest.approx(expected, abs=1e-3)
+    assert Sprt(0, 50, model=SprtModel.NORMALIZED).judge((0, 0, 0, 0, 40)).decision is Decision.H1
+
+
+def test_pairs_decide_where_games_do_not() -> None:
+    """First movers win nearly always: each game is a coin toss, but the pairs tell who is better."""
+    pairs = (0, 30, 880, 90, 0)
+    assert Sprt(0, 10).judge(pairs).decision is Decision.H1
+    # The same games one by one: 970 won by the first mover, and so on.
+    assert Sprt(0, 10).judge((910, 120, 970)).decision is Decision.CONTINUE
+
+
+def test_no_games_decide_nothing() -> None:
+    state = Sprt(0, 5).judge((0, 0, 0))
+    assert (state.llr, state.decision) == (0, Decision.CONTINUE)
+    assert state.lower == pytest.approx(math.log(0.05 / 0.95))
+    assert state.upper == pytest.approx(math.log(0.95 / 0.05))
+
+
+def test_bounds_follow_from_both_errors() -> None:
+    test = Sprt(0, 5, alpha=0.01, beta=0.1)
+    assert (test.lower, test.upper) == pytest.approx((math.log(0.1 / 0.99), math.log(0.9 / 0.01)))
+
+
+@pytest.mark.parametrize(
+    "parameters, got",
+    [
+        ({"elo0": 5, "elo1": 5}, "elo0=5 and elo1=5"),
+        ({"elo0": 0, "elo1": math.nan}, "elo1=nan"),
+        ({"elo0": -math.inf, "elo1": 0}, "elo0=-inf"),
+        ({"elo0": 0, "elo1": 5, "alpha": 0}, "alpha=0"),
+        ({"elo0": 0, "elo1": 5, "beta": 0.7}, "beta=0.7"),
+    ],
+)
+def test_tests_that_cannot_be_made_are_refused(parameters: dict[str, float], got: str) -> None:
+    with pytest.raises(SprtError) as caught:
+        Sprt(**parameters)  # type: ignore[arg-type]  # only numbers
+    assert caught.value.got == got
+
+
+def steps_of_many(test: Sprt, counts: Floats) -> Floats:
+    """The LLR of the logistic model for many rows of counts at once: Newton's method, kept within bounds."""
+    cells = np.where(counts == 0, 0.001, counts)
+    total = cells.sum(axis=1, keepdims=True)
+    shares = cells / total
+    values = np.linspace(0, 1, counts.shape[1])
+    heights = []
+    for elo in (test.elo0, test.elo1):
+        slopes = values - 1 / (1 + 10 ** (-elo / 400))
+        up, down = slopes > 0, slopes < 0
+        low = ((shares[:, up] - 1) / slopes[up]).max(axis=1, keepdims=True)
+        high = ((shares[:, down] - 1) / slopes[down]).min(axis=1, keepdims=True)
+        tilt = np.zeros_like(total)
+        for _ in range(60):
+            inner = 1 + tilt * slopes
+            mean = (shares * slopes / inner).sum(axis=1, keepdims=True)
+            low, high = np.where(mean > 0, tilt, low), np.where(mean > 0, high, tilt)
+            step = tilt + mean / (shares * slopes**2 / inner**2).sum(axis=1, keepdims=True)
+            new = np.where((step > low) & (step < high), step, (low + high) / 2)
+            if np.max(np.abs(new - tilt)) < 1e-10:
+                break
+            tilt = new
+        heights.append((cells * -np.log1p(tilt * slopes)).sum(axis=1))
+    return np.asarray(heights[1] - heights[0])
+
+
+def played_out(test: Sprt, elo: float, *, runs: int, seed: int) -> tuple[float, float]:
+    """How often the test, played so many times on pairs of games at `elo`, accepts H1; and its mean number of games."""
+    shares = np.array(TrueStrength(elo, draw_rate=0.3, advantage=80).pair_shares(test.model))
+    chance = np.random.default_rng(seed)
+    counts = np.zeros((runs, 5))
+    accepted = games = 0
+    while len(counts):
+        counts[np.arange(len(counts)), chance.choice(5, len(counts), p=shares)] += 1
+        games += 2 * len(counts)
+        llr = steps_of_many(test, counts)
+        assert llr[0] == pytest.approx(test.llr(counts[0].tolist()), abs=1e-6)
+        accepted += int((llr >= test.upper).sum())
+        counts = counts[(llr > test.lower) & (llr < test.upper)]
+    return accepted / runs, games / runs
+
+
+@pytest.mark.long
+def test_tests_at_a_bound_err_as_rarely_as_promised_and_take_as_long_as_planned() -> None:
+    """A thousand each; `benchmarks/sprt.py` plays ten thousand with a smaller difference."""
+    test = Sprt(0, 40)
+    for elo, right in ((0.0, Decision.H0), (40.0, Decision.H1)):
+        accepted, games = played_out(test, elo, runs=1_000, seed=1)
+        wrong = accepted if right is Decision.H0 else 1 - accepted
+        # Three standard errors above 5 %.
+        assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1_000)
+        planned = plan(test, TrueStrength(elo, draw_rate=0.3, advantage=80))
+        assert planned.expected_games == pytest.approx(games, rel=0.1)
+        assert planned.games95 > planned.expected_games
+
+
+@pytest.mark.parametrize("model", list(SprtModel))
+def test_plan_at_the_bounds_passes_with_the_promised_probabilities(model: SprtModel) -> None:
+    test = Sprt(0, 5, alpha=0.05, beta=0.1, model=model)
+    assert plan(test, TrueStrength(0, 0.3, 60)).pass_probability == pytest.approx(0.05, abs=0.002)
+    assert plan(test, TrueStrength(5, 0.3, 60)).pass_probability == pytest.approx(0.9, abs=0.002)
+
+
+def test_draws_and_a_first_mover_that_wins_shorten_a_test_of_pairs() -> None:
+    test = Sprt(0, 5)
+    usual = plan(test, TrueStrength(5, 0.2))
+    assert plan(test, TrueStrength(5, 0.6)).expected_games < usual.expected_games
+    assert plan(test, TrueStrength(5, 0.2, 200)).expected_games < usual.expected_games
+
+
+@pytest.mark.parametrize(
+    "truth, got", [({"elo": 400, "draw_rate": 0.5}, "an Elo of 400"), ({"elo": 0, "draw_rate": 1}, "a draw rate of 1")]
+)
+def test_strengths_that_cannot_be_are_refused(truth: dict[str, float], got: str) -> None:
+    with pytest.raises(SprtError) as caught:
+        plan(Sprt(0, 5), TrueStrength(**truth))
+    assert caught.value.got == got
