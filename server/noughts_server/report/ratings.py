@@ -49,9 +49,10 @@ def rated(tally: Tally) -> Rated | None:
         (player.rank, player.name, player.rating, player.error95, player.opposition, player.los_next)
         for player in ratings.players
     ]
+    errors = "the normal approximation of the posterior" if ratings.prior else "the sandwich estimator"
     note = (
         "Maximum likelihood of the logistic model from all games at once, draws as half points, 1500 as the mean; 95 %"
-        " by the sandwich estimator. Above the next: the likelihood that the bot is stronger than the one below it."
+        f" by {errors}. Above the next: the likelihood that the bot is stronger than the one below it."
     )
     bars = [
         RatingBar(player.name, player.rating, player.error95) for player in ratings.players if player.rating is not None
@@ -86,7 +87,7 @@ def _about_groups(ratings: BatchRatings) -> Iterator[str]:
     ]
     more = f"; and {len(groups) - _NAMED:,} groups more" if len(groups) > _NAMED else ""
     yield (
-        f"By the games alone {len(groups):,} groups cannot be compared, because one has won everything against the other,"
-        f" or they have not met: {'; '.join(named)}{more}. To put all on one scale, each bot was given two virtual draws"
-        " against the pool."
+        f"By the games alone {len(groups):,} groups cannot be compared, because one has won everything against the"
+        f" other, or they have not met: {'; '.join(named)}{more}. To put all on one scale, each bot was given two"
+        " virtual draws against the pool."
     )
