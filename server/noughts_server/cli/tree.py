@@ -38,7 +38,7 @@ _TOURNAMENT = Group(
             "withdraw",
             "remote.tournament:withdraw",
             "Takes an entry out. Of a tournament that has begun it loses the games that it has left.",
-            ("noughts tournament withdraw spring mybot",),
+            ("noughts tournament withdraw spring mybot", "noughts tournament withdraw spring --bot mybot"),
             panel=_AT_A_SERVER,
         ),
         Command(

@@ -46,6 +46,7 @@ class MatchSummary:
             "a_second": scores.second(self.first, self.second).document(),
             "terminations": self.terminations,
             "elo": {"value": value, "error95": error95, "los": los},
+            **output.seed_document(self.seed),
         }
 
     def _print(self, document: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from noughts_server.cli.openings_options import (
     read_openings,
 )
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
@@ -40,10 +40,15 @@ _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 
 SpecArgument = Annotated[
-    list[str], Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    list[str],
+    Argument(
+        metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
+    ),
 ]
-FirstArgument = Annotated[str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
-SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.")]
+FirstArgument = Annotated[
+    str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.", completes=Completes.SPEC)
+]
+SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.", completes=Completes.SPEC)]
 PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,
@@ -94,6 +99,7 @@ class RunOptions(LocalOptions):
     schedule: options.ScheduleOption = "round-robin"
     rounds: options.RoundsOption = None
     stop_when_decided: options.StopWhenDecidedOption = False
+    dry_run: options.DryRunOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,8 @@ def demo(
 ) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
 
-    JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
+    JSON: {"games", "standings", "crosstable", "variant", "seed", "seed_text",
+    "terminations"}, as `tournament run`.
     """
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
@@ -163,6 +170,9 @@ def run(
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
     began. With --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
+    With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
+    "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
+    games of a ladder are null, and its eta_seconds are until all have played once.
     """
     options.check_format(
         options.read_schedule(playing.schedule),
@@ -175,7 +185,25 @@ def run(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
             "`noughts bot list` shows the reference bots.",
         )
-    _run_tournament(_plan(specs, playing, title), playing, output_format)
+    plan = _plan(specs, playing, title)
+    if playing.dry_run:
+        _show_forecast(plan, output_format)
+        return
+    _run_tournament(plan, playing, output_format)
+
+
+def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
+    from noughts_server.cli.dry_run import show_forecasts
+    from noughts_server.cli.local.trial import pace_by_trial
+    from noughts_server.competition.swiss import check_rounds
+
+    count = len(plan.specs)
+    if str(plan.settings.schedule) == "swiss":
+        try:
+            check_rounds(count, plan.settings.rounds)
+        except ValueError as error:
+            raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
+    show_forecasts(plan.settings, [count], pace_by_trial(plan), output_format, one=True)
 
 
 def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
@@ -304,7 +332,7 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "standings": standings_document(*_ranking(plan, outcome)),
         "crosstable": _crosstable(plan, outcome).document(),
         "variant": plan.settings.variant,
-        "seed": plan.settings.seed,
+        **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
         **_conditions_document(plan),
     }
