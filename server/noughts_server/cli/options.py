@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format, warn
-from noughts_server.cli.parameters import Option
+from noughts_server.cli.parameters import Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
@@ -49,7 +49,12 @@ class LogFormat(StrEnum):
 FormatOption = Annotated[Format, Option("--format", help="`text` for people, `json` for programs.", show_default=True)]
 VariantOption = Annotated[
     str,
-    Option("--variant", metavar="V", help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row."),
+    Option(
+        "--variant",
+        metavar="V",
+        help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row.",
+        completes=Completes.VARIANT,
+    ),
 ]
 OpeningOption = Annotated[
     str | None,
@@ -277,6 +282,9 @@ ForfeitAfterOption = Annotated[
         help="Who has lost N games by crashes, illegal or late moves is withdrawn.",
         show_default=False,
     ),
+]
+DryRunOption = Annotated[
+    bool, Option("--dry-run", help="Say how many games that is, and about how long they take; play none of them.")
 ]
 FatalOption = Annotated[
     bool,

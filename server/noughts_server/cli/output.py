@@ -53,6 +53,11 @@ def print_json(document: Any) -> None:
     sys.stdout.flush()
 
 
+def seed_document(seed: int | None) -> dict[str, Any]:
+    """A seed as a number and as a text: many programs read whole numbers exactly up to 2^53 only."""
+    return {"seed": seed, "seed_text": None if seed is None else str(seed)}
+
+
 def compact_json(document: Any) -> str:
     """The document without spaces, in ASCII."""
     return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)

@@ -4,6 +4,17 @@
 """
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Completes(Enum):
+    """What a shell may offer for a parameter."""
+
+    VARIANT = "variants that can be played"
+    SPEC = "bots of this machine"
+    BOT = "bots of the server"
+    OPPONENT = "the same, as specs"
+    TOURNAMENT = "tournaments of the server"
 
 
 class Option:
@@ -18,6 +29,7 @@ class Option:
         max: float | None = None,
         show_default: bool = True,
         panel: str | None = None,
+        completes: Completes | None = None,
     ) -> None:
         self.names = names
         self.help = help
@@ -27,6 +39,7 @@ class Option:
         self.show_default = show_default
         self.panel = panel
         """The heading under which the help shows it; None is with the others."""
+        self.completes = completes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +49,4 @@ class Argument:
     metavar: str
     help: str
     show_default: bool = True
+    completes: Completes | None = None

@@ -62,11 +62,12 @@ def now_ms() -> float:
 def from_now(milliseconds: int, now: float | None = None) -> str:
     """How far away the moment is, e.g. `in 9 min` or `2 days ago`. `now` is in milliseconds since 1970, too."""
     seconds = (milliseconds - (now_ms() if now is None else now)) / 1000
-    told = _length(abs(seconds))
+    told = length(abs(seconds))
     return f"in {told}" if seconds >= 0 else f"{told} ago"
 
 
-def _length(seconds: float) -> str:
+def length(seconds: float) -> str:
+    """In the largest unit of which there are two, e.g. `90 s`, `2 min`, `30 h`."""
     for size, unit in _TOLD:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

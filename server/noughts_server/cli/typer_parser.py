@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from noughts_server.cli.commands import Command, Group, LoadedCommand
-from noughts_server.cli.parameters import Argument
+from noughts_server.cli.parameters import Argument, Completes
 
 
 class _WordlessFlags:
@@ -85,8 +85,14 @@ def _callback(loaded: LoadedCommand) -> Callable[..., None]:
 
 def _translated(parameter: inspect.Parameter) -> inspect.Parameter:
     (declared,), kind = parameter.annotation.__metadata__, parameter.annotation.__origin__
+    complete = None if declared.completes is None else _completion(declared.completes)
     if isinstance(declared, Argument):
-        info: Any = typer.Argument(metavar=declared.metavar, help=declared.help, show_default=declared.show_default)
+        info: Any = typer.Argument(
+            metavar=declared.metavar,
+            help=declared.help,
+            show_default=declared.show_default,
+            autocompletion=complete,
+        )
     else:
         info = typer.Option(
             *declared.names,
@@ -96,8 +102,20 @@ def _translated(parameter: inspect.Parameter) -> inspect.Parameter:
             max=declared.max,
             show_default=declared.show_default,
             rich_help_panel=declared.panel,
+            autocompletion=complete,
         )
     return parameter.replace(annotation=Annotated[kind, info])
+
+
+def _completion(what: Completes) -> Callable[..., list[str]]:
+    """What a shell offers, as typer asks for it."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        from noughts_server.cli.completion import candidates
+
+        return [each for each in candidates(what, ctx.params.get("server")) if each.startswith(incomplete)]
+
+    return complete
 
 
 def _print_version(wanted: bool) -> None:

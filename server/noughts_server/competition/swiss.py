@@ -45,9 +45,10 @@ def check_rounds(entries: int, rounds: int) -> None:
         raise ValueError(f"a Swiss tournament needs 2 entries or more, got {entries}")
     if rounds < 0:
         raise ValueError(f"the number of rounds must be 1 or more (0: the usual number), got {rounds}")
-    if rounds > most_rounds(entries):
+    most = most_rounds(entries)
+    if rounds > most:
         raise ValueError(
-            f"{entries} entries can play {most_rounds(entries)} rounds without a rematch, got {rounds}; "
+            f"{entries} entries can play {most} {'round' if most == 1 else 'rounds'} without a rematch, got {rounds}; "
             "ask for fewer rounds, or for a round robin"
         )
 

@@ -84,6 +84,8 @@ def _line(game: "ExportedGame", *, times: bool) -> dict[str, Any]:
         "result": str(game.result),
         "termination": str(game.termination),
         "winning_cells": parse_variant(game.variant).won_with(game.moves),
+        # Seeds of games take 64 bits, of which many programs read 53.
+        "seed_text": str(game.seed),
     }
     if game.agreement is not None:
         line["opening"] = game.agreement._asdict()

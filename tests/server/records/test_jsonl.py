@@ -30,6 +30,7 @@ class Game:
     fault: str = ""
     loser: int | None = 1
     agreement: Agreement | None = None
+    opening_plies: int = 0
 
 
 def write(target: Path, games: Any, *, times: bool = False) -> None:
@@ -42,7 +43,8 @@ def test_a_line_holds_a_game_in_compact_json(tmp_path: Path) -> None:
     write(target, [Game(), Game(number=2)])
     expected = (
         '{"variant":"tictactoe","first":"A","second":"B","seed":18446744073709551615,'
-        '"moves":[4,0,8],"result":"1-0","termination":"line","winning_cells":[]}\n'
+        '"moves":[4,0,8],"result":"1-0","termination":"line","winning_cells":[],'
+        '"seed_text":"18446744073709551615"}\n'
     )
     assert target.read_text() == expected * 2
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
 
@@ -23,8 +23,18 @@ if TYPE_CHECKING:
     from noughts_server.local.relay import RelayEvent
 
 
+_BOT_FIELDS = (
+    *("name", "kind", "syntax", "description", "variants", "package"),
+    *("owner", "latest_version", "online", "created", "retired"),
+)
+_NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
+"""A bot as JSON, before anything is filled in."""
+
 SpecArgument = Annotated[
-    str, Argument(metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    str,
+    Argument(
+        metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
+    ),
 ]
 
 
@@ -240,8 +250,8 @@ def list_bots(
 ) -> None:
     """The reference bots and their options, and those of installed packages; with --server the bots registered there.
 
-    JSON: {"bots": [...]}: here {"name", "syntax", "description", "variants", "package"} (null for reference bots), of a
-    server {"name", "owner", "latest_version", "online", "created", "retired"}.
+    JSON: {"bots": [{"name", "kind", "syntax", "description", "variants", "package", "owner", "latest_version",
+    "online", "created", "retired"}]}: kind is `reference`, `package` or `registered`; what it lacks is null.
     """
     if server is None and not online and not retired:
         _list_reference_bots(output_format)
@@ -261,7 +271,7 @@ def list_bots(
 
 
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="Your bot.")],
+    old: Annotated[str, Argument(metavar="OLD", help="Your bot.", completes=Completes.BOT)],
     new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -287,7 +297,7 @@ def rename(
 
 
 def retire(
-    name: Annotated[str, Argument(metavar="NAME", help="Your bot.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Your bot.", completes=Completes.BOT)],
     undo: Annotated[bool, Option("--undo", help="Takes it back into service.")] = False,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -318,7 +328,10 @@ def _bot_document(row: "pb.Bot") -> dict[str, Any]:
     from datetime import UTC
 
     return {
+        **_NOTHING_KNOWN,
         "name": short(row.name),
+        "kind": "registered",
+        "syntax": f"bot:{short(row.name)}",
         "owner": row.owner,
         "latest_version": row.latest_version,
         "online": row.online,
@@ -336,7 +349,9 @@ def _list_reference_bots(output_format: Format) -> None:
     installed = installed_bots()
     if output_format is Format.JSON:
         ours = [
-            {"name": row.syntax.partition("[")[0].partition(":")[0], **row._asdict(), "package": None} for row in found
+            _NOTHING_KNOWN
+            | {"name": row.syntax.partition("[")[0].partition(":")[0], "kind": "reference", **row._asdict()}
+            for row in found
         ]
         output.print_json({"bots": ours + [_installed_document(row) for row in installed]})
         return
@@ -354,4 +369,5 @@ def _list_reference_bots(output_format: Format) -> None:
 
 def _installed_document(row: "InstalledBot") -> dict[str, Any]:
     name = f"py:{row.name}"
-    return {"name": name, "syntax": name, "description": row.summary, "variants": "", "package": row.package}
+    about = {"name": name, "kind": "package", "syntax": name, "description": row.summary, "variants": ""}
+    return {**_NOTHING_KNOWN, **about, "package": row.package}

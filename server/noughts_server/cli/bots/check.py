@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import FAILED
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_server.local.conformance import ConformanceReport
@@ -15,7 +15,12 @@ _LARGEST_GAMES = 10_000
 
 def check(
     spec: Annotated[
-        str, Argument(metavar="SPEC", help="What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.")
+        str,
+        Argument(
+            metavar="SPEC",
+            help="What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.",
+            completes=Completes.SPEC,
+        ),
     ],
     variant: options.VariantOption = "tictactoe",
     games: Annotated[

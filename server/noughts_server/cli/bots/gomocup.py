@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.gomocup.engine import GomocupEngine
@@ -15,7 +15,12 @@ _PIECE = 1 << 16
 
 
 def gomocup(
-    spec: Annotated[str, Argument(metavar="SPEC", help="A reference bot, e.g. `threats` or `minimax:depth=2`.")],
+    spec: Annotated[
+        str,
+        Argument(
+            metavar="SPEC", help="A reference bot, e.g. `threats` or `minimax:depth=2`.", completes=Completes.SPEC
+        ),
+    ],
     seed: Annotated[
         int | None, Option("--seed", metavar="S", help="Its chance. Drawn if absent.", show_default=False)
     ] = None,

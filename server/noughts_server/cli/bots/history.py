@@ -6,7 +6,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.remote.game import document, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import ListVariantOption, TimeClassOption, print_rows, row_document
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
@@ -21,7 +21,9 @@ _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10
 _RATING_LISTS = 1_000
 
-NameArgument = Annotated[str, Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.")]
+NameArgument = Annotated[
+    str, Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.", completes=Completes.BOT)
+]
 
 
 def show(
@@ -106,8 +108,12 @@ def history(
 
 def games(
     name: NameArgument,
-    opponent: Annotated[str, Option("--opponent", metavar="NAME", help="Only games against this bot.")] = "",
-    tournament: Annotated[str, Option("--tournament", metavar="ID", help="Only games in this tournament.")] = "",
+    opponent: Annotated[
+        str, Option("--opponent", metavar="NAME", help="Only games against this bot.", completes=Completes.BOT)
+    ] = "",
+    tournament: Annotated[
+        str, Option("--tournament", metavar="ID", help="Only games in this tournament.", completes=Completes.TOURNAMENT)
+    ] = "",
     limit: options.LimitOption = 20,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -139,8 +145,8 @@ def games(
 
 
 def head_to_head(
-    first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.")],
-    second: Annotated[str, Argument(metavar="B", help="Another bot.")],
+    first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.", completes=Completes.BOT)],
+    second: Annotated[str, Argument(metavar="B", help="Another bot.", completes=Completes.BOT)],
     limit: Annotated[int, Option("--limit", min=0, metavar="N", help="Show so many of their last games.")] = 5,
     server: options.ServerOption = None,
     token: options.TokenOption = None,

@@ -12,7 +12,7 @@ from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, 
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.reference.caching_bot import CachingBot
@@ -28,7 +28,12 @@ _GAMES_A_LOOK = 50
 
 
 def build(
-    spec: Annotated[str, Argument(metavar="SPEC", help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.")],
+    spec: Annotated[
+        str,
+        Argument(
+            metavar="SPEC", help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.", completes=Completes.SPEC
+        ),
+    ],
     file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The table to write.")],
     variant: options.VariantOption = "tictactoe",
     output_format: options.FormatOption = Format.TEXT,
@@ -118,7 +123,7 @@ def learn(
             interrupted = stopped()
     finally:
         learner.close()
-    document = training.document(file) | {"seed": read_seed, "interrupted": interrupted, "curve": None}
+    document = training.document(file) | {**output.seed_document(read_seed), "interrupted": interrupted, "curve": None}
     if curve is not None:
         title = f"learner against {', '.join(dict.fromkeys(against))}: {read_variant.name}, seed {read_seed}"
         table = write_curve(curve, title, training.curve)

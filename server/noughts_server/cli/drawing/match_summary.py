@@ -62,6 +62,7 @@ class MatchSummary:
             "terminations": self.terminations,
             "elo": {"value": estimate.value, "error95": estimate.error95, "los": estimate.los},
             "normalized_elo": {"value": estimate.normalized, "error95": estimate.normalized_error95},
+            **output.seed_document(self.seed),
         }
         if self.statistics is not None:
             document |= {"pentanomial": list(self.statistics.pentanomial), "repeats": self.statistics.repeats}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_referee.clock import TimeControl
@@ -45,6 +45,7 @@ def play(
             metavar="SPEC",
             help=f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard.",
             show_default=False,
+            completes=Completes.SPEC,
         ),
     ] = "",
     variant: options.VariantOption = "tictactoe",
@@ -61,6 +62,7 @@ def play(
             metavar="bot:NAME",
             help="At a server: the bot or person to challenge; it must be online.",
             show_default=False,
+            completes=Completes.OPPONENT,
         ),
     ] = None,
     wait: Annotated[bool, Option("--wait", help="At a server: wait to be challenged.")] = False,
@@ -219,7 +221,7 @@ def _report(match: "Match", output_format: Format, *, at_server: bool = False) -
                 "you": {"wins": score.wins, "draws": score.draws, "losses": score.losses},
                 "opponent": match.players[1].name,
                 "variant": match.variant.name,
-                "seed": match.seed,
+                **output.seed_document(match.seed),
             }
         )
     elif games:

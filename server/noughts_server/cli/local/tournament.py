@@ -7,7 +7,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.openings_options import (
@@ -19,9 +19,11 @@ from noughts_server.cli.openings_options import (
     read_openings,
 )
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
     from noughts_server.local.run import LocalOutcome, LocalPlan
@@ -36,15 +38,26 @@ _DEMO_SPECS = (
     "three-stage",
 )
 _DEMO_GAMES_IN_FLIGHT = 256
+# What only makes sense where the referee is.
+_HERE_ALONE = (
+    "margin", "margin_of", "start_timeout", "processes", "affinity", "memory", "log", "messages", "require_lock",
+    "no_lock", "database", "resume", "games_file", "times", "every", "fatal", "dry_run",
+)  # fmt: skip
+_OPTION_OF = {"database": "db"}
 _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 _MOST_GAMES_OF_A_TEST = 100_000
 
 SpecArgument = Annotated[
-    list[str], Argument(metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.")
+    list[str],
+    Argument(
+        metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
+    ),
 ]
-FirstArgument = Annotated[str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.")]
-SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.")]
+FirstArgument = Annotated[
+    str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.", completes=Completes.SPEC)
+]
+SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.", completes=Completes.SPEC)]
 PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,
@@ -107,6 +120,7 @@ class RunOptions(LocalOptions):
     schedule: options.ScheduleOption = "round-robin"
     rounds: options.RoundsOption = None
     stop_when_decided: options.StopWhenDecidedOption = False
+    dry_run: options.DryRunOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +138,8 @@ def demo(
 ) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
 
-    JSON: {"games", "standings", "crosstable", "variant", "seed", "terminations"}, as `tournament run`.
+    JSON: {"games", "standings", "crosstable", "variant", "seed", "seed_text",
+    "terminations"}, as `tournament run`.
     """
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
@@ -190,15 +205,24 @@ def run(
     *,
     playing: RunOptions,
     title: Annotated[str, Option("--title", help="For people.")] = "",
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
+
+    With bots that are registered at a server (`bot:NAME@VERSION`) it is played there; the others are run from here
+    meanwhile, and what is shown is that of `tournament show`.
 
     JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating", "rank",
     "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
     began. With --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
+    With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
+    "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
+    games of a ladder are null, and its eta_seconds are until all have played once.
     """
     options.check_format(
         options.read_schedule(playing.schedule),
@@ -211,11 +235,60 @@ def run(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
             "`noughts bot list` shows the reference bots.",
         )
-    _run_tournament(_plan(specs, playing, title), playing, output_format)
+    if any(spec.kind == "bot" for spec in options.read_specs(specs)):
+        named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
+        _run_there(_plan(named, playing, title, there=True), playing, (server, token, token_file), output_format)
+        return
+    plan = _plan(specs, playing, title)
+    if playing.dry_run:
+        _show_forecast(plan, output_format)
+        return
+    _run_tournament(plan, playing, output_format)
 
 
-def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
-    """What the options ask for. Raises UsageProblem, BotError and what else is wrong with them."""
+def _run_there(
+    plan: "LocalPlan",
+    playing: RunOptions,
+    where: "tuple[str | None, str | None, Path | None]",
+    output_format: Format,
+) -> None:
+    usual = RunOptions()
+    for name in _HERE_ALONE:
+        if getattr(playing, name) != getattr(usual, name):
+            option = "-o" if name == "games_file" else f"--{_OPTION_OF.get(name, name).replace('_', '-')}"
+            raise UsageProblem(f"{option}: got a bot of a server as well, expected bots of this machine alone")
+    from noughts_server.cli.client import connected
+    from noughts_server.cli.remote.run_there import RunThere
+    from noughts_server.cli.remote.tournament_view import show_tournament
+
+    server, token, token_file = where
+    secret = options.require_token(token, token_file)
+    with connected(server, token=None if token is None else secret, token_file=token_file) as client:
+        played = RunThere(plan.specs, plan.settings).play(client, secret)
+        show_tournament(client, played, output_format)
+    if played.reason:
+        raise Problem(f"{played.name} was cancelled: {played.reason}")
+
+
+def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
+    from noughts_server.cli.dry_run import show_forecasts
+    from noughts_server.cli.local.trial import pace_by_trial
+    from noughts_server.competition.swiss import check_rounds
+
+    count = len(plan.specs)
+    if str(plan.settings.schedule) == "swiss":
+        try:
+            check_rounds(count, plan.settings.rounds)
+        except ValueError as error:
+            raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
+    show_forecasts(plan.settings, [count], pace_by_trial(plan), output_format, one=True)
+
+
+def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":
+    """What the options ask for; `there`: bots of a server play, too.
+
+    Raises UsageProblem, BotError and what else is wrong with them.
+    """
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
     from noughts_bots.specs import unique_labels
@@ -237,7 +310,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
             own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
-    _check_playable(read_specs, variant)
+    _check_playable(tuple(spec for spec in read_specs if not there or spec.kind != "bot"), variant)
     from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.tournament_settings import TournamentSettings
     from noughts_server.local.plan import LocalPlan
@@ -339,7 +412,7 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "standings": standings_document(*_ranking(plan, outcome)),
         "crosstable": _crosstable(plan, outcome).document(),
         "variant": plan.settings.variant,
-        "seed": plan.settings.seed,
+        **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
         **_conditions_document(plan),
     }

@@ -40,10 +40,10 @@ def status(
 
     Prints once where the output is no terminal.
 
-    JSON: {"version", "address", "started", "uptime", "draining", "games", "plies", "games_per_second",
-    "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"version", "games_in_flight"}],
-    "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second"}], "watchers",
-    "commit_seconds", "loop_lag_seconds", "database_bytes"}.
+    JSON: {"version", "address", "started", "uptime_seconds", "draining", "games", "plies", "games_per_second",
+    "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"name", "version",
+    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second"}],
+    "watchers", "commit_seconds", "loop_lag_seconds", "database_bytes"}.
     """
     from noughts_server.cli.client import connected
 
@@ -208,6 +208,7 @@ def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
         "address": status.address,
         "started": status.start_time.ToDatetime(UTC).isoformat(timespec="seconds"),
         "uptime": status.uptime_seconds,
+        "uptime_seconds": status.uptime_seconds,
         "draining": status.draining,
         "games": status.games,
         "plies": status.plies,
@@ -216,7 +217,14 @@ def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
         "games_in_flight": status.games_in_flight,
         "slots_queued": status.slots_queued,
         "bots_online": status.bots_online,
-        "bots": [{"version": each.bot_version, "games_in_flight": each.games_in_flight} for each in status.bots],
+        "bots": [
+            {
+                "name": _name_and_version(each.bot_version)[0],
+                "version": each.bot_version,
+                "games_in_flight": each.games_in_flight,
+            }
+            for each in status.bots
+        ],
         "tournaments": [
             {
                 "name": short(each.name),

@@ -6,7 +6,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import bot_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ _MOST_GAMES = 100
 
 def challenge(
     opponent: Annotated[
-        str, Argument(metavar="bot:NAME[@VERSION]", help="The bot to play against; it must be online.")
+        str,
+        Argument(
+            metavar="bot:NAME[@VERSION]",
+            help="The bot to play against; it must be online.",
+            completes=Completes.OPPONENT,
+        ),
     ],
     spec: Annotated[
         str | None,
@@ -28,11 +33,18 @@ def challenge(
             metavar="SPEC",
             help="A reference bot, run here, e.g. `nextstep:depth=3`; else `random`.",
             show_default=False,
+            completes=Completes.SPEC,
         ),
     ] = None,
     own: Annotated[
         str | None,
-        Option("--as", metavar="NAME", help="Instead: your own bot that is online.", show_default=False),
+        Option(
+            "--as",
+            metavar="NAME",
+            help="Instead: your own bot that is online.",
+            show_default=False,
+            completes=Completes.BOT,
+        ),
     ] = None,
     name: Annotated[
         str, Option("--name", metavar="NAME", help="With --with: its name at the server; else OWNER-SPEC.")

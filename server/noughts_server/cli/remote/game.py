@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument
+from noughts_server.cli.parameters import Argument, Completes
 from noughts_server.cli.resource_names import game_name, tournament_name
 
 if TYPE_CHECKING:
@@ -14,7 +14,9 @@ _LAST_MOVES = 4
 
 
 def list_games(
-    tournament: Annotated[str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.")],
+    tournament: Annotated[
+        str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
+    ],
     limit: options.LimitOption = 50,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -110,7 +112,7 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "variant": row.variant,
         "first": row.first,
         "second": row.second,
-        "seed": row.seed,
+        **output.seed_document(row.seed),
         "moves": list(row.moves),
         "result": result_text(row),
         "termination": termination_text(row),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
+from noughts_server.cli.parameters import Completes, Option
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import short
 
@@ -23,6 +23,7 @@ ListVariantOption = Annotated[
         metavar="V",
         help="Its variant, see `noughts variants`; else `tictactoe`, or one whose list has games.",
         show_default=False,
+        completes=Completes.VARIANT,
     ),
 ]
 TimeClassOption = Annotated[

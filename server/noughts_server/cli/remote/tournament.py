@@ -7,7 +7,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.remote.tournament_view import (
     conditions_document,
     show_tournament,
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _MOST_BOTS = 4_096
 
-NameArgument = Annotated[str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.")]
+NameArgument = Annotated[
+    str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
+]
 
 
 def create(
@@ -66,6 +68,7 @@ def create(
     entries_max: Annotated[
         int, Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
     ] = 4_096,
+    dry_run: options.DryRunOption = False,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -79,13 +82,32 @@ def create(
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
     "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
     "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
-    "start_at", "reason", "challenge", "openings", "standings", "crosstable", "offline"}.
+    "start_at", "reason", "challenge", "openings", "standings", "crosstable", "offline"}. With --dry-run
+    {"dry_run", "forecasts"}: as of `tournament run --dry-run`, for some numbers of entries from the least to the most.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
     openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
     kind = options.read_schedule(schedule)
     options.check_format(kind, games, rounds=rounds, stop_when_decided=stop_when_decided)
+    if dry_run:
+        from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
+        from noughts_server.competition.tournament_settings import TournamentSettings
+
+        settings = TournamentSettings(
+            variant=read_variant.name,
+            time=read_time,
+            own_times=own_times,
+            schedule=kind,
+            rounds=rounds or 0,
+            stop_when_decided=stop_when_decided,
+            draw_after=draw_after or 0,
+            games_per_pair=games,
+            concurrency=concurrency,
+        )
+        counts = entry_counts(settings, entries_min, entries_max)
+        show_forecasts(settings, counts, pace_of(settings), output_format, one=False)
+        return
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import connected
     from noughts_server.cli.remote.time_controls import time_message
@@ -147,6 +169,9 @@ def _moment(text: str | None, option: str) -> "Timestamp | None":
 
 def join(
     name: NameArgument,
+    entrant: Annotated[
+        str | None, Argument(metavar="[BOT]", help="The same as --bot.", show_default=False, completes=Completes.BOT)
+    ] = None,
     bot: Annotated[
         list[str] | None,
         Option(
@@ -154,6 +179,7 @@ def join(
             metavar="BOT",
             help="Your bot: `mybot`, or `mybot@2` for a version. May be given several times.",
             show_default=False,
+            completes=Completes.BOT,
         ),
     ] = None,
     label: Annotated[
@@ -172,7 +198,7 @@ def join(
 
     JSON: {"tournament", "label", "bot_version"} of the first, and all in "entries": [{"label", "bot_version"}].
     """
-    wanted = [bot_name(each) for each in bot or ()]
+    wanted = [bot_name(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if bool(wanted) == all_online:
         raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
     if label and len(wanted) != 1:
@@ -214,7 +240,19 @@ def _online(client: "Client") -> list[str]:
 
 def withdraw(
     name: NameArgument,
-    label: Annotated[str, Argument(metavar="LABEL", help="The entry's name in the tournament.")],
+    label: Annotated[
+        str | None, Argument(metavar="[LABEL]", help="The entry's name in the tournament.", show_default=False)
+    ] = None,
+    bot: Annotated[
+        str | None,
+        Option(
+            "--bot",
+            metavar="BOT",
+            help="Instead: the bot that was entered, as for `join`.",
+            show_default=False,
+            completes=Completes.BOT,
+        ),
+    ] = None,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
     token_file: options.TokenFileOption = None,
@@ -227,13 +265,30 @@ def withdraw(
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import connected
 
-    request = pb.WithdrawTournamentRequest(name=tournament_name(name), label=label)
+    if bool(label) == bool(bot):
+        raise UsageProblem("withdraw: expected either LABEL, the entry's name, or --bot BOT")
+    request = pb.WithdrawTournamentRequest(name=tournament_name(name))
     with connected(server, token, token_file) as client:
+        request.label = label or _label_of(client, request.name, bot or "")
         client.call(client.tournaments.WithdrawTournament, request)
     if output_format is Format.JSON:
-        output.print_json({"tournament": request.name, "label": label})
+        output.print_json({"tournament": request.name, "label": request.label})
     else:
-        output.stdout().print(f"{label} no longer plays in {request.name}.")
+        output.stdout().print(f"{request.label} no longer plays in {request.name}.")
+
+
+def _label_of(client: "Client", tournament: str, bot: str) -> str:
+    """The label of the one entry of a bot, or of one of its versions. Raises Problem where there is none or several."""
+    from noughts_proto.v1 import tournaments_pb2 as pb
+
+    wanted = bot_name(bot)
+    shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=tournament)).tournament
+    labels = [row.label for row in shown.standings if f"{row.bot_version}/".startswith(f"{wanted}/")]
+    if len(labels) == 1:
+        return labels[0]
+    if labels:
+        raise Problem(f"--bot {bot!r}: got {len(labels)} entries of it, expected one", f"Name one: {', '.join(labels)}")
+    raise Problem(f"--bot {bot!r}: got no entry of it in {tournament}", f"noughts tournament show {short(tournament)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "draw_after": shown.draw_after,
         "forfeit_after": shown.forfeit_after,
         "concurrency": shown.concurrency,
-        "seed": shown.seed if shown.HasField("seed") else None,
+        **output.seed_document(shown.seed if shown.HasField("seed") else None),
         "rated": shown.rated,
         "games": shown.games_done,
         "games_total": shown.games_total,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import options, output
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument
+from noughts_server.cli.parameters import Argument, Completes
 from noughts_server.cli.resource_names import watched_name
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def watch(
             metavar="[NAME]",
             help="A tournament (`spring`), a game (`spring/7` or `tournaments/spring/games/7`), or nothing: what runs.",
             show_default=False,
+            completes=Completes.TOURNAMENT,
         ),
     ] = "",
     server: options.ServerOption = None,

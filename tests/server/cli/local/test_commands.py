@@ -55,11 +55,13 @@ def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
         "terminations",
         "elo",
         "normalized_elo",
+        "seed_text",
         "pentanomial",
         "repeats",
         "faults",
     ]
     assert (document["games"], document["variant"], document["seed"]) == (21, "tictactoe", 7)
+    assert document["seed_text"] == "7"
     assert document["a"] == flat(document["a_first"], document["a_second"])
     assert document["b"] == mirrored(document["a"])
     assert sum(document["a_first"].values()) == 11
@@ -104,7 +106,9 @@ def test_same_seed_writes_the_same_bytes_at_any_concurrency(noughts: Any, tmp_pa
     assert first == second
     assert first.count(b"\n") == 18
     line = json.loads(first.splitlines()[0])
-    assert list(line) == ["variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells"]
+    contract = ["variant", "first", "second", "seed", "moves", "result", "termination"]
+    assert list(line) == [*contract, "winning_cells", "seed_text"]
+    assert line["seed"] == int(line["seed_text"])
 
 
 def test_another_seed_gives_other_games(noughts: Any, tmp_path: Path) -> None:

@@ -87,8 +87,26 @@ def test_entry_is_withdrawn_by_its_label(ask: Ask, bots: list[str]) -> None:
     assert ask("tournament show small")["standings"] == []
 
 
+def test_joining_and_withdrawing_take_a_bot_by_place_and_by_option(
+    ask: Ask, bots: list[str], noughts: Any, start: Any, env: dict[str, str]
+) -> None:
+    withdraw = f"tournament withdraw small --bot {bots[0]}"
+    ask("tournament create small")
+    for joining in (f"small {bots[0]}", f"small --bot {bots[0]} --label Lucky"):
+        entered = ask(f"tournament join {joining}")
+        assert ask(withdraw)["label"] == entered["label"]
+    assert "got no entry of it in tournaments/small" in noughts(withdraw, code=1, env=env).stderr
+    with start(f"bot run random --name {bots[0]} --version 2", env) as newer:
+        newer.stdout.readline()
+        for version, label in ((1, "one"), (2, "two")):
+            ask(f"tournament join small {bots[0]}@{version} --label {label}")
+    assert "Name one: one, two" in noughts(withdraw, code=1, env=env).stderr
+    assert "expected either LABEL" in noughts("tournament withdraw small", code=2, env=env).stderr
+
+
 def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
     listed = ask(f"bot list --server {server}")["bots"]
+    assert {tuple(row) for row in listed} == {tuple(row) for row in ask("bot list")["bots"]}
     assert [row["name"] for row in listed] == sorted(bots)
     assert {row["owner"] for row in listed} == {"alice"}
     assert {row["online"] for row in listed} == {True}

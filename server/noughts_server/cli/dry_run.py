@@ -1,0 +1,114 @@
+"""`--dry-run`: what a tournament would be, without playing it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from noughts_server.cli import output
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.times import length
+
+if TYPE_CHECKING:
+    from noughts_server.competition.forecast import Forecast
+    from noughts_server.competition.tournament_settings import TournamentSettings
+
+# Without a limit of time, where nothing can be tried.
+_ASSUMED_MOVE_SECONDS = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast games are, and how that is known."""
+
+    seconds: float | None
+    """Of a game, however many are played beside it; None: not known."""
+    rate: float | None
+    """Games a second, of all that are played at once; None: not known."""
+    basis: str
+    """`trial`, `limits` or `assumption`, in JSON."""
+    wording: str
+    """A sentence."""
+
+
+def pace_of(settings: "TournamentSettings") -> Pace:
+    """By the limits of time, or the assumption of a millisecond a move where there are none."""
+    from noughts_referee.rules import parse_variant
+    from noughts_server.competition.forecast import longest_game, usual_plies
+
+    plies = usual_plies(parse_variant(settings.variant), settings.draw_after)
+    # The same for all, and the time of those who have their own: who has which is not known at a server yet.
+    seconds = longest_game([settings.time, *settings.own_times.values()], plies)
+    if seconds is not None:
+        at_once = output.count(settings.concurrency, "game")
+        wording = f"that is with all moves as slow as allowed, {at_once} at once, each of about {plies} plies"
+        return Pace(seconds, None, "limits", wording)
+    wording = f"there is no limit of time: that is at 1 ms a move, one after the other, and about {plies} plies a game"
+    return Pace(None, 1 / (plies * _ASSUMED_MOVE_SECONDS), "assumption", wording)
+
+
+def entry_counts(settings: "TournamentSettings", least: int, most: int) -> list[int]:
+    """Some numbers of entries in these bounds: both, and powers of two between them. Raises UsageProblem."""
+    from noughts_server.competition.swiss import most_rounds
+
+    if least > most:
+        raise UsageProblem(f"--min-entries {least}: expected at most --max-entries, which is {most}")
+    counts = sorted({least, most, *(2**power for power in range(2, 7) if least < 2**power < most)})
+    playable = [count for count in counts if settings.rounds <= most_rounds(count)]
+    if not playable:
+        raise UsageProblem(f"--rounds {settings.rounds}: {most} entries can play {most_rounds(most)} without a rematch")
+    return playable
+
+
+def show_forecasts(
+    settings: "TournamentSettings", entries: Iterable[int], pace: Pace, output_format: Format, *, one: bool
+) -> None:
+    """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
+    from noughts_server.competition.forecast import forecast
+
+    forecasts = [forecast(settings, count) for count in entries]
+    if output_format is Format.JSON:
+        documents = [_document(settings, each, pace) for each in forecasts]
+        output.print_json(documents[0] if one else {"dry_run": True, "forecasts": documents})
+        return
+    console = output.stdout()
+    output.heading(console, f"{settings.schedule.title}: {settings.variant}, time {settings.time}, nothing is played")
+    for each in forecasts:
+        rounds = f", {output.count(each.rounds, 'round')}" if each.rounds else ""
+        console.print(f"{output.count(each.entries, 'bot')}{rounds}, {_games(each)}: {_duration(settings, each, pace)}")
+    console.print(f"{pace.wording[0].upper()}{pace.wording[1:]}.")
+
+
+def _eta(settings: "TournamentSettings", each: "Forecast", pace: Pace) -> float | None:
+    if pace.rate is not None:
+        return each.usual / pace.rate
+    return None if pace.seconds is None else each.seconds(pace.seconds, settings.concurrency)
+
+
+def _games(each: "Forecast") -> str:
+    if each.most is None:
+        return f"until stopped, {output.count(each.waves[0], 'game')} until all have played"
+    if each.least != each.most:
+        return f"{each.least:,} to {output.count(each.most, 'game')}"
+    return output.count(each.most, "game")
+
+
+def _duration(settings: "TournamentSettings", each: "Forecast", pace: Pace) -> str:
+    eta = _eta(settings, each, pace)
+    return "duration not known" if eta is None else f"about {length(max(1, eta))}"
+
+
+def _document(settings: "TournamentSettings", each: "Forecast", pace: Pace) -> dict[str, Any]:
+    return {
+        "dry_run": True,
+        "schedule": str(settings.schedule),
+        "variant": settings.variant,
+        "time": str(settings.time),
+        "entries": each.entries,
+        "rounds": each.rounds,
+        "games_least": each.least,
+        "games_most": each.most,
+        "concurrency": settings.concurrency,
+        "eta_seconds": _eta(settings, each, pace),
+        "eta_basis": pace.basis,
+    }

@@ -1,0 +1,75 @@
+"""A few seconds of the games that are planned, to tell how long all of them will take."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from noughts_server.cli.dry_run import Pace, pace_of
+
+if TYPE_CHECKING:
+    from noughts_server.local.plan import LocalPlan, LocalProgress
+
+_SECONDS = 3.0
+_GAMES_OF_A_PAIR = 10_000
+
+
+def pace_by_trial(plan: "LocalPlan") -> Pace:
+    """How fast the plan's games are: by its limits of time, else by playing some, everybody against everybody."""
+    from noughts_server.competition.forecast import longest_game
+
+    times = [plan.settings.time, *plan.settings.own_times.values()]
+    if longest_game(times, 1) is not None:
+        return pace_of(plan.settings)
+    return _trial(plan)
+
+
+def _trial(plan: "LocalPlan") -> Pace:
+    from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.options import LogLevel
+    from noughts_server.cli.signals import run_loop
+    from noughts_server.competition.schedule import ScheduleKind
+    from noughts_server.local.run import LocalStop, play_locally
+
+    configure_logs(LogLevel.WARNING)
+    stop, measured = LocalStop(), _Measured()
+
+    def on_progress(progress: "LocalProgress") -> None:
+        measured.see(progress)
+        if measured.seconds >= _SECONDS:
+            stop.abort()
+
+    settings = replace(
+        plan.settings,
+        schedule=ScheduleKind.ROUND_ROBIN,
+        rounds=0,
+        stop_when_decided=False,
+        games_per_pair=_GAMES_OF_A_PAIR,
+    )
+    with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
+        database = f"sqlite:///{Path(folder) / 'trial.sqlite'}"
+        trial = replace(plan, settings=settings, database=database, resumes="", log=None, messages=None, fatal=False)
+        run_loop(play_locally(trial, on_progress=on_progress, stop=stop))
+    if not measured.games:
+        wording = f"no game was over after {_SECONDS:.0f} s of a trial, and there is no limit of time"
+        return Pace(None, None, "trial", wording)
+    rate = measured.games / measured.seconds
+    wording = f"that is at {rate:,.3g} games a second, as in a trial of {measured.seconds:.0f} s, each against each"
+    return Pace(None, rate, "trial", wording)
+
+
+class _Measured:
+    """Games and seconds from the first sight of all bots on."""
+
+    def __init__(self) -> None:
+        self._begin: float | None = None
+        self.games = 0
+        self.seconds = 0.0
+
+    def see(self, progress: "LocalProgress") -> None:
+        if self._begin is None:
+            if progress.bots_online < progress.bots_expected:
+                return
+            self._begin = monotonic()
+        self.games, self.seconds = progress.games_done, monotonic() - self._begin
