@@ -152,6 +152,7 @@ def from_export(game: "ExportedGame") -> "GameRecord":
         game.result,
         game.termination,
         game.times_us,
+        opening=game.moves[: game.opening_plies],
         agreed=game.agreement.stones if game.agreement else 0,
         fault=game.fault,
     )
@@ -182,6 +183,7 @@ def _from_message(game: "games_pb2.Game") -> "GameRecord":
         result_text(game),
         termination_text(game),
         list(game.times_us),
+        opening=list(game.moves[: game.opening_plies]),
         agreed=game.agreement.stones if game.HasField("agreement") else 0,
         fault=game.fault,
     )

@@ -457,6 +457,14 @@ TREE = Group(
             panel=_AT_A_SERVER,
         ),
         Command(
+            "report",
+            "report:report",
+            "Writes a tournament as one HTML file: tables, pictures, and games to click through on a board.",
+            ("noughts report games.jsonl -o report", "noughts report spring -o public --title 'Spring cup'"),
+            panel=_HERE,
+            extra="server",
+        ),
+        Command(
             "variants",
             "local.variants:variants",
             "The variants that can be played: our own, and those of plugins that are installed.",

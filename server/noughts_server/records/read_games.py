@@ -59,7 +59,8 @@ def _record(line: Any) -> GameRecord:
         or not all(0 <= time < 1e12 for time in times)
     ):
         raise _UnexpectedError("times_ms that are no list of milliseconds", "a number of 0 or more for each move")
-    if times and len(times) != len(moves):
+    # Who was late has a time without a move.
+    if times and len(times) not in (len(moves), len(moves) + 1):
         raise _UnexpectedError(f"{len(times)} times_ms of {len(moves)} moves", "one for each move")
     seed = line.get("seed", 0)
     return GameRecord(

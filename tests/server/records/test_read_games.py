@@ -40,6 +40,11 @@ def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> No
     assert (game.opening, game.agreed, game.first_chosen) == ((), 3, 3)
 
 
+def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
+    (game,) = read_games(written(tmp_path, LINE | {"termination": "timeout", "times_ms": [1, 2, 3, 4000]}))
+    assert game.times_us == [1000, 2000, 3000, 4_000_000]
+
+
 @pytest.mark.parametrize(
     "line, got",
     [
