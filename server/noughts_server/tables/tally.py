@@ -93,7 +93,8 @@ class Tally:
         self.pairs[first, second].add(game.result, plies)
         self.terminations[game.termination].add(game.result, plies)
         self.openings[tuple(game.opening)].add(game.result, plies)
-        self._distinct.add(hash((first, second, *moves)))
+        # Files of results hold no moves, and nothing is known of whether games repeat each other.
+        self._distinct.add(hash((first, second, *moves)) if moves else ~self.games)
         if game.termination in _FAULTS and game.result in ("1-0", "0-1"):
             self.faults[second if game.result == "1-0" else first][game.termination] += 1
         if game.times_us:
