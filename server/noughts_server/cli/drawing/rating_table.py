@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
     from noughts_server.statistics.rating_table import RatedPlayer, RatingTable
 
-_COLUMNS = (">#", "bot", ">rating", ">±", ">games", ">points", ">%", ">won", ">drawn", ">lost", ">dr%", ">opp", ">LOS")
+_COLUMNS = (">#", "bot", ">rating", ">±", ">games", ">points", ">%", ">W", ">D", ">L", ">D%", ">opp", ">LOS")
 _MOST_NAMED = 8
 
 
