@@ -176,6 +176,13 @@ CLI_GOMOKU = """(;FF[4]GM[4]GN[1]DT[2022.01.03 17:04]RU[0]SZ[20]PB[x]PW[y]RE[B+1
 """
 
 
+def test_how_players_agreed_on_an_opening_stands_in_sgf() -> None:
+    agreed = {"opening": {"rule": "swap2", "opener": "a, b", "stones": 5}}
+    game = RecordedGame("gomoku+swap2", "a, b", "c", "*", (1, 2, 3, 4, 5), "void", more=agreed)
+    (placed,) = read_sgf(sgf_text(game).splitlines(keepends=True))
+    assert placed.game == game
+
+
 def test_games_of_another_programs_files_are_read() -> None:
     won, late, drawn = (placed.game for placed in read_sgf(CLI_GOMOKU.splitlines(keepends=True)))
     assert isinstance(won, RecordedGame)
