@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from noughts_server.statistics.connection import advantage_bound, groups_of
 from noughts_server.statistics.elo_scale import ELO_PER_NAT
-from noughts_server.statistics.linear_algebra import cho_factor, cho_solve, coo_array, expit
+from noughts_server.statistics.linear_algebra import cho_factor, cho_solve, expit
 from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound
 
@@ -239,7 +239,8 @@ class _Problem:
         """The sum of weight * x x^T over rows; x is 1 at the first mover, -1 at the second, 1 at the advantage."""
         number, games = self._number, self._games
         matrix = np.zeros((number + 1, number + 1))
-        met = coo_array((weight, (games.first, games.second)), shape=(number, number)).toarray()
+        met = np.zeros((number, number))
+        met[games.first, games.second] = weight  # each row has a place of its own
         matrix[:-1, :-1] = -(met + met.T)
         diagonal = np.arange(number)
         matrix[diagonal, diagonal] += self._by_player(weight, weight)

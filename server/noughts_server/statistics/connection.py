@@ -79,6 +79,8 @@ def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Advant
     if fixed.any():
         place[fixed] = np.flatnonzero(fixed)[0]
     winner, loser = place[winner], place[loser]
+    order = np.argsort(loser, kind="stable")
+    winner, loser, length = winner[order], loser[order], length[order]
     upwards = not _has_negative_cycle(winner, loser, length, len(place))
     downwards = not _has_negative_cycle(winner, loser, -length, len(place))
     if upwards and downwards:
@@ -87,11 +89,9 @@ def advantage_bound(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Advant
 
 
 def _has_negative_cycle(source: Integers, target: Integers, length: Floats, number: int) -> bool:
-    """Whether the edges have a cycle of negative length: shortest paths from everywhere, with their predecessors."""
+    """Whether edges, sorted by target, have a cycle of negative length: shortest paths from everywhere."""
     if not len(source):
         return False
-    order = np.argsort(target, kind="stable")
-    source, target, length = source[order], target[order], length[order]
     reached, starts = np.unique(target, return_index=True)
     distance, before = np.zeros(number), np.full(number, -1, dtype=np.int64)
     for round_ in range(number + 1):

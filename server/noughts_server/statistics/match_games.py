@@ -57,7 +57,10 @@ class MatchGames:
 
     def __init__(self, sprt: Sprt | None = None) -> None:
         self.sprt = sprt
-        self._state = sprt.judge((0,) * 5) if sprt else None
+        self._state: SprtState | None = None
+        if sprt is not None:
+            sprt.judge((1,) * 5)  # loads SciPy now: not between two moves
+            self._state = sprt.judge((0,) * 5)
         self._waiting: dict[int, MatchGame] = {}
         self._next = 1
         self._counts = [0] * 5

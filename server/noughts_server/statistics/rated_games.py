@@ -14,6 +14,10 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
+_DENSE = 1_000_000
+"""A table of so many pairs is never too large."""
+
+
 class GameResult(NamedTuple):
     """One game, or several with one result."""
 
@@ -81,8 +85,11 @@ def count_columns(
     order = sorted(range(len(players)), key=players.__getitem__)
     place = np.empty(len(players), dtype=np.int64)
     place[order] = np.arange(len(players))
-    keys = place[first] * max(len(players), 1) + place[second]
-    rows, row = np.unique(keys, return_inverse=True)
+    number = max(len(players), 1)
+    keys = place[first] * number + place[second]
+    dense = number * number <= max(_DENSE, 4 * len(keys))
+    # Sorting takes longer than a table of all pairs, as long as that is not mostly empty.
+    rows, row = (np.arange(number * number), keys) if dense else np.unique(keys, return_inverse=True)
 
     def counted(value: float) -> Floats:
         chosen = score == value
@@ -90,5 +97,8 @@ def count_columns(
         return np.bincount(row[chosen], weights=weights, minlength=len(rows)).astype(np.float64)
 
     names = tuple(players[index] for index in order)
-    number = max(len(players), 1)
-    return RatedGames(names, rows // number, rows % number, counted(1.0), counted(0.5), counted(0.0))
+    results = [counted(value) for value in (1.0, 0.5, 0.0)]
+    if dense:
+        rows = np.flatnonzero(results[0] + results[1] + results[2])
+        results = [result[rows] for result in results]
+    return RatedGames(names, rows // number, rows % number, *results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,13 @@ from scipy.optimize import minimize, minimize_scalar
 
 from noughts_server.statistics.sprt import Decision, Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
+from tests.support.root import ROOT
+
+_SPEC = spec_from_file_location("sprt_benchmark", ROOT / "benchmarks" / "sprt.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+simulator = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(simulator)
 
 ONLY_WINS = (0, 0, 27)
 COUNTS = [
@@ -171,58 +179,17 @@ def test_tests_that_cannot_be_made_are_refused(parameters: dict[str, float], got
     assert caught.value.got == got
 
 
-def steps_of_many(test: Sprt, counts: Floats) -> Floats:
-    """The LLR of the logistic model for many rows of counts at once: Newton's method, kept within bounds."""
-    cells = np.where(counts == 0, 0.001, counts)
-    total = cells.sum(axis=1, keepdims=True)
-    shares = cells / total
-    values = np.linspace(0, 1, counts.shape[1])
-    heights = []
-    for elo in (test.elo0, test.elo1):
-        slopes = values - 1 / (1 + 10 ** (-elo / 400))
-        up, down = slopes > 0, slopes < 0
-        low = ((shares[:, up] - 1) / slopes[up]).max(axis=1, keepdims=True)
-        high = ((shares[:, down] - 1) / slopes[down]).min(axis=1, keepdims=True)
-        tilt = np.zeros_like(total)
-        for _ in range(60):
-            inner = 1 + tilt * slopes
-            mean = (shares * slopes / inner).sum(axis=1, keepdims=True)
-            low, high = np.where(mean > 0, tilt, low), np.where(mean > 0, high, tilt)
-            step = tilt + mean / (shares * slopes**2 / inner**2).sum(axis=1, keepdims=True)
-            new = np.where((step > low) & (step < high), step, (low + high) / 2)
-            if np.max(np.abs(new - tilt)) < 1e-10:
-                break
-            tilt = new
-        heights.append((cells * -np.log1p(tilt * slopes)).sum(axis=1))
-    return np.asarray(heights[1] - heights[0])
-
-
-def played_out(test: Sprt, elo: float, *, runs: int, seed: int) -> tuple[float, float]:
-    """How often the test, played so many times on pairs of games at `elo`, accepts H1; and its mean number of games."""
-    shares = np.array(TrueStrength(elo, draw_rate=0.3, advantage=80).pair_shares(test.model))
-    chance = np.random.default_rng(seed)
-    counts = np.zeros((runs, 5))
-    accepted = games = 0
-    while len(counts):
-        counts[np.arange(len(counts)), chance.choice(5, len(counts), p=shares)] += 1
-        games += 2 * len(counts)
-        llr = steps_of_many(test, counts)
-        assert llr[0] == pytest.approx(test.llr(counts[0].tolist()), abs=1e-6)
-        accepted += int((llr >= test.upper).sum())
-        counts = counts[(llr > test.lower) & (llr < test.upper)]
-    return accepted / runs, games / runs
-
-
 @pytest.mark.long
 def test_tests_at_a_bound_err_as_rarely_as_promised_and_take_as_long_as_planned() -> None:
     """A thousand each; `benchmarks/sprt.py` plays ten thousand with a smaller difference."""
     test = Sprt(0, 40)
     for elo, right in ((0.0, Decision.H0), (40.0, Decision.H1)):
-        accepted, games = played_out(test, elo, runs=1_000, seed=1)
+        truth = TrueStrength(elo, draw_rate=0.3, advantage=80)
+        accepted, games, _ = simulator.played_out(test, truth, tests=1_000, seed=1)
         wrong = accepted if right is Decision.H0 else 1 - accepted
         # Three standard errors above 5 %.
         assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1_000)
-        planned = plan(test, TrueStrength(elo, draw_rate=0.3, advantage=80))
+        planned = plan(test, truth)
         assert planned.expected_games == pytest.approx(games, rel=0.1)
         assert planned.games95 > planned.expected_games
 
