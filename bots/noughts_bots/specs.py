@@ -207,7 +207,7 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
 
 def _not_made_here(spec: BotSpec) -> BotSpecError:
     if spec.kind == _REGISTERED:
-        advice = "a registered bot plays where it is logged in; enter it in a tournament of that server"
+        advice = "a registered bot plays where it is logged in: `noughts tournament run` takes it there, or `challenge`"
         return BotSpecError(f"bot {str(spec)!r}", "a bot registered at a server", "a reference bot", advice)
     expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
     advice = "such a bot plays in a process of its own only: not here; `noughts bot check` tries one"

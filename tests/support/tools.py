@@ -33,7 +33,7 @@ def compiler(language: str) -> tuple[str, ...]:
 
 
 def cargo() -> str:
-    """Rust's builder. The one tool that may be missing: no package brings it, so the run says that it went without.
+    """Rust's builder. A tool that may be missing: no package brings it, so the run says that it went without.
 
     With `NOUGHTS_REQUIRE=rust` its absence is a failure, as that of anything else is.
     """
@@ -42,6 +42,16 @@ def cargo() -> str:
     if "rust" in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
         pytest.fail("no cargo here, and NOUGHTS_REQUIRE asks for Rust; install Rust 1.78 or newer")
     pytest.skip(f"{NOT_TRIED}the examples in Rust; no cargo here")
+
+
+def browser() -> str:
+    """A Chromium. It may be missing as cargo may: `NOUGHTS_REQUIRE=browser` makes that a failure."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    if "browser" in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
+        pytest.fail("no Chromium here, and NOUGHTS_REQUIRE asks for a browser; install Debian's package chromium")
+    pytest.skip(f"{NOT_TRIED}reports in a browser; no Chromium here")
 
 
 def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:

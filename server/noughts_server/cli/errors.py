@@ -78,7 +78,7 @@ _BROUGHT_BY = {
         "structlog",
     ),
     "play": ("textual",),
-    "charts": ("pygal",),
+    "charts": ("jinja2", "pygal"),
 }  # fmt: skip
 """The packages that each of our extras brings; the first one tells whether it is there."""
 

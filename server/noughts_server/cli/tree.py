@@ -300,6 +300,49 @@ _RATINGS = Group(
     ),
 )
 
+_RECORDS = Group(
+    "records",
+    "Files of games: converted, checked, listed, shown, sampled.",
+    panel=_HERE,
+    children=(
+        Command(
+            "convert",
+            "local.records:convert",
+            "Writes the games of a file in another format: JSON lines, SGF, Piskvork's psq, PGN tags, CSV.",
+            ("noughts records convert games.jsonl games.sgf", "noughts records convert games.jsonl games.psq/"),
+        ),
+        Command(
+            "check",
+            "local.records:check",
+            "Plays every game of a file again by the rules and says what is wrong.",
+            ("noughts records check games.jsonl",),
+        ),
+        Command(
+            "list",
+            "local.records:list_games",
+            "The games of a file, or those of them that you ask for.",
+            (
+                "noughts records list games.jsonl --bot pascal --result lost",
+                "noughts records list games.sgf --opening h8i9 --format json",
+            ),
+        ),
+        Command(
+            "show",
+            "local.records:show",
+            "One game: on a terminal step by step, else the board at its end and its moves.",
+            ("noughts records show games.jsonl 7",),
+            extra="server",
+        ),
+        Command(
+            "sample",
+            "local.records:sample",
+            "Samples for training: each position with the side to move, what it played, and the result for that side.",
+            ("noughts records sample games.jsonl samples.npz",),
+            extra="server",
+        ),
+    ),
+)
+
 _RULES = Group(
     "rules",
     "What the rules say: of positions in a file.",
@@ -414,12 +457,21 @@ TREE = Group(
             panel=_AT_A_SERVER,
         ),
         Command(
+            "report",
+            "report:report",
+            "Writes a tournament as one HTML file: tables, pictures, and games to click through on a board.",
+            ("noughts report games.jsonl -o report", "noughts report spring -o public --title 'Spring cup'"),
+            panel=_HERE,
+            extra="server",
+        ),
+        Command(
             "variants",
             "local.variants:variants",
             "The variants that can be played: our own, and those of plugins that are installed.",
             ("noughts variants", "noughts variants --format json"),
             panel=_HERE,
         ),
+        _RECORDS,
         Command(
             "rate",
             "local.rate:rate",

@@ -124,7 +124,7 @@ class TournamentsChannel(Channel):
     def progressed(self, progress: TournamentProgress, packed_moves: int) -> None:
         member = self._members.get(progress.tournament)
         if member is not None:
-            member.now.games_done = progress.games_done
+            member.now.games_done, member.now.games_total = progress.games_done, progress.games_total
             member.packed_moves += packed_moves
             self._dirty |= self._slug is not None
             self._urgent |= progress.finished

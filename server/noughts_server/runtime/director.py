@@ -1,9 +1,8 @@
 """The director: keeps every running tournament supplied with games to play.
 
-A running tournament has one task. Whenever the referee has room, it claims the tournament's next unit in the store and
-hands its missing slots to the referee; finished games go to the recorder.
-Restarted in the middle, it claims again and exactly the missing games are played. One more task starts tournaments
-whose moment has come.
+A running tournament has one task, its `Supply`. Whenever the referee has room, it claims the tournament's next unit in
+the store and hands its missing slots to the referee; finished games go to the recorder. Restarted in the middle, it
+claims again and exactly the missing games are played. One more task starts tournaments whose moment has come.
 """
 
 import asyncio
@@ -14,14 +13,12 @@ from functools import partial
 import structlog
 
 from noughts_referee.referee import Referee
-from noughts_referee.work_units import Conditions, Unit
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_referee.work_units import Conditions
 from noughts_server.errors import NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.supply import Progress, Supply
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
-from noughts_server.store.claims import claim_unit, unfinished_units
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import withdraw_entry
 from noughts_server.store.extensions import extend_tournament
@@ -32,25 +29,20 @@ from noughts_server.store.tournaments import (
     TournamentState,
     cancel_tournament,
     get_tournament,
-    get_tournament_by_id,
     pause_tournament,
     running_tournaments,
     start_tournament,
 )
-from noughts_server.store.tournaments import conditions as read_conditions
 
 logger = structlog.get_logger("noughts.director")
 
 CHANGED = "tournaments.changed"
 """The subject under which the store's key of a tournament is published that was started, paused or cancelled."""
 
-# So many slots wait in the referee at least, so that a frame never finds it without the next game.
-_FEWEST_QUEUED = 64
 # A call that resumes a tournament waits so long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
 # The scheduler looks at the clock now and then, which may have been set meanwhile.
 _LONGEST_WAIT_SECONDS = 60.0
-_ALL = 1 << 62
 _AFTER_FAILURE_SECONDS = 1.0
 
 
@@ -64,13 +56,14 @@ class Director:
         self._bus = bus
         self._tasks: asyncio.TaskGroup | None = None
         self._playing: dict[int, asyncio.Task[None]] = {}
-        self._conditions: dict[int, Conditions] = {}
-        self._totals: dict[int, int] = {}
-        """Slots of the tournaments that are being played, as of their last commits."""
-        self._progress = asyncio.Event()
+        self._supplies: dict[int, Supply] = {}
+        """Of the tournaments whose games are being played or stored."""
+        self._asked_again: dict[int, Tournament] = {}
+        """What was to be played on while it was: that may be ending without knowing why it should go on."""
+        self._progress = Progress()
         self._rescheduled = asyncio.Event()
         self._uncancelled = UncancelledWork()
-        referee.on_progress(self._progress.set)
+        referee.on_progress(self._progress.made)
 
     @asynccontextmanager
     async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
@@ -91,6 +84,7 @@ class Director:
                     yield
             finally:
                 self._uncancelled.close()
+                self._asked_again.clear()
                 for task in (*own, *self._playing.values()):
                     task.cancel()
                 self.abandon()
@@ -115,7 +109,7 @@ class Director:
         # Games of an earlier start are still being finished: no slot may be played twice at the same time.
         try:
             async with asyncio.timeout(_FINISHING_SECONDS):
-                await self._until(lambda: before.id in self._playing or not self._referee.in_flight(before.id))
+                await self._progress.until(lambda: before.id in self._playing or not self._referee.in_flight(before.id))
         except TimeoutError:
             running = self._referee.in_flight(before.id)
             text = f"{before.name}: {running} games begun before the pause are still being finished"
@@ -128,9 +122,12 @@ class Director:
         self.play_on(tournament)
 
     def play_on(self, tournament: Tournament) -> None:
-        """Plays a tournament that the store has set running; one that is being played already, no second time."""
-        if tournament.state is TournamentState.RUNNING and tournament.id not in self._playing:
-            self._play(tournament)
+        """Plays a tournament that the store has set running; one that is being played already, not twice at once."""
+        if tournament.state is TournamentState.RUNNING:
+            if tournament.id in self._playing:
+                self._asked_again[tournament.id] = tournament
+            else:
+                self._play(tournament)
         self._bus.publish(CHANGED, tournament.id)
 
     def reschedule(self) -> None:
@@ -159,7 +156,7 @@ class Director:
         self._stop(tournament)
         self._referee.abandon(tournament.id)
         self._referee.forget(tournament.id)
-        self._conditions.pop(tournament.id, None)
+        self._supplies.pop(tournament.id, None)
         self._bus.publish(CHANGED, tournament.id)
 
     async def extend(self, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None) -> None:
@@ -190,40 +187,29 @@ class Director:
         )
         left = await self._store.write(leave)
         tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
-        self._referee.withdraw_entries(tournament.id, {each.entry: each.reason for each in left})
+        supply = self._supplies.get(tournament.id)
+        if supply is not None:
+            supply.withdrawn({each.entry: each.reason for each in left})
         self._bus.publish(CHANGED, tournament.id)
-
-    def _may_go_on(self, tournament: int, total: int) -> bool:
-        """Whether nothing of it is being played, or of one that has more slots than `total` nothing waits."""
-        if self._is_idle(tournament):
-            return True
-        if total == _ALL or self._referee.queued(tournament):
-            return False
-        return self._totals.get(tournament, 0) > total or self._recorder.backlog > 0
-
-    def _is_idle(self, tournament: int) -> bool:
-        return not self._referee.queued(tournament) and not self._referee.in_flight(tournament)
 
     def _committed(self, report: CommitReport) -> None:
         for progress in report.progress:
-            if progress.tournament in self._playing:
-                self._totals[progress.tournament] = progress.games_total
-                self._progress.set()
-            if progress.withdrawn:
-                self._referee.withdraw_entries(
-                    progress.tournament, {left.entry: left.reason for left in progress.withdrawn}
-                )
+            supply = self._supplies.get(progress.tournament)
+            if supply is not None:
+                supply.committed(progress.games_total)
+                supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
             for left in progress.withdrawn:
                 logger.warning("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
     def conditions(self, tournament: int) -> Conditions | None:
         """The conditions of a tournament whose games are being played or stored."""
-        return self._conditions.get(tournament)
+        supply = self._supplies.get(tournament)
+        return None if supply is None else supply.conditions
 
     async def drain(self) -> None:
         """Begins no new game anywhere and waits until those running are stored."""
         self._referee.stop_starting()
-        await self._until(lambda: self._referee.in_flight() == 0)
+        await self._progress.until(lambda: self._referee.in_flight() == 0)
         await self._recorder.flush()
 
     def abandon(self) -> None:
@@ -234,13 +220,17 @@ class Director:
     def _play(self, tournament: Tournament) -> None:
         if self._tasks is None:
             raise RuntimeError("the director is not directing")
-        task = self._tasks.create_task(self._supply(tournament), name=tournament.name)
-        self._playing[tournament.id] = task
+        supply = Supply(tournament.id, self._store, self._referee, self._recorder, self._progress)
+        task = self._tasks.create_task(self._supply(supply, tournament), name=tournament.name)
+        self._supplies[tournament.id], self._playing[tournament.id] = supply, task
         task.add_done_callback(lambda done: self._forget(tournament.id, done))
 
     def _forget(self, tournament: int, task: asyncio.Task[None]) -> None:
         if self._playing.get(tournament) is task:
             del self._playing[tournament]
+            again = self._asked_again.pop(tournament, None)
+            if again is not None and not task.cancelled():
+                self._play(again)
 
     def _stop(self, tournament: Tournament) -> None:
         task = self._playing.pop(tournament.id, None)
@@ -281,55 +271,12 @@ class Director:
             raise failed
         return await self._store.read(next_start)
 
-    async def _supply(self, tournament: Tournament) -> None:
+    async def _supply(self, supply: Supply, tournament: Tournament) -> None:
         """Plays one tournament. What goes wrong with it must not end the others."""
         try:
-            await self._play_units(tournament)
+            await supply.play()
         except NoughtsError as error:
             logger.error("stopped", tournament=tournament.name, reason=error.reason, error=str(error))
             self._referee.withdraw(tournament.id)
-
-    async def _play_units(self, tournament: Tournament) -> None:
-        playing = await self._store.read(lambda connection: read_conditions(connection, tournament.id))
-        self._conditions[tournament.id] = playing
-        referee, key = self._referee, tournament.id
-        units = await self._store.read(lambda connection: unfinished_units(connection, key))
-        logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
-        wanted = max(_FEWEST_QUEUED, playing.concurrency)
-        opened = OpenedUnits(tournament.settings, playing)
-        # Where pairings never end, those that are there are played while others still are; units hold one encounter.
-        endless = tournament.settings.schedule is ScheduleKind.LADDER
-        while True:
-            for number in units:
-                await self._until(lambda: referee.queued(key) < wanted)
-                await self._recorder.room()
-                unit, encounters = await self._claim(playing, number)
-                async for part in opened.parts(unit, encounters):
-                    await self._until(lambda: referee.queued(key) < wanted)
-                    referee.add(part)
-            idle, total = False, tournament.games_total
-            while not idle and tournament.games_total == total:
-                await self._until(partial(self._may_go_on, key, total if endless else _ALL))
-                idle = self._is_idle(key)
-                # The last games may bring others: the next round, or an extension.
-                await self._recorder.flush()
-                tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
-            if tournament.games_total == total:
-                break
-            playing = self._conditions[key] = await self._store.read(lambda found: read_conditions(found, key))
-            claimed, units = units.stop, await self._store.read(lambda found: unfinished_units(found, key))
-            units = units if idle else range(claimed, units.stop)
-        referee.forget(key)
-        self._conditions.pop(key, None)
-        self._totals.pop(key, None)
-        logger.info("tournament played", tournament=playing.name)
-
-    async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
-        """A unit, and the encounters of its slots (see `Claim`)."""
-        claim = await self._store.write_patiently(lambda connection: claim_unit(connection, playing.tournament, number))
-        return Unit(playing, claim.attempt, claim.slots), claim.encounters
-
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        while not condition():
-            self._progress.clear()
-            await self._progress.wait()
+        else:
+            self._supplies.pop(tournament.id, None)

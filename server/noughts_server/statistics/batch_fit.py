@@ -96,6 +96,8 @@ def fit(
     ratings[fixed] = [(anchors or {})[games.players[place]] for place in np.flatnonzero(fixed)]
     if prior and not fixed.any():
         ratings += mean - ratings.mean()
+        # Errors are relative to that mean as well: where the pool lies is known by a few virtual draws only.
+        covariance = covariance - covariance.mean(axis=0) - covariance.mean(axis=1)[:, None] + covariance.mean()
     if not prior:
         alone = (np.bincount(groups, minlength=1)[groups] == 1) & ~fixed
         ratings[alone] = np.nan

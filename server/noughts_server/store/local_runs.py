@@ -40,13 +40,18 @@ class StoredRun:
     ) -> TournamentSettings:
         """The settings that it goes on with, which may have more games or rounds. Raises NotResumed.
 
-        With `same_seed` the seed that is wanted must be that of the games that were played.
+        With `same_seed` the seed that is wanted must be that of the games that were played. Openings need not be
+        asked for again: their file may be gone.
         """
         wanted = wanted if same_seed else replace(wanted, seed=self.settings.seed)
+        if not wanted.openings:
+            wanted = replace(wanted, openings=self.settings.openings)
         for name in (field.name for field in fields(TournamentSettings)):
             got, begun = getattr(wanted, name), getattr(self.settings, name)
             option = _OPTIONS.get(name, name.replace("_", "-"))
             if name not in _FREE and got != begun:
+                if str(got) == str(begun):
+                    raise NotResumed(f"got other {option} in {got} than it was begun with, expected the same, or none")
                 raise NotResumed(f"got {option} {got or 'none'}, expected {begun or 'none'}, as it was begun with")
             if name in ("games_per_pair", "rounds") and got < begun:
                 raise NotResumed(f"got {option} {got}, expected {begun} or more, as it was begun with")

@@ -79,6 +79,16 @@ def test_csv_is_one_table_and_asks_for_it(noughts: Any, played: Path) -> None:
     assert [row["name"] for row in rows][-1] == "all bots"
 
 
+@pytest.mark.parametrize("suffix", [".sgf", ".pgn", ".csv"])
+def test_every_format_of_games_gives_the_same_standings(noughts: Any, played: Path, suffix: str) -> None:
+    noughts(f"records convert {played}/games.jsonl {played}/games{suffix}")
+    first, second = (
+        json.loads(noughts(f"tournament tables {played}/games{each} --kind standings --format json").stdout)
+        for each in (".jsonl", suffix)
+    )
+    assert first["standings"] == second["standings"]
+
+
 def test_markdown_and_limits(noughts: Any, played: Path) -> None:
     text = noughts(f"tournament tables {played}/games.db --kind standings --limit 2 --format markdown").stdout
     assert text.startswith("## Standings\n\n| \\# | bot |")
@@ -99,6 +109,7 @@ def test_a_database_with_several_tournaments_says_which_it_shows(noughts: Any, p
         (".", 2, "got a folder"),
         ("empty.jsonl", 1, "no game of it has been played yet"),
         ("broken.jsonl", 1, "line 1"),
+        ("games.txt", 2, "expected one that ends in .jsonl"),
     ],
 )
 def test_what_is_no_tournament_is_named(
@@ -107,6 +118,7 @@ def test_what_is_no_tournament_is_named(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "broken.jsonl").write_text("{}\n")
+    (tmp_path / "games.txt").write_text("")
     assert told in " ".join(noughts(f"tournament tables {source}", code=code).stderr.split())
 
 

@@ -267,6 +267,16 @@ def test_prior_puts_everybody_on_one_finite_scale(results: list[tuple[tuple[str,
     assert [player.rank for player in fitted.players] == list(range(1, len(fitted.players) + 1))
 
 
+def test_errors_with_a_prior_are_relative_to_the_mean_of_the_players() -> None:
+    # Two virtual draws against a pool far away say little of where it lies, and nothing of two who have met often.
+    played = [(*pair, score) for pair in (("a", "b"), ("b", "a")) for score in (1, 1, 1, 0, 0)] * 20
+    often, without = rate(games(*played, *[("a", "b", 1)] * 5), prior=True), rate(games(*played, *[("a", "b", 1)] * 5))
+    for player, other in zip(often.players, without.players, strict=True):
+        assert player.error95 is not None
+        assert other.error95 is not None
+        assert 0.9 < player.error95 / other.error95 < 1.1
+
+
 def test_prior_is_two_draws_against_the_pool() -> None:
     """One bot that has won its only game: its points by hand, as a root of the posterior's slope."""
     from scipy.optimize import brentq

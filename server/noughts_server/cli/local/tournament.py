@@ -1,13 +1,13 @@
 """`match`, `demo` and `tournament run`: everything on this machine, ended by itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.openings_options import (
@@ -22,6 +22,8 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
     from noughts_server.local.run import LocalOutcome, LocalPlan
@@ -36,8 +38,15 @@ _DEMO_SPECS = (
     "three-stage",
 )
 _DEMO_GAMES_IN_FLIGHT = 256
+# What only makes sense where the referee is.
+_HERE_ALONE = (
+    "margin", "margin_of", "start_timeout", "processes", "affinity", "memory", "log", "messages", "require_lock",
+    "no_lock", "database", "resume", "games_file", "times", "every", "fatal", "dry_run",
+)  # fmt: skip
+_OPTION_OF = {"database": "db"}
 _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
+_MOST_GAMES_OF_A_TEST = 100_000
 
 SpecArgument = Annotated[
     list[str],
@@ -54,6 +63,18 @@ MatchGamesOption = Annotated[
     int,
     Option(
         "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
+    ),
+]
+
+
+SprtOption = Annotated[
+    str | None,
+    Option(
+        "--sprt",
+        metavar="elo0=E,elo1=E",
+        help="Stop as soon as it is decided whether A is stronger by elo1 or by elo0 only; also alpha=0.05, beta=0.05, "
+        "model=logistic or normalized. --games is the most; at its default 100,000.",
+        show_default=False,
     ),
 ]
 
@@ -107,6 +128,7 @@ class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
     games: MatchGamesOption = 2
+    sprt: SprtOption = None
 
 
 def demo(
@@ -134,20 +156,42 @@ def match(
 ) -> None:
     """Plays A against B and estimates the difference in Elo.
 
-    JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
-    "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
+    Games 1 and 2 are a pair with the sides swapped, and so on: the pair, not the game, is what errors go by. Where both
+    bots play the same game again whenever they begin alike, it counts once.
+
+    JSON: {"games", "names": [A, B], "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second",
+    "terminations", "elo": {"value", "error95", "los"}, "normalized_elo": {"value", "error95"}, "pentanomial": [LL, LD,
+    WL+DD, WD, WW], "repeats"}; a_first and a_second are A's games in which it moved first, and second. With --sprt also
+    "sprt": {"llr", "lower", "upper", "decision": "H0", "H1" or "continue"}; elo and pentanomial are then those at the
+    decision.
     With --time-of also "own_times": {LABEL: T}; with --openings also "openings": {"kind", "plies" or "name", "count"
     and "order", "symmetries"}.
     Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",
     "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
-    plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
+    test = None
+    if playing.sprt is not None:
+        from noughts_server.cli.local.sprt import read_sprt
+
+        test = read_sprt(playing.sprt)
+        if playing.games == MatchOptions().games:
+            playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
+    plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
     from noughts_bots.specs import unique_labels
     from noughts_server.cli.local.run import leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
-    result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
+    result = MatchSummary(
+        plan.settings.variant,
+        plan.settings.seed,
+        first,
+        second,
+        outcome.pairs,
+        outcome.terminations,
+        outcome.match,
+        test,
+    )
     result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
     if output_format is Format.TEXT:
         _print_conditions(plan)
@@ -161,9 +205,15 @@ def run(
     *,
     playing: RunOptions,
     title: Annotated[str, Option("--title", help="For people.")] = "",
+    server: options.ServerOption = None,
+    token: options.TokenOption = None,
+    token_file: options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
+
+    With bots that are registered at a server (`bot:NAME@VERSION`) it is played there; the others are run from here
+    meanwhile, and what is shown is that of `tournament show`.
 
     JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating", "rank",
     "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
@@ -185,11 +235,39 @@ def run(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
             "`noughts bot list` shows the reference bots.",
         )
+    if any(spec.kind == "bot" for spec in options.read_specs(specs)):
+        named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
+        _run_there(_plan(named, playing, title, there=True), playing, (server, token, token_file), output_format)
+        return
     plan = _plan(specs, playing, title)
     if playing.dry_run:
         _show_forecast(plan, output_format)
         return
     _run_tournament(plan, playing, output_format)
+
+
+def _run_there(
+    plan: "LocalPlan",
+    playing: RunOptions,
+    where: "tuple[str | None, str | None, Path | None]",
+    output_format: Format,
+) -> None:
+    usual = RunOptions()
+    for name in _HERE_ALONE:
+        if getattr(playing, name) != getattr(usual, name):
+            option = "-o" if name == "games_file" else f"--{_OPTION_OF.get(name, name).replace('_', '-')}"
+            raise UsageProblem(f"{option}: got a bot of a server as well, expected bots of this machine alone")
+    from noughts_server.cli.client import connected
+    from noughts_server.cli.remote.run_there import RunThere
+    from noughts_server.cli.remote.tournament_view import show_tournament
+
+    server, token, token_file = where
+    secret = options.require_token(token, token_file)
+    with connected(server, token=None if token is None else secret, token_file=token_file) as client:
+        played = RunThere(plan.specs, plan.settings).play(client, secret)
+        show_tournament(client, played, output_format)
+    if played.reason:
+        raise Problem(f"{played.name} was cancelled: {played.reason}")
 
 
 def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
@@ -206,8 +284,11 @@ def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
     show_forecasts(plan.settings, [count], pace_by_trial(plan), output_format, one=True)
 
 
-def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
-    """What the options ask for. Raises UsageProblem, BotError and what else is wrong with them."""
+def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":
+    """What the options ask for; `there`: bots of a server play, too.
+
+    Raises UsageProblem, BotError and what else is wrong with them.
+    """
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
     from noughts_bots.specs import unique_labels
@@ -229,7 +310,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str) -> "LocalPlan":
             own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
-    _check_playable(read_specs, variant)
+    _check_playable(tuple(spec for spec in read_specs if not there or spec.kind != "bot"), variant)
     from noughts_referee.children.child_settings import ChildSettings
     from noughts_server.competition.tournament_settings import TournamentSettings
     from noughts_server.local.plan import LocalPlan
@@ -273,7 +354,6 @@ def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
     if plan.database is None:
         raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
     import asyncio
-    from dataclasses import replace
 
     from noughts_bots.specs import unique_labels
     from noughts_server.store.local_runs import NotResumed, newest_run

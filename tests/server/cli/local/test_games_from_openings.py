@@ -112,3 +112,16 @@ def test_the_line_of_an_illegal_opening_is_named(noughts: Any, tmp_path: Path) -
     book.write_text("0,0\n1,1, 1,1\n")
     said = noughts(f"match random random --openings {book}", code=2).stderr
     assert "book.txt, line 2: got as move 2 a move that placed a stone on c1 (cell 8), which is occupied" in said
+
+
+def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(noughts: Any, tmp_path: Path) -> None:
+    book, file = tmp_path / "book.txt", tmp_path / "games.jsonl"
+    book.write_text("b2\na1\nc3 a1\n")
+    run = f"match random first-free --db {tmp_path / 'cup.db'}"
+    noughts(f"{run} --games 4 --seed 1 --openings {book}")
+    book.write_text("b2\n")
+    assert "got other openings in book.txt" in noughts(f"{run} --games 6 --resume --openings {book}", code=2).stderr
+    assert "got openings random:2" in noughts(f"{run} --games 6 --resume --openings random:2", code=2).stderr
+    book.unlink()
+    noughts(f"{run} --games 6 --resume -o {file}")
+    assert [game["opening"] for game in lines(file)] == [[4], [4], [6], [6], [2, 6], [2, 6]]

@@ -1,0 +1,258 @@
+"""`noughts records`: files of games, converted, checked, listed, shown and sampled."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
+
+if TYPE_CHECKING:
+    from noughts_server.records.checking import Finding
+    from noughts_server.records.recorded_game import Placed, RecordedGame
+
+_FORMS = ".jsonl, .sgf, .psq, .pgn or .csv"
+FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name.")]
+BotOption = Annotated[str | None, Option("--bot", metavar="NAME", help="Only its games.", show_default=False)]
+AgainstOption = Annotated[
+    str | None, Option("--against", metavar="NAME", help="Only games against this one.", show_default=False)
+]
+VariantFilter = Annotated[str | None, Option("--variant", metavar="V", help="Only games of it.", show_default=False)]
+ResultFilter = Annotated[
+    str | None,
+    Option(
+        "--result",
+        metavar="R",
+        help="`1-0`, `1/2-1/2`, `0-1`; of --bot also `won`, `drawn`, `lost`.",
+        show_default=False,
+    ),
+]
+TerminationFilter = Annotated[
+    str | None, Option("--termination", metavar="T", help="`line`, `timeout`, ...", show_default=False)
+]
+OpeningFilter = Annotated[
+    str | None,
+    Option("--opening", metavar="CELLS", help="Only games that begin so: `h8i9` or `[112, 98]`.", show_default=False),
+]
+_MOST_SHOWN = 20
+
+
+def convert(
+    source: Annotated[str, Argument(metavar="IN", help=f"Games: {_FORMS}, or a folder of .psq files.")],
+    target: Annotated[
+        str, Argument(metavar="OUT", help="The same; `games.psq/` is a folder with a file for each game.")
+    ],
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Writes the games of a file in another format: JSON lines, SGF, Piskvork's psq, PGN tags, CSV.
+
+    Formats go by the names of files. JSON lines hold everything; SGF all but what programs have added; psq moves, times
+    in whole milliseconds and names; PGN and CSV results alone, for Ordo and BayesElo, where White is who moved first.
+
+    JSON: {"games", "from", "to"}.
+    """
+    from noughts_referee.rules import VariantError
+    from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, writing_games
+    from noughts_server.records.recorded_game import RecordError
+
+    with _explaining(source):
+        kinds = format_of(source), format_of(target)
+        if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
+            raise UsageProblem(
+                f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf or .psq"
+            )
+        count = 0
+        with writing_games(target) as write:
+            for placed in read_games(source):
+                try:
+                    write(_game(source, placed))
+                except RecordError as error:
+                    raise Problem(f"{_place(source, placed)}: {error}") from error
+                except VariantError as error:
+                    raise Problem(
+                        f"{_place(source, placed)}: variant {error.got!r}, expected {error.expected}"
+                    ) from error
+                count += 1
+    if output_format is Format.JSON:
+        output.print_json({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]})
+    else:
+        output.note(f"{output.count(count, 'game')} from {source} to {target}.")
+
+
+def check(file: FileArgument, output_format: options.FormatOption = Format.TEXT) -> None:
+    """Plays every game of a file again by the rules and says what is wrong.
+
+    JSON: {"games", "errors": [{"line", "error"}]}, the line being that where the game begins; of a folder also "file".
+    Exit code 1 if anything is wrong.
+    """
+    from noughts_server.records.checking import check_games
+    from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games
+
+    games = 0
+    found: list[Finding] = []
+    with _explaining(file):
+        for findings in check_games(read_games(file), with_moves=format_of(file) not in WITHOUT_MOVES):
+            games += 1
+            found += findings
+            if output_format is Format.TEXT:
+                for finding in findings:
+                    output.stdout().print(_finding_text(file, finding), soft_wrap=True)
+    if output_format is Format.JSON:
+        output.print_json({"games": games, "errors": [_finding_document(finding) for finding in found]})
+    else:
+        wrong = output.count(len(found), "error") if found else "nothing wrong"
+        output.stdout().print(f"{output.count(games, 'game')}: {wrong}")
+    if found:
+        raise SystemExit(1)
+
+
+def _finding_text(file: str, finding: "Finding") -> str:
+    place = finding.file or file
+    return output.printable(f"{place}, line {finding.line}: {finding.error}")
+
+
+def _finding_document(finding: "Finding") -> dict[str, Any]:
+    document: dict[str, Any] = {"line": finding.line, "error": finding.error}
+    return {**document, "file": finding.file} if finding.file else document
+
+
+def list_games(
+    file: FileArgument,
+    bot: BotOption = None,
+    against: AgainstOption = None,
+    variant: VariantFilter = None,
+    result: ResultFilter = None,
+    termination: TerminationFilter = None,
+    opening: OpeningFilter = None,
+    limit: options.LimitOption = 50,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """The games of a file, or those of them that you ask for.
+
+    JSON: a line per game, as `-o` writes them, with "number", its place in the file from 1.
+    """
+    from itertools import islice
+
+    from noughts_server.records.filters import Wanted
+    from noughts_server.records.json_lines import json_document
+
+    wanted = _filters(Wanted, bot, against, variant, result, termination, opening)
+    with _explaining(file):
+        found = islice(((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game)), limit + 1)
+        rows = list(found)
+    more, rows = len(rows) > limit, rows[:limit]
+    if output_format is Format.JSON:
+        for number, game in rows:
+            output.print_json({"number": number, **json_document(game)})
+        return
+    columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
+    table = [
+        (number, game.first, game.second, game.result, game.termination or "-", len(game.moves), _opening(game))
+        for number, game in rows
+    ]
+    output.stdout().print(output.table(columns, table) if table else f"No such games in {file}.")
+    if more:
+        output.note(f"There are more than {limit}; --limit shows them.")
+
+
+def show(
+    file: FileArgument,
+    number: Annotated[int, Argument(metavar="N", help="Its place in the file, from 1: see `records list`.")] = 1,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """One game: on a terminal step by step, else the board at its end and its moves.
+
+    Keys: Left and Right a ply, Up and Down ten, Home and End; p and n the game before and after; q leaves.
+
+    JSON: as a line of list.
+    """
+    from noughts_server.cli.local.records_show import show_game
+
+    with _explaining(file):
+        show_game(file, number, _games, output_format)
+
+
+def sample(
+    file: FileArgument,
+    target: Annotated[str, Argument(metavar="OUT", help="`.csv`, or `.npz` for numpy.")],
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Samples for training: each position with the side to move, what it played, and the result for that side.
+
+    CSV: variant, game, position (`X...O....`, rows from the top), side (X or O), move (its cell), result (1, 0 or -1).
+    npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; of games of one variant.
+    Moves of openings and games without a result have no samples.
+
+    JSON: {"samples"}.
+    """
+    from pathlib import Path
+
+    from noughts_referee.rules import VariantError
+    from noughts_server.records.formats import replacing
+    from noughts_server.records.recorded_game import RecordError
+    from noughts_server.records.sampling import write_csv, write_npz
+
+    path = Path(target)
+    if path.suffix not in (".csv", ".npz"):
+        raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
+    with _explaining(file):
+        try:
+            if path.suffix == ".npz":
+                count = write_npz(lambda: _games(file), path)
+            else:
+                with replacing(path) as out:
+                    count = write_csv(_games(file), out)
+        except RecordError as error:
+            raise Problem(f"{file}: {error}") from error
+        except VariantError as error:
+            raise Problem(f"{file}: variant {error.got!r}, expected {error.expected}") from error
+    if output_format is Format.JSON:
+        output.print_json({"samples": count})
+    else:
+        output.note(f"{output.count(count, 'sample')} from {file} to {target}.")
+
+
+@contextmanager
+def _explaining(file: str) -> Iterator[None]:
+    """What is wrong with the file as a whole becomes a message."""
+    from noughts_server.records.formats import FormatError
+
+    try:
+        yield
+    except FormatError as error:
+        raise UsageProblem(str(error)) from error
+
+
+def _games(file: str) -> "Iterator[RecordedGame]":
+    """The games of a file. Raises Problem for the first that cannot be read."""
+    from noughts_server.records.formats import read_games
+
+    return (_game(file, placed) for placed in read_games(file))
+
+
+def _game(file: str, placed: "Placed") -> "RecordedGame":
+    from noughts_server.records.recorded_game import RecordError
+
+    if isinstance(placed.game, RecordError):
+        text = f"{_place(file, placed)}: {placed.game}"
+        raise Problem(text, f"noughts records check {file} names all that is wrong.")
+    return placed.game
+
+
+def _place(file: str, placed: "Placed") -> str:
+    return f"{placed.file or file}, line {placed.line}"
+
+
+def _opening(game: "RecordedGame") -> str:
+    from noughts_server.cli.drawing.boards import cells_text
+
+    return cells_text(game.variant, game.opening[:_MOST_SHOWN]) if game.opening else ""
+
+
+def _filters(wanted: Any, *values: str | None) -> Any:
+    try:
+        return wanted.of(*values)
+    except ValueError as error:
+        raise UsageProblem(str(error)) from error

@@ -1,0 +1,133 @@
+"""`noughts tournament run` with registered bots: a tournament at a server, with other bots run here meanwhile."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from secrets import token_hex
+
+from grpc import StatusCode
+
+from noughts_bots.specs import BotSpec, unique_labels
+from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
+from noughts_proto.v1 import bots_pb2
+from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_server.cli import output
+from noughts_server.cli.client import CallFailed, Client
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.remote.challenge_run import free_name
+from noughts_server.cli.remote.time_controls import time_message
+from noughts_server.cli.resource_names import bot_name
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.messages.conversions import openings_message
+
+_LOOK_SECONDS = 0.3
+_ONLINE_SECONDS = 30.0
+_STOP_SECONDS = 5.0
+_OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class RunThere:
+    """A tournament to be played at a server."""
+
+    specs: tuple[BotSpec, ...]
+    settings: TournamentSettings
+
+    def play(self, client: Client, secret: str) -> pb.Tournament:
+        """Plays it; what is run here is online as long as that takes. Interrupted, it cancels the tournament.
+
+        Raises Problem for a bot that does not come online, and what the server refuses.
+        """
+        labels = unique_labels(self.specs)
+        with ExitStack() as stack:
+            entering = []
+            for label, spec in zip(labels, self.specs, strict=True):
+                if spec.kind == "bot":
+                    entering.append((label, bot_name(spec.target)))
+                else:
+                    name = free_name(client, label)
+                    stack.enter_context(_bot_run(client, spec, name, secret))
+                    entering.append((label, f"bots/{name}"))
+            return self._play(client, entering)
+
+    def _play(self, client: Client, entering: Sequence[tuple[str, str]]) -> pb.Tournament:
+        request = pb.CreateTournamentRequest(tournament=self._message())
+        made = client.call(client.tournaments.CreateTournament, request).tournament
+        try:
+            for label, bot in entering:
+                joining = pb.JoinTournamentRequest(name=made.name, bot=bot, label=label)
+                client.call(client.tournaments.JoinTournament, joining)
+            client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
+            output.note(f"{made.name} plays at {client.address}; `noughts tournament watch` shows it.")
+            while True:
+                shown = client.call(
+                    client.tournaments.GetTournament, pb.GetTournamentRequest(name=made.name)
+                ).tournament
+                if shown.state in _OVER:
+                    return shown
+                time.sleep(_LOOK_SECONDS)
+        except BaseException:
+            with suppress(Problem):
+                client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=made.name))
+            raise
+
+    def _message(self) -> pb.Tournament:
+        settings = self.settings
+        return pb.Tournament(
+            name=f"tournaments/run-{token_hex(4)}",
+            title=settings.title,
+            variant=settings.variant,
+            time=time_message(settings.time),
+            own_times={label: time_message(own) for label, own in settings.own_times.items()},
+            schedule=int(settings.schedule),  # type: ignore[arg-type]  # equal values
+            games_per_pair=settings.games_per_pair,
+            concurrency=settings.concurrency,
+            seed=settings.seed,
+            rated=settings.rated,
+            rounds=settings.rounds,
+            draw_after=settings.draw_after,
+            forfeit_after=settings.forfeit_after,
+            stop_when_decided=settings.stop_when_decided,
+            openings=openings_message(settings.openings),
+        )
+
+
+@contextmanager
+def _bot_run(client: Client, spec: BotSpec, name: str, secret: str) -> Iterator[None]:
+    """The bot is online under this name inside the block: `noughts bot run`, as a process of its own."""
+    command = [sys.executable, "-m", "noughts_server.cli", "bot", "run", str(spec), "--name", name]
+    env = {**os.environ, SERVER_VARIABLE: client.address, TOKEN_VARIABLE: secret}
+    nothing = subprocess.DEVNULL
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(command, env=env, stdin=nothing, stdout=nothing, stderr=said) as process,
+    ):
+        try:
+            deadline = time.monotonic() + _ONLINE_SECONDS
+            while not _is_online(client, name):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    said.seek(0)
+                    text = said.read().decode(errors="replace").strip()
+                    raise Problem(f"{name} is not online: {output.printable(text)}")
+                time.sleep(_LOOK_SECONDS)
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _is_online(client: Client, name: str) -> bool:
+    try:
+        return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=f"bots/{name}")).bot.online
+    except CallFailed as failed:
+        if failed.code is StatusCode.NOT_FOUND:
+            return False
+        raise

@@ -1,0 +1,96 @@
+"""`noughts report`: a tournament as one page that stands alone."""
+
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+from noughts_server.cli import output
+from noughts_server.cli.errors import Problem, UsageProblem, require_extra
+from noughts_server.cli.game_sources import GameSource
+from noughts_server.cli.options import FormatOption
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
+
+_DEFAULT_TEST = "elo0=0,elo1=5"
+
+
+def report(
+    games: GameSource,
+    folder: Annotated[Path, Option("-o", "--output", metavar="DIR", help="The folder for `report.html`.")] = Path(),
+    title: Annotated[str, Option("--title", help="Of the page; else the tournament's.")] = "",
+    most_games: Annotated[
+        int, Option("--games", min=0, max=100_000, metavar="N", help="Games to click through in the page, at most.")
+    ] = 500,
+    sprt: Annotated[
+        str, Option("--sprt", metavar="TEST", help="Of a match of two: the test whose LLR is drawn.")
+    ] = _DEFAULT_TEST,
+    output_format: FormatOption = Format.TEXT,
+) -> None:
+    """Writes a tournament as one HTML file: tables, pictures, and games to click through on a board.
+
+    The page stands alone: it loads nothing and can be sent, printed, and opened from a folder. The same games give the
+    same bytes. Of more games than --games every second, fourth, and so on is in the page, and those that ended by a
+    fault.
+
+    JSON: {"report": PATH, "tournament", "games", "bytes"}.
+    """
+    require_extra("noughts report", "charts")
+    test = _read_test(sprt)
+    # Before the games are read, not after them.
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(f"-o {folder}: got {error.strerror}, expected a folder for the report") from None
+    from noughts_server.report.collect import collect
+    from noughts_server.report.page import page
+
+    collected = games.read(
+        lambda found: collect(
+            title or found.title, found.games, most_games=most_games, byes=found.byes, order=found.order
+        )
+    )
+    path = folder / "report.html"
+    written = page(collected, test).encode()
+    _write(path, written)
+    if output_format is Format.JSON:
+        document = {"report": str(path), "tournament": collected.title, "games": collected.tally.games}
+        output.print_json(document | {"bytes": len(written)})
+        return
+    output.stdout().print(
+        f"{path}: {output.count(collected.tally.games, 'game')}, {len(written) / 1000:,.0f} kB. Open it in a browser.",
+        soft_wrap=True,
+    )
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The file is there as a whole or not at all."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        beside.write_bytes(content)
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise Problem(f"{path}: got {error.strerror}, expected a file that can be written") from None
+
+
+def _read_test(text: str) -> Any:
+    """`elo0=0,elo1=5[,alpha=0.05][,beta=0.05][,model=normalized]`. Raises UsageProblem."""
+    from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
+
+    known = {"elo0": float, "elo1": float, "alpha": float, "beta": float, "model": SprtModel}
+    settings: dict[str, Any] = {}
+    expected = f"settings as in `{_DEFAULT_TEST},alpha=0.05,beta=0.05,model=logistic`"
+    for setting in re.split(r"\s*,\s*", text.strip()):
+        name, _, value = setting.partition("=")
+        if name not in known or name in settings:
+            raise UsageProblem(f"--sprt {text!r}: got {setting!r}, expected {expected}")
+        try:
+            settings[name] = known[name](value)
+        except ValueError:
+            raise UsageProblem(f"--sprt {text!r}: got {setting!r}, expected {expected}") from None
+    try:
+        return Sprt(**{"elo0": 0.0, "elo1": 5.0} | settings)
+    except SprtError as error:
+        raise UsageProblem(f"--sprt {text!r}: {error}") from None

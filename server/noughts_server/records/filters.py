@@ -1,0 +1,86 @@
+"""Which games of a file are wanted."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from noughts_referee.rules import Termination, VariantError, canonical_name
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.reading import read_opening
+from noughts_server.records.recorded_game import RESULTS, SCORES, RecordedGame, variant_of
+
+_OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Says of a game whether all that is asked for holds; what is None is not asked for. Made by `of`."""
+
+    bot: str | None = None
+    against: str | None = None
+    variant: str | None = None
+    result: str | None = None
+    termination: str | None = None
+    opening: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        bot: str | None,
+        against: str | None,
+        variant: str | None,
+        result: str | None,
+        termination: str | None,
+        opening: str | None,
+    ) -> Self:
+        """The filter of these words. Raises ValueError for one that no game could pass."""
+        if against is not None and bot is None:
+            raise ValueError(f"--against {against}: got no --bot, expected whose games against it are wanted")
+        if result is not None and result not in RESULTS and (result not in _OF_A_BOT or bot is None):
+            of_bot = f", or with --bot {', '.join(_OF_A_BOT)}"
+            raise ValueError(f"--result {result!r}: expected {', '.join(RESULTS)}{of_bot}")
+        endings = [str(each) for each in Termination]
+        if termination is not None and termination not in endings:
+            raise ValueError(f"--termination {termination!r}: expected {', '.join(endings)}")
+        if opening is not None and opening[:1] not in "[{" and variant is None and not opening[:1].isalpha():
+            raise ValueError(f"--opening {opening!r}: expected cells as in `h8i9` or `[112, 98]`")
+        return cls(bot, against, _canonical(variant), result, termination, opening)
+
+    def __call__(self, game: RecordedGame) -> bool:
+        names = (game.first, game.second)
+        if self.bot is not None and self.bot not in names:
+            return False
+        if self.against is not None and {self.bot, self.against} != set(names):
+            return False
+        if self.variant is not None and game.variant != self.variant:
+            return False
+        if self.termination is not None and game.termination != self.termination:
+            return False
+        if self.result is not None and not self._has_result(game):
+            return False
+        return self.opening is None or self._begins_so(game)
+
+    def _has_result(self, game: RecordedGame) -> bool:
+        if self.result in RESULTS:
+            return game.result == self.result
+        score = SCORES.get(game.result)
+        if score is None:
+            return False
+        wanted = _OF_A_BOT[self.result or ""]
+        # A bot that plays itself has both sides.
+        return (self.bot == game.first and score == wanted) or (self.bot == game.second and 1 - score == wanted)
+
+    def _begins_so(self, game: RecordedGame) -> bool:
+        try:
+            cells = read_opening(self.opening or "", variant_of(game.variant))
+        except (OpeningError, VariantError):
+            return False
+        return game.moves[: len(cells)] == cells
+
+
+def _canonical(variant: str | None) -> str | None:
+    if variant is None:
+        return None
+    try:
+        return canonical_name(variant)
+    except VariantError as error:
+        raise ValueError(f"--variant {error.got!r}: expected {error.expected}") from error

@@ -1,0 +1,157 @@
+"""Files of games by their names: which format they have, reading them one game at a time, and writing them.
+
+`.jsonl`, `.sgf`, `.pgn` and `.csv` hold any number of games, a `.psq` holds one: many are a folder, `games.psq/`, of
+numbered files.
+"""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from noughts_referee.rules import VariantError
+from noughts_server.records.json_lines import json_line, read_json_lines
+from noughts_server.records.psq import psq_text, read_psq
+from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError
+from noughts_server.records.result_lists import CSV_HEAD, csv_text, pgn_text, read_csv, read_pgn
+from noughts_server.records.sgf import read_sgf, sgf_text
+
+FORMATS = (".jsonl", ".sgf", ".psq", ".pgn", ".csv")
+WITHOUT_MOVES = (".pgn", ".csv")
+"""Formats that hold results alone."""
+_READERS = {".jsonl": read_json_lines, ".sgf": read_sgf, ".pgn": read_pgn, ".csv": read_csv}
+_ENCODING = "utf-8"
+
+
+class FormatError(Exception):
+    """A file that cannot be had in the format that its name asks for."""
+
+
+def format_of(file: str) -> str:
+    """The format that a file's name asks for: one of `FORMATS`. Raises FormatError."""
+    suffix = Path(file).suffix.lower()
+    if suffix not in FORMATS:
+        raise FormatError(f"{file}: got the name {Path(file).name!r}, expected one that ends in {', '.join(FORMATS)}")
+    return suffix
+
+
+def read_games(file: str) -> Iterator[Placed]:
+    """The games of a file or of a folder of `.psq` files, in their order, one at a time in memory.
+
+    What is no game comes as its error. Raises FormatError, OSError.
+    """
+    suffix, path = format_of(file), Path(file)
+    if suffix == ".psq":
+        paths = sorted(path.glob("*.psq")) if path.is_dir() else [path]
+        if not paths:
+            raise FormatError(f"{file}: got a folder without .psq files, expected some")
+        for each in paths:
+            yield _psq(each, each.name if path.is_dir() else "")
+        return
+    # What is not UTF-8 was written by programs that know none; only names can be wrong then.
+    with path.open(encoding=_ENCODING, errors="replace") as lines:
+        yield from _READERS[suffix](_without_mark(lines))
+
+
+def _without_mark(lines: IO[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield line if number else line.lstrip("\ufeff")
+
+
+def _psq(path: Path, name: str) -> Placed:
+    try:
+        with path.open(encoding=_ENCODING, errors="replace") as lines:
+            return Placed(1, read_psq(lines), name)
+    except RecordError as error:
+        return Placed(1, error, name)
+    except VariantError as error:
+        return Placed(1, RecordError(f"variant {error.got!r}", error.expected), name)
+
+
+@contextmanager
+def writing_games(file: str) -> Iterator[Callable[[RecordedGame], None]]:
+    """Gives a function that writes a game. The file, or folder, is there when the block ends without an error.
+
+    The function raises RecordError and VariantError for a game that the format cannot hold, FormatError for the second
+    game of a `.psq` file.
+    """
+    suffix = format_of(file)
+    if suffix == ".psq":
+        with _writing_psq(file) as write:
+            yield write
+        return
+    texts: dict[str, Callable[[RecordedGame, int], str]] = {
+        ".jsonl": lambda record, number: json_line(record),
+        ".sgf": sgf_text,
+        ".pgn": pgn_text,
+        ".csv": lambda record, number: csv_text(record),
+    }
+    text, count = texts[suffix], 0
+    with replacing(Path(file)) as out:
+        if suffix == ".csv":
+            out.write(CSV_HEAD)
+
+        def write(record: RecordedGame) -> None:
+            nonlocal count
+            count += 1
+            out.write(text(record, count))
+
+        yield write
+
+
+@contextmanager
+def _writing_psq(file: str) -> Iterator[Callable[[RecordedGame], None]]:
+    path = Path(file)
+    if not (file.endswith(os.sep) or path.is_dir()):
+        with replacing(path) as out:
+            yield _one_game(file, out)
+        return
+    path.mkdir(exist_ok=True)
+    if any(path.glob("*.psq")):
+        raise FormatError(f"{file}: got a folder with .psq files, expected a new one, or one without")
+    count = 0
+
+    def write(record: RecordedGame) -> None:
+        nonlocal count
+        count += 1
+        with replacing(path / f"{count:06}.psq") as out:
+            out.write(psq_text(record))
+
+    yield write
+
+
+def _one_game(file: str, out: IO[str]) -> Callable[[RecordedGame], None]:
+    def write(record: RecordedGame) -> None:
+        if out.tell():
+            raise FormatError(
+                f"{file}: got more than one game, expected one, which is all that a .psq file holds; "
+                f"{file}{os.sep} makes a folder of numbered files"
+            )
+        out.write(psq_text(record))
+
+    return write
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[IO[str]]:
+    """A file beside the target that takes its place when the block ends without an error; else it is gone.
+
+    A target that is no ordinary file (a pipe, a device) is written directly.
+    """
+    if target.exists() and not target.is_file():
+        with target.open("w", encoding=_ENCODING, newline="\n") as out:
+            yield out
+        return
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with beside.open("w", encoding=_ENCODING, newline="\n") as out:
+            yield out
+        beside.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(beside):
+            error.filename = str(target)
+        raise

@@ -1,0 +1,139 @@
+"""Games as lines of JSON: the form that holds everything, one game a line (see `jsonl` for what writes them)."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from noughts_referee.rules import VariantError
+from noughts_server.records.recorded_game import RESULTS, Placed, RecordedGame, RecordError, variant_of
+
+_ORDER = (
+    *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "opening"),
+    *("first_time", "second_time", "fault", "times_ms"),
+)
+_NEEDED = ("variant", "first", "second", "moves", "result")
+_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def read_json_lines(lines: Iterable[str]) -> Iterator[Placed]:
+    """The games of these lines; of a line that is none, what is wrong with it. Empty lines are left out."""
+    for number, line in enumerate(lines, start=1):
+        if line.isspace():
+            continue
+        try:
+            yield Placed(number, _read(line))
+        except RecordError as error:
+            yield Placed(number, error)
+
+
+def _read(line: str) -> RecordedGame:
+    try:
+        document: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RecordError("broken JSON", "a game as JSON on one line") from error
+    if not isinstance(document, dict):
+        raise RecordError("JSON that is no object", 'a game: {"variant", "first", "second", "moves", "result"}')
+    return read_document(document)
+
+
+def read_document(document: dict[str, Any]) -> RecordedGame:
+    """The game of a JSON object. Raises RecordError."""
+    missing = [name for name in _NEEDED if name not in document]
+    if missing:
+        raise RecordError(f"no {missing[0]!r}", f"a game with {', '.join(repr(name) for name in _NEEDED)}")
+    rest = dict(document)
+    moves = _cells(rest.pop("moves"), "moves")
+    result = _text(rest.pop("result"), "result")
+    if result not in RESULTS:
+        raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
+    opening = rest.get("opening")
+    plies = 0
+    # What players agreed on is an object, and stays as it is.
+    if isinstance(opening, list):
+        del rest["opening"]
+        cells = _cells(opening, "opening")
+        if moves[: len(cells)] != cells:
+            raise RecordError(f"an opening {list(cells)}", "the first of the moves")
+        plies = len(cells)
+    seed = rest.pop("seed", None)
+    if seed is not None and type(seed) is not int:
+        raise RecordError(f"the seed {seed!r}", "a whole number")
+    fault = rest.get("fault")
+    return RecordedGame(
+        variant=_text(rest.pop("variant"), "variant"),
+        first=_text(rest.pop("first"), "first"),
+        second=_text(rest.pop("second"), "second"),
+        result=result,
+        moves=moves,
+        termination=_text(rest.pop("termination", ""), "termination"),
+        seed=seed,
+        opening_plies=plies,
+        times_ms=_times(rest.pop("times_ms", [])),
+        first_time=_text(rest.pop("first_time", ""), "first_time"),
+        second_time=_text(rest.pop("second_time", ""), "second_time"),
+        fault=str(fault.get("reason", "")) if isinstance(fault, dict) else "",
+        more=rest,
+    )
+
+
+def json_document(record: RecordedGame) -> dict[str, Any]:
+    """The JSON object of a game: the inverse of `read_document`."""
+    document: dict[str, Any] = {"variant": record.variant, "first": record.first, "second": record.second}
+    if record.seed is not None:
+        document["seed"] = record.seed
+    document |= {"moves": list(record.moves), "result": record.result}
+    if record.termination:
+        document["termination"] = record.termination
+    if "winning_cells" not in record.more and (winning := winning_cells(record)) is not None:
+        document["winning_cells"] = winning
+    if record.opening_plies:
+        document["opening"] = list(record.opening)
+    if record.first_time or record.second_time:
+        document |= {"first_time": record.first_time, "second_time": record.second_time}
+    loser = {"1-0": 1, "0-1": 0}.get(record.result)
+    if record.fault and loser is not None and "fault" not in record.more:
+        document["fault"] = {
+            "bot": (record.first, record.second)[loser],
+            "side": ("first", "second")[loser],
+            "ply": len(record.moves),
+            "reason": record.fault,
+        }
+    if record.times_ms:
+        document["times_ms"] = list(record.times_ms)
+    document |= record.more
+    # In the order in which they are written in the first place.
+    return {name: document.pop(name) for name in _ORDER if name in document} | document
+
+
+def json_line(record: RecordedGame) -> str:
+    """The game as a line."""
+    return _ENCODE(json_document(record)) + "\n"
+
+
+def winning_cells(record: RecordedGame) -> list[int] | None:
+    """The cells of the lines that the last move completed; None where that cannot be known."""
+    try:
+        variant = variant_of(record.variant)
+    except VariantError:
+        return None
+    if not all(0 <= cell < variant.cells for cell in record.moves) or len(set(record.moves)) < len(record.moves):
+        return None
+    return list(variant.won_with(record.moves))
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise RecordError(f"{value!r} as {name!r}", "a text")
+    return value
+
+
+def _cells(value: object, name: str) -> tuple[int, ...]:
+    if not isinstance(value, list) or not set(map(type, value)) <= {int}:
+        raise RecordError(f"{name!r} that are no list of cells", "whole numbers, as in [4, 0]")
+    return tuple(value)
+
+
+def _times(value: object) -> tuple[float, ...]:
+    if not isinstance(value, list) or not set(map(type, value)) <= {int, float} or min(value, default=0) < 0:
+        raise RecordError("'times_ms' that are no list of times", "milliseconds, as in [1.5, 0.25]")
+    return tuple(map(float, value))

@@ -1,0 +1,82 @@
+"""Games as Piskvork keeps them, a `.psq` file each: size, moves with times, and the two names.
+
+    Piskvorky 15x15, 11:11, 0
+    8,8,1250
+    ...
+    first.exe
+    second.exe
+    -1
+
+Columns and rows count from 1 at the top left, times are whole milliseconds. Rule, result and winner are not in the
+file: on a board where five in a row can be played it is read as free Gomoku, and the result is what the board shows.
+"""
+
+import re
+from collections.abc import Iterable
+
+from noughts_referee.rules import MovesError, Termination, last_move
+from noughts_server.records.recorded_game import (
+    RecordedGame,
+    RecordError,
+    five_in_a_row,
+    flat_variant,
+    point,
+    variant_of,
+)
+
+_HEAD = re.compile(r"piskvorky\s+(\d{1,3})\s*x\s*(\d{1,3})\s*(?:,[^,]*)?(?:,\s*(\d+)\s*)?\.?\s*", re.IGNORECASE)
+_MOVE = re.compile(r"\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?:,\s*(-?\d+)\s*)?")
+_UNKNOWN = "-1"
+
+
+def read_psq(lines: Iterable[str]) -> RecordedGame:
+    """The game of a file. Raises RecordError, VariantError."""
+    rows = [line.strip().lstrip("\ufeff") for line in lines]
+    head = _HEAD.fullmatch(rows[0]) if rows else None
+    if head is None:
+        got = repr(rows[0][:60]) if rows else "an empty file"
+        raise RecordError(got, "a line such as `Piskvorky 15x15, 11:11, 0`")
+    columns, rows_of_board = int(head.group(1)), int(head.group(2))
+    variant = variant_of(five_in_a_row(columns, rows_of_board))
+    moves, times = [], []
+    at = 1
+    while at < len(rows) and (found := _MOVE.fullmatch(rows[at])):
+        moves.append(point(variant, int(found.group(1)) - 1, int(found.group(2)) - 1, rows[at]))
+        times.append(float(max(0, int(found.group(3) or 0))))
+        at += 1
+    names = [row for row in rows[at:] if row and not re.fullmatch(r"-?\d+", row)][:2]
+    first, second = [*names, "", ""][:2]
+    if head.group(3) == "1":
+        # The second player began.
+        first, second = second, first
+    try:
+        termination = last_move(variant, moves).termination
+    except MovesError as error:
+        raise RecordError(error.got, error.expected) from error
+    result = "*"
+    if termination is Termination.LINE:
+        result = "1-0" if len(moves) % 2 else "0-1"
+    elif termination is Termination.BOARD_FULL:
+        result = "1/2-1/2"
+    return RecordedGame(
+        variant=variant.name,
+        first=first,
+        second=second,
+        result=result,
+        moves=tuple(moves),
+        termination=str(termination) if result != "*" else "",
+        times_ms=tuple(times) if any(times) else (),
+    )
+
+
+def psq_text(record: RecordedGame) -> str:
+    """The game as a file. Raises RecordError, VariantError for one that the format cannot hold."""
+    variant = flat_variant(record, "a .psq file")
+    times = [*record.times_ms, *[0.0] * len(record.moves)]
+    rows = [f"Piskvorky {variant.columns}x{variant.rows}, 11:11, 0"]
+    for cell, time in zip(record.moves, times, strict=False):
+        if not 0 <= cell < variant.cells:
+            raise RecordError(f"the move {cell}", f"cells of {variant.name}, 0 to {variant.cells - 1}")
+        row, column = divmod(cell, variant.columns)
+        rows.append(f"{column + 1},{row + 1},{round(time)}")
+    return "\n".join([*rows, record.first, record.second, _UNKNOWN]) + "\n"

@@ -1,0 +1,93 @@
+"""A game as files hold it, whatever their format; what a format cannot hold is empty."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from noughts_referee.rules import Variant, parse_variant
+
+RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
+"""From the first mover's point of view; the last is a game without a result."""
+SCORES: Mapping[str, float] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
+"""The first mover's points."""
+
+
+class RecordError(ValueError):
+    """A record that cannot be read: `got` says what is there, `expected` what would have been right."""
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedGame:
+    """One game."""
+
+    variant: str
+    """Its name; empty where the format does not tell and the board does not either."""
+    first: str
+    """Who moved first: X, Black in five in a row."""
+    second: str
+    result: str
+    moves: tuple[int, ...] = ()
+    """Cells in the order played."""
+    termination: str = ""
+    """`line`, `timeout` and so on; empty where it is not known."""
+    seed: int | None = None
+    opening_plies: int = 0
+    """How many of the moves were on the board when the game began."""
+    times_ms: tuple[float, ...] = ()
+    """Of each answer; one more than moves where the last answer was none. Empty where they are not known."""
+    first_time: str = ""
+    """Thinking times as on the command line; empty where they are not known."""
+    second_time: str = ""
+    fault: str = ""
+    """Why the loser lost, a phrase that follows "it"."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else a line of JSON holds, as it stands there."""
+
+    @property
+    def opening(self) -> tuple[int, ...]:
+        """The moves that were on the board when the game began."""
+        return self.moves[: self.opening_plies]
+
+
+class Placed(NamedTuple):
+    """What is at some place of a file: a game, or what is wrong there."""
+
+    line: int
+    """Where it begins, from 1."""
+    game: RecordedGame | RecordError
+    file: str = ""
+    """Of a folder: the name of the file."""
+
+
+@lru_cache(maxsize=64)
+def variant_of(name: str) -> Variant:
+    """The variant with this name. Raises VariantError."""
+    return parse_variant(name)
+
+
+def flat_variant(record: RecordedGame, form: str) -> Variant:
+    """The variant of a record for a format that only knows flat boards. Raises RecordError, VariantError."""
+    if not record.variant:
+        raise RecordError("a game of no variant", f"one that has a board, for {form}")
+    variant = variant_of(record.variant)
+    if variant.layers > 1:
+        raise RecordError(f"a game of {record.variant}", f"a flat board: {form} knows no layers")
+    return variant
+
+
+def point(variant: Variant, column: int, row: int, text: str) -> int:
+    """The cell in that column and row, from 0 at the top left. Raises RecordError."""
+    if not (0 <= column < variant.columns and 0 <= row < variant.rows):
+        raise RecordError(f"the move {text}", f"cells of {variant.columns}x{variant.rows}")
+    return row * variant.columns + column
+
+
+def five_in_a_row(columns: int, rows: int) -> str:
+    """The name of free five in a row on a board of this size. Raises VariantError where nobody could win there."""
+    return variant_of(f"mnk:{columns},{rows},5").name

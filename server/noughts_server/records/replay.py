@@ -1,0 +1,113 @@
+"""Plays a recorded game again by the rules, and says what of the record cannot be."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from noughts_referee.rules import (
+    FAULTS,
+    GONE,
+    Outcome,
+    Result,
+    Termination,
+    Variant,
+    VariantError,
+    cell_name,
+    placed_wrongly,
+)
+from noughts_server.records.recorded_game import RecordedGame, variant_of
+
+_RESULTS = {str(result): result for result in Result}
+_TERMINATIONS = {str(termination): termination for termination in Termination}
+_AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
+"""Endings by which the side to move has lost."""
+# Before the game has begun, whoever is asked for an opening may lose it.
+_LONGEST_AGREEMENT = 5
+
+
+def faults_of(record: RecordedGame) -> list[str]:
+    """What is wrong with the record, in the order in which it is found; empty where nothing is."""
+    return list(_faults(record))
+
+
+def _faults(record: RecordedGame) -> Iterator[str]:
+    try:
+        variant = variant_of(record.variant)
+    except VariantError as error:
+        yield f"variant {error.got!r}: expected {error.expected}"
+        return
+    termination = _TERMINATIONS.get(record.termination)
+    if record.termination and termination is None:
+        yield f"termination: got {record.termination!r}, expected one of {', '.join(_TERMINATIONS)}"
+        return
+    if record.opening_plies > len(record.moves):
+        yield f"opening: got {record.opening_plies} plies, expected at most the {len(record.moves)} moves"
+        return
+    outcome: Outcome | None = None
+    own = opponent = 0
+    for ply, cell in enumerate(record.moves):
+        place = f"move {ply + 1} ({_cell(variant, cell)})"
+        if outcome is not None:
+            ended = f"the game ended with move {ply} ({outcome.termination})"
+            yield f"{place}: got a move after the end, expected none: {ended}"
+            return
+        side = ply & 1
+        if not variant.takes(cell, own | opponent) or (
+            variant.forbids is not None and variant.forbids(own, opponent, cell, side) is not None
+        ):
+            wrong = placed_wrongly(variant, own, opponent, cell, side)
+            yield f"{place}: {'XO'[side]} {wrong}, expected a legal move, or an illegal_move that is none of the moves"
+            return
+        own |= 1 << cell
+        outcome = variant.outcome(own, opponent, cell, side)
+        if outcome is not None and ply < record.opening_plies:
+            yield f"{place}: the opening ends the game ({outcome.termination}), expected one after which it is open"
+            return
+        own, opponent = opponent, own
+    yield from _ending(record, variant, termination, outcome)
+    yield from _beside(record, variant)
+
+
+def _ending(
+    record: RecordedGame, variant: Variant, termination: Termination | None, outcome: Outcome | None
+) -> Iterator[str]:
+    result, to_move = _RESULTS[record.result], len(record.moves) & 1
+    if outcome is not None:
+        if termination not in (None, outcome.termination):
+            yield f"termination: got {termination}, expected {outcome.termination}: so the last move ends the game"
+        if result is not outcome.result:
+            yield f"result: got {record.result}, expected {outcome.result}: so the board shows"
+        return
+    if termination in (Termination.LINE, Termination.BOARD_FULL):
+        yield f"termination: got {termination}, expected another one: after the last move the game is still open"
+    elif termination is Termination.VOID or (termination is None and result is Result.VOID):
+        if result is not Result.VOID:
+            yield f"result: got {record.result}, expected * of a void game"
+    elif result is Result.VOID:
+        yield f"result: got *, expected a winner or a draw with termination {termination}"
+    elif termination in FAULTS | {Termination.RESIGNED} and result is Result.DRAW:
+        yield f"result: got {record.result}, expected that one side lost by {termination}"
+    elif termination in _AT_THE_MOVE - GONE and result.loser != to_move and not _may_be_asked(record, variant):
+        yield f"result: got {record.result}, expected that {'XO'[to_move]}, to move, lost by {termination}"
+
+
+def _may_be_asked(record: RecordedGame, variant: Variant) -> bool:
+    """Whether sides may not have been agreed on when the game ended."""
+    return bool(variant.agreement) and len(record.moves) <= _LONGEST_AGREEMENT
+
+
+def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
+    """What stands beside the moves."""
+    times, moves = len(record.times_ms), len(record.moves)
+    # Without a clock some writers have none for what was no move; choices before an agreed game have theirs as well.
+    if times and not variant.agreement and times not in (moves, moves + 1):
+        yield f"times_ms: got {times} of them, expected {moves}, one a move"
+    won: Any = record.more.get("winning_cells")
+    if won is not None and won != (expected := list(variant.won_with(record.moves))):
+        yield f"winning_cells: got {won}, expected {expected}"
+    seed: int | None = record.seed
+    if seed is not None and not 0 <= seed < 1 << 64:
+        yield f"seed: got {seed}, expected 0 to {(1 << 64) - 1}"
+
+
+def _cell(variant: Variant, cell: int) -> str:
+    return cell_name(variant, cell) if 0 <= cell < variant.cells else f"cell {cell}"

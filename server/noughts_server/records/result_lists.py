@@ -1,0 +1,90 @@
+"""Results without moves: PGN tags for Ordo and BayesElo, and lines of `white,black,result`.
+
+White is who moved first: what those programs call White's advantage is then that of moving first. (c-gomoku-cli calls
+who moves first Black, and writes its PGN so.)
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+
+from noughts_server.records.recorded_game import RESULTS, Placed, RecordedGame, RecordError
+
+CSV_HEAD = "white,black,result\n"
+
+_TAG = re.compile(r'\s*\[(\w+)\s+"((?:[^"\\]|\\.)*)"\]\s*')
+
+
+def pgn_text(record: RecordedGame, number: int = 1) -> str:
+    """The tags of a game, and its result."""
+    tags = {
+        "Event": "?",
+        "Site": "?",
+        "Date": "????.??.??",
+        "Round": str(number),
+        "White": record.first,
+        "Black": record.second,
+        "Result": record.result,
+        "Variant": record.variant,
+        "Termination": record.termination,
+        "PlyCount": str(len(record.moves)),
+    }
+    lines = [f'[{name} "{_escaped(value)}"]' for name, value in tags.items() if value]
+    return "\n".join([*lines, "", record.result, "", ""])
+
+
+def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
+    """The games of a file, by their tags; moves are not read."""
+    tags: dict[str, str] = {}
+    begun, in_tags = 1, False
+    for number, line in enumerate(lines, start=1):
+        found = _TAG.fullmatch(line)
+        if found is None:
+            in_tags = in_tags and not line.strip()
+            continue
+        if not in_tags:
+            if tags:
+                yield _tagged(begun, tags)
+            tags, begun, in_tags = {}, number, True
+        tags[found.group(1)] = re.sub(r"\\(.)", r"\1", found.group(2))
+    if tags:
+        yield _tagged(begun, tags)
+
+
+def _tagged(line: int, tags: dict[str, str]) -> Placed:
+    missing = [name for name in ("White", "Black", "Result") if name not in tags]
+    if missing:
+        return Placed(line, RecordError(f"no tag {missing[0]}", "White, Black and Result"))
+    return _result(
+        line, tags["White"], tags["Black"], tags["Result"], tags.get("Variant", ""), tags.get("Termination", "")
+    )
+
+
+def csv_text(record: RecordedGame) -> str:
+    """The game as a line."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow((record.first, record.second, record.result))
+    return text.getvalue()
+
+
+def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
+    """The games of a file, whose first line may name the columns."""
+    rows = csv.reader(lines)
+    for row in rows:
+        if not row or (rows.line_num == 1 and row[0].strip().lower() == "white"):
+            continue
+        if len(row) < 3:
+            yield Placed(rows.line_num, RecordError(f"{len(row)} columns", "white,black,result"))
+        else:
+            yield _result(rows.line_num, row[0].strip(), row[1].strip(), row[2].strip())
+
+
+def _result(line: int, first: str, second: str, result: str, variant: str = "", termination: str = "") -> Placed:
+    if result not in RESULTS:
+        return Placed(line, RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}"))
+    return Placed(line, RecordedGame(variant, first, second, result, termination=termination))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,110 @@
+"""Samples for training from games: each position with the side to move, what it played, and how the game ended for it.
+
+In an npz file: `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2 O; `sides`, 0 for X and 1 for O;
+`moves`, the cells that were played; `results`, 1, 0 or -1 for whoever is to move; `games`, which game a sample is of,
+from 0; `variant`. A game without a result has no samples, and neither have the moves of openings, which nobody chose.
+"""
+
+import csv
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from noughts_server.records.recorded_game import SCORES, RecordedGame, RecordError, variant_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MARKS = ".XO"
+_CSV_COLUMNS = ("variant", "game", "position", "side", "move", "result")
+
+
+class Sample(NamedTuple):
+    """One position of a game, and what became of it."""
+
+    board: bytes
+    """A byte a cell: 0 empty, 1 X, 2 O."""
+    side: int
+    """To move: 0 for X, 1 for O."""
+    move: int
+    result: int
+    """1 if that side won, -1 if it lost, 0 for a draw."""
+
+
+def samples(record: RecordedGame) -> Iterator[Sample]:
+    """The samples of a game. Raises VariantError, RecordError for moves that are off the board."""
+    if record.result not in SCORES:
+        return
+    score = round(2 * SCORES[record.result]) - 1
+    board = bytearray(variant_of(record.variant).cells)
+    for ply, cell in enumerate(record.moves):
+        side = ply & 1
+        if not 0 <= cell < len(board):
+            raise RecordError(f"the move {cell}", f"cells from 0 to {len(board) - 1}")
+        if ply >= record.opening_plies:
+            yield Sample(bytes(board), side, cell, -score if side else score)
+        board[cell] = side + 1
+
+
+def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
+    """Writes lines of variant, game, position (`X...O....`), side, move and result; returns how many samples."""
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(_CSV_COLUMNS)
+    count = 0
+    marks = bytes.maketrans(bytes(range(3)), _MARKS.encode())
+    for number, record in enumerate(records):
+        for board, side, move, result in samples(record):
+            rows.writerow((record.variant, number, board.translate(marks).decode(), "XO"[side], move, result))
+            count += 1
+    return count
+
+
+def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int:
+    """Writes arrays; returns how many samples. The games, all of one variant, are read twice and never held in memory.
+
+    Raises RecordError where they are of several variants, and where there are none.
+    """
+    import numpy as np
+
+    count, variants = 0, dict[str, None]()
+    for record in read():
+        variants[record.variant] = None
+        if record.result in SCORES:
+            count += max(0, len(record.moves) - record.opening_plies)
+        if len(variants) > 1:
+            raise RecordError(f"games of {' and '.join(variants)}", "games of one variant, which have one board")
+    if not count:
+        raise RecordError("no moves of games with a result", "some to take samples from")
+    (variant,) = variants
+    cells = variant_of(variant).cells
+    kinds = {
+        "positions": (np.uint8, (count, cells)),
+        "sides": (np.uint8, (count,)),
+        "moves": (np.uint16, (count,)),
+        "results": (np.int8, (count,)),
+        "games": (np.uint32, (count,)),
+    }
+    with TemporaryDirectory(prefix="noughts-", dir=target.parent) as folder:
+        files = {name: Path(folder, f"{name}.npy") for name in (*kinds, "variant")}
+        arrays = {
+            name: np.lib.format.open_memmap(files[name], "w+", dtype=kind, shape=shape)
+            for name, (kind, shape) in kinds.items()
+        }
+        at = 0
+        for number, record in enumerate(read()):
+            for board, side, move, result in samples(record):
+                arrays["positions"][at] = np.frombuffer(board, np.uint8)
+                arrays["sides"][at], arrays["moves"][at], arrays["results"][at] = side, move, result
+                arrays["games"][at] = number
+                at += 1
+        for array in arrays.values():
+            array.flush()
+        np.save(files["variant"], np.array(variant))
+        made = Path(folder, "samples.npz")
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, file in files.items():
+                archive.write(file, f"{name}.npy")
+        made.replace(target)
+    return count

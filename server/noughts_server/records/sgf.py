@@ -1,0 +1,204 @@
+"""Games as SGF FF[4] GM[4] (Gomoku and Renju), a collection of them in a file.
+
+Black (`PB`, `B`) is who moved first. The format holds moves, names, results, times and openings of flat boards up to
+52x52; what it has no property for stands in the game's comment (`GC`), a `name: value` a line. Thinking times are
+comments of moves, `C[12.5ms]`, as c-gomoku-cli writes them, whose files are read as well: they have a reason for the
+end in `TE`, a number of Gomocup's for a rule, and `C[opening move]`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from noughts_referee.rules import Termination, Variant, VariantError
+from noughts_server.records.recorded_game import (
+    Placed,
+    RecordedGame,
+    RecordError,
+    five_in_a_row,
+    flat_variant,
+    point,
+    variant_of,
+)
+from noughts_server.records.sgf_grammar import Node, read_trees, written
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MOVES_A_LINE = 10
+_RESULTS = {"1-0": "B+", "0-1": "W+", "1/2-1/2": "Draw", "*": "Void"}
+_HOW = {
+    Termination.RESIGNED: "R",
+    Termination.TIMEOUT: "T",
+    Termination.ILLEGAL_MOVE: "F",
+    Termination.CRASHED: "F",
+    Termination.DISCONNECTED: "F",
+}
+_TERMINATIONS = {"R": str(Termination.RESIGNED), "T": str(Termination.TIMEOUT)}
+_TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
+_OPENING = "opening move"
+_BY_NUMBER = {"0": "gomoku", "1": "gomoku:exact", "4": "renju", "8": "caro:exact", "9": "caro"}
+_BY_WORD = {"freestyle": "gomoku", "gomoku": "gomoku", "standard": "gomoku:exact", "renju": "renju", "caro": "caro"}
+# What c-gomoku-cli says in TE, in lower case.
+_REASONS = {
+    "five connection": Termination.LINE,
+    "five-in-line": Termination.LINE,
+    "fullfilled board": Termination.BOARD_FULL,
+    "illegal move": Termination.ILLEGAL_MOVE,
+    "forbidden": Termination.ILLEGAL_MOVE,
+    "draw by adjudication": Termination.ADJUDICATED,
+    "adjudication": Termination.RESIGNED,
+    "time forfeit": Termination.TIMEOUT,
+    "crash": Termination.CRASHED,
+}
+
+
+def read_sgf(lines: Iterable[str]) -> Iterator[Placed]:
+    """The games of a collection."""
+    for line, nodes in read_trees(lines):
+        try:
+            yield Placed(line, nodes if isinstance(nodes, RecordError) else _game(nodes))
+        except RecordError as error:
+            yield Placed(line, error)
+        except VariantError as error:
+            yield Placed(line, RecordError(f"variant {error.got!r}", error.expected))
+
+
+def _game(nodes: list[Node]) -> RecordedGame:
+    root, said = nodes[0], _comments(nodes[0])
+    variant = _variant(root)
+    moves: list[int] = []
+    times: list[float] = []
+    opening = 0
+    for node in nodes:
+        for color in ("B", "W"):
+            for value in node.get(color, ()):
+                if color != "BW"[len(moves) % 2]:
+                    raise RecordError(f"two moves of {color} in a row, {color}[{value}]", "Black and White in turn")
+                moves.append(_cell(variant, value))
+                comment = "".join(node.get("C", ()))
+                if comment.startswith(_OPENING) and opening == len(moves) - 1:
+                    opening += 1
+                found = _TIME.search(comment)
+                times.append(float(found.group(1)) if found else 0.0)
+    if not any("ms" in text for node in nodes for text in node.get("C", ())):
+        times = []
+    if last := said.get("last answer"):
+        times += [float(found) for found in _TIME.findall(last)]
+    result, termination = _ending(root, said)
+    seed = said.get("seed", "")
+    return RecordedGame(
+        variant=variant.name,
+        first=_simple(root, "PB"),
+        second=_simple(root, "PW"),
+        result=result,
+        moves=tuple(moves),
+        termination=termination,
+        seed=int(seed) if seed.isascii() and seed.isdigit() else None,
+        opening_plies=opening,
+        times_ms=tuple(times),
+        first_time=said.get("time of Black", ""),
+        second_time=said.get("time of White", ""),
+        fault=said.get("fault", ""),
+    )
+
+
+def _comments(root: Node) -> dict[str, str]:
+    """What the game's comment says by name."""
+    pairs = (line.partition(": ") for line in "".join(root.get("GC", ())).splitlines())
+    return {name: value for name, _, value in pairs}
+
+
+def _simple(node: Node, name: str) -> str:
+    return " ".join("".join(node.get(name, ())).splitlines())
+
+
+def _variant(root: Node) -> Variant:
+    size = _simple(root, "SZ").strip() or "15"
+    columns, _, rows = size.partition(":")
+    try:
+        shape = int(columns), int(rows or columns)
+    except ValueError:
+        raise RecordError(f"the size SZ[{size}]", "a number as in SZ[15], or two as in SZ[20:15]") from None
+    rule = _simple(root, "RU").strip()
+    known = _BY_NUMBER.get(rule) or _BY_WORD.get(rule.lower())
+    names = [rule] if rule else []
+    if known:
+        names = [*([f"{known}:{shape[0]}"] if shape[0] != 15 else []), known, *names]
+    for name in names:
+        try:
+            variant = variant_of(name)
+        except VariantError:
+            continue
+        if (variant.columns, variant.rows, variant.layers) == (*shape, 1):
+            return variant
+    if known in (None, "gomoku"):
+        return variant_of(five_in_a_row(*shape))
+    raise RecordError(f"the rule RU[{rule}] with SZ[{size}]", "a variant that is known on that board")
+
+
+def _cell(variant: Variant, value: str) -> int:
+    if len(value) != 2 or not set(value) <= set(_LETTERS):
+        raise RecordError(f"the move [{value}]", "two letters as in [hh], column and row from the top left")
+    return point(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
+
+
+def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
+    """The result and the termination."""
+    text = _simple(root, "RE").strip()
+    winner, plus, how = text.partition("+")
+    if plus and winner.upper() in ("B", "W"):
+        result = "1-0" if winner.upper() == "B" else "0-1"
+    elif text.lower() in ("0", "draw", "jigo"):
+        result = "1/2-1/2"
+    elif text.lower() in ("", "?", "void"):
+        result = "*"
+    else:
+        raise RecordError(f"the result RE[{text}]", "B+ or W+ with R, T or F behind it, Draw, or Void")
+    termination = said.get("termination") or _TERMINATIONS.get(how[:1].upper(), "")
+    reason = _simple(root, "TE").lower()
+    if not termination and reason:
+        termination = next((str(ending) for words, ending in _REASONS.items() if words in reason), "")
+    return result, termination
+
+
+def sgf_text(record: RecordedGame, number: int = 1) -> str:
+    """The game as a tree of a collection; `number` is its place there. Raises RecordError, VariantError for a game
+    that the format cannot hold."""
+    variant = flat_variant(record, "SGF")
+    size = f"{variant.columns}" if variant.columns == variant.rows else f"{variant.columns}:{variant.rows}"
+    how = next((letter for ending, letter in _HOW.items() if str(ending) == record.termination), "")
+    result = _RESULTS[record.result] + (how if record.result in ("1-0", "0-1") else "")
+    said = {
+        "termination": record.termination,
+        "seed": "" if record.seed is None else str(record.seed),
+        "time of Black": record.first_time,
+        "time of White": record.second_time,
+        "fault": " ".join(record.fault.split()),
+    }
+    beyond = record.times_ms[len(record.moves) :]
+    if beyond:
+        said["last answer"] = " ".join(f"{_number(time)}ms" for time in beyond)
+    head = [
+        written("FF", "4") + written("GM", "4") + written("CA", "UTF-8") + written("AP", "Noughts"),
+        written("GN", str(number)) + written("SZ", size) + written("RU", variant.name),
+        written("PB", record.first) + written("PW", record.second) + written("RE", result),
+    ]
+    if comments := "\n".join(f"{name}: {value}" for name, value in said.items() if value):
+        head.append(written("GC", comments))
+    moves = [_move(variant, record, ply) for ply in range(len(record.moves))]
+    rows = ["".join(moves[first : first + _MOVES_A_LINE]) for first in range(0, len(moves), _MOVES_A_LINE)]
+    return "\n".join([f"(;{head[0]}", *head[1:], *rows]) + ")\n"
+
+
+def _move(variant: Variant, record: RecordedGame, ply: int) -> str:
+    cell = record.moves[ply]
+    if not 0 <= cell < variant.cells:
+        raise RecordError(f"the move {cell}", f"cells of {variant.name}, 0 to {variant.cells - 1}")
+    row, column = divmod(cell, variant.columns)
+    comments = [_OPENING] if ply < record.opening_plies else []
+    if ply < len(record.times_ms):
+        comments.append(f"{_number(record.times_ms[ply])}ms")
+    comment = written("C", " ".join(comments)) if comments else ""
+    return f";{'BW'[ply % 2]}[{_LETTERS[column]}{_LETTERS[row]}]{comment}"
+
+
+def _number(value: float) -> str:
+    return repr(int(value)) if value == int(value) else repr(value)

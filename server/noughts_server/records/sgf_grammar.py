@@ -1,0 +1,111 @@
+"""The grammar of SGF FF[4]: collections of game trees, read one after the other, and written.
+
+Source: the Smart Game Format's definition, FF[4], https://www.red-bean.com/sgf/sgf4.html. Only main lines are kept:
+of several variations the first. Readers of Go games that are maintained refuse oblong boards (`SZ[20:15]`), which is
+why this is here.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from noughts_server.records.recorded_game import RecordError
+
+Node = dict[str, list[str]]
+"""The properties of a node: their values, unescaped."""
+
+LONGEST_TREE = 4_000_000
+"""Characters of a game; what is longer is no game."""
+
+_OUTSIDE = re.compile(r"[\[()]")
+_INSIDE = re.compile(r"[\\\]]")
+_TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:[^\\\]]|\\.)*)\])", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:(\r\n|\n\r|\n|\r)|(.))", re.DOTALL)
+
+
+class Tree(NamedTuple):
+    """A game tree, and where it begins."""
+
+    line: int
+    nodes: list[Node] | RecordError
+    """Its main line; or what is wrong with it."""
+
+
+def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
+    """The game trees of a collection, one at a time in memory. What stands between trees says nothing."""
+    begun: list[str] = []
+    size = depth = first = 0
+    inside = False
+    for number, line in enumerate(lines, start=1):
+        start = at = 0
+        while found := (_INSIDE if inside else _OUTSIDE).search(line, at):
+            at = found.end()
+            mark = found.group()
+            if mark == "\\":
+                at += 1  # whatever is escaped
+            elif mark == "]":
+                inside = False
+            elif mark == "[":
+                inside = depth > 0
+            elif mark == "(":
+                if not depth:
+                    first, start = number, found.start()
+                depth += 1
+            elif depth:
+                depth -= 1
+                if not depth:
+                    yield Tree(first, _parsed("".join([*begun, line[start:at]])))
+                    begun, size, start = [], 0, at
+        if depth:
+            begun.append(line[start:])
+            size += len(line) - start
+            if size > LONGEST_TREE:
+                yield Tree(first, RecordError(f"a tree of more than {LONGEST_TREE:,} characters", "a game"))
+                return
+    if depth:
+        yield Tree(first, RecordError("a tree that does not end", "a `)` for each `(`, and a `]` for each `[`"))
+
+
+def _parsed(text: str) -> list[Node] | RecordError:
+    nodes: list[Node] = []
+    values: list[str] | None = None
+    at, left = 0, False
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            if text[at:].isspace():
+                break
+            return RecordError(repr(text[at : at + 20].strip()), "a property as in `B[hh]`")
+        at = found.end()
+        mark, name, value = found.groups()
+        if mark == ")":
+            # The first way down has been gone to its end: what follows are other variations.
+            left = True
+        if left:
+            continue
+        if mark == ";":
+            nodes.append({})
+            values = None
+        elif name is not None:
+            if not nodes:
+                return RecordError(f"the property {name} before any node", "a `;` first")
+            # Lower case letters were allowed, and meant nothing, in FF[3].
+            values = nodes[-1].setdefault("".join(filter(str.isupper, name)), [])
+        elif value is not None:
+            if values is None:
+                return RecordError(f"a value [{value[:20]}] of no property", "its name before it, as in `B[hh]`")
+            values.append(_unescaped(value))
+    return nodes or RecordError("a tree without nodes", "a `;` and properties")
+
+
+def _unescaped(value: str) -> str:
+    return _ESCAPE.sub(lambda found: found.group(2) or "", value)
+
+
+def written(name: str, *values: str) -> str:
+    """A property with these values."""
+    return name + "".join(f"[{_escaped(value)}]" for value in values)
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("]", "\\]")

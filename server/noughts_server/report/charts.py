@@ -1,0 +1,183 @@
+"""The pictures of a report, drawn by pygal as SVG for a page: colours follow the page, nothing else is loaded."""
+
+from collections.abc import Iterable, Sequence
+from math import log10
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from noughts_server.tables.time_histogram import TimeHistogram
+
+# Of the page; see report.css.
+_SERIES = tuple(f"var(--series-{number})" for number in range(1, 9))
+MOST_SERIES = len(_SERIES)
+_WIDTH = 900
+_BINS_PER_DECADE = 8
+
+Point = tuple[float, float] | None
+"""None interrupts a line."""
+
+
+class RatingBar(NamedTuple):
+    """A bot in the picture of ratings."""
+
+    name: str
+    rating: float
+    error95: float | None
+
+
+def ratings_chart(bars: Sequence[RatingBar]) -> Markup:
+    """Ratings with their 95 % intervals, the strongest on top."""
+    height = 110 + 22 * len(bars)
+    placed = list(zip(range(len(bars), 0, -1), bars, strict=True))
+    chart = _chart(
+        "ratings",
+        height,
+        x_title="Elo",
+        dots_size=4,
+        stroke_style={"width": 2},
+        allow_interruptions=True,
+        x_value_formatter=lambda value: f"{value:.0f}",
+        y_labels=[{"label": _short(bar.name), "value": place} for place, bar in placed],
+        range=(0.3, len(bars) + 0.7),
+        truncate_label=-1,
+    )
+    dots: list[Point] = []
+    intervals: list[Point] = []
+    for place, (_, rating, error) in placed:
+        dots.append((rating, place))
+        if error is not None:
+            intervals += [(rating - error, place), (rating + error, place), None]
+    chart.add("95 %", intervals, dots_size=0, stroke_style={"width": 6, "linecap": "round"})
+    chart.add("rating", dots, stroke=False)
+    return _svg(chart)
+
+
+def llr_chart(points: Iterable[tuple[int, float]], lower: float, upper: float, games: int) -> Markup:
+    """The log-likelihood ratio over games between the bounds of the test.
+
+    Its series are the ratio, the upper and the lower bound.
+    """
+    chart = _chart(
+        "llr",
+        340,
+        x_title="games",
+        y_title="LLR",
+        show_dots=False,
+        stroke_style={"width": 2},
+        x_value_formatter=lambda value: f"{value:,.0f}",
+        value_formatter=lambda value: f"{value:.2f}",
+    )
+    chart.add("LLR", list(points))
+    for bound in (upper, lower):
+        chart.add("bound", [(0, bound), (games, bound)], stroke_style={"width": 2, "dasharray": "7, 5"})
+    return _svg(chart)
+
+
+def times_chart(histograms: Sequence[tuple[str, TimeHistogram]]) -> Markup:
+    """The share of each bot's moves by thinking time, on a logarithmic scale; at most `MOST_SERIES` bots."""
+    chart = _chart(
+        "times",
+        380,
+        x_title="thinking time of a move, logarithmic",
+        y_title="share of the bot's moves",
+        show_dots=False,
+        stroke_style={"width": 2},
+        value_formatter=lambda share: f"{share:.0%}",
+    )
+    lines = [(name, _by_bin(histogram)) for name, histogram in histograms]
+    low = min((place for _, bins in lines for place in bins), default=0)
+    high = max((place for _, bins in lines for place in bins), default=0)
+    first, last = low // _BINS_PER_DECADE, -(-(high + 1) // _BINS_PER_DECADE)
+    chart.x_labels = [{"label": _time_label(decade), "value": decade} for decade in range(first, last + 1)]
+    for name, bins in lines:
+        total = sum(bins.values())
+        chart.add(
+            name,
+            [
+                (edge / _BINS_PER_DECADE, bins.get(place, 0) / total)
+                for place in range(first * _BINS_PER_DECADE, last * _BINS_PER_DECADE)
+                for edge in (place, place + 1)
+            ],
+        )
+    return _svg(chart)
+
+
+def _by_bin(histogram: TimeHistogram) -> dict[int, int]:
+    """Counts by eighths of a decade; bin 0 begins at a microsecond, where what is shorter is put, too."""
+    bins: dict[int, int] = {}
+    for microseconds, count in histogram.items():
+        place = int(log10(max(1, microseconds)) * _BINS_PER_DECADE)
+        bins[place] = bins.get(place, 0) + count
+    return bins
+
+
+def _time_label(decade: int) -> str:
+    unit, scale = (("µs", 0), ("ms", 3), ("s", 6))[min(decade // 3, 2)]
+    return f"{10 ** (decade - scale):,} {unit}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 28 else f"{name[:27]}…"
+
+
+def _chart(identity: str, height: int, **options: Any) -> Any:
+    import pygal
+    from pygal.style import Style
+
+    style = Style(
+        background="transparent",
+        plot_background="transparent",
+        foreground="var(--text)",
+        foreground_strong="var(--text)",
+        foreground_subtle="var(--muted)",
+        guide_stroke_color="var(--line)",
+        major_guide_stroke_color="var(--line)",
+        guide_stroke_dasharray="none",
+        major_guide_stroke_dasharray="none",
+        font_family="inherit",
+        label_font_size=13,
+        major_label_font_size=13,
+        title_font_size=14,
+        legend_font_size=13,
+        opacity="1",
+        opacity_hover="1",
+        stroke_opacity="1",
+        stroke_opacity_hover="1",
+        stroke_width="2",
+        transition="0s",
+        colors=_SERIES,
+        value_colors=_SERIES,
+        ci_colors=_SERIES,
+    )
+    chart = pygal.XY(
+        style=style,
+        width=_WIDTH,
+        height=height,
+        js=(),
+        show_legend=False,
+        no_data_text="no data",
+        margin=8,
+        max_scale=8,
+        **options,
+    )
+    # Its own would be drawn by lot; it stands before every rule of the picture's style.
+    chart.uuid = identity
+    chart.add_xml_filter(_for_a_page)
+    return chart
+
+
+def _for_a_page(root: Any) -> Any:
+    """Without what a picture in a page does not need: scripts, comments, and texts for tooltips that scripts show."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] in ("script", "desc", "title"):
+                parent.remove(child)
+    root.set("aria-hidden", "true")
+    root.set("focusable", "false")
+    return root
+
+
+def _svg(chart: Any) -> Markup:
+    # pygal escapes all texts; what comes is an element of the page.
+    return Markup(chart.render(is_unicode=True, disable_xml_declaration=True))

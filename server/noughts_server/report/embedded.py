@@ -1,0 +1,79 @@
+"""The games that a page shows on a board, as JSON that may stand in a page."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup
+
+from noughts_referee.rules import Termination, Variant, VariantError, column_name, parse_variant
+from noughts_server.report.collect import ShownGame
+
+# What could end the element that holds the JSON, or begin a comment in it.
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+_LINE = str(Termination.LINE)
+
+
+def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
+    """The JSON, and how many games it has; games of variants that are not known here are left out.
+
+    {"labels", "variants": [{"name", "columns", "rows", "layers", "columnNames"}], "games": [[number, variant, first,
+    second, result, termination, plies of the opening, moves, times in ms or [], winning cells, fault]]}; variant, first
+    and second are places in the lists.
+    """
+    labels: dict[str, int] = {}
+    variants: dict[str, int] = {}
+    games: list[list[Any]] = []
+    for number, game in shown:
+        variant = _variant(game.variant)
+        moves = list(game.moves)
+        if (
+            variant is None
+            or not moves
+            or len(set(moves)) < len(moves)
+            or not all(0 <= cell < variant.cells for cell in moves)
+        ):
+            continue
+        games.append(
+            [
+                number,
+                variants.setdefault(game.variant, len(variants)),
+                labels.setdefault(game.first, len(labels)),
+                labels.setdefault(game.second, len(labels)),
+                game.result,
+                game.termination.replace("_", " "),
+                game.first_chosen,
+                moves,
+                [_brief(microseconds) for microseconds in game.times_us],
+                list(variant.won_with(moves)) if game.termination == _LINE else [],
+                game.fault,
+            ]
+        )
+    document = {"labels": list(labels), "variants": [_described(name) for name in variants], "games": games}
+    return Markup(json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)), len(games)
+
+
+def _brief(microseconds: int) -> float | int:
+    """Milliseconds, no more exact than anybody reads."""
+    milliseconds = microseconds / 1000
+    return round(milliseconds, 2) if milliseconds < 10 else round(milliseconds)
+
+
+@cache
+def _variant(name: str) -> Variant | None:
+    try:
+        return parse_variant(name)
+    except VariantError:
+        return None
+
+
+def _described(name: str) -> dict[str, Any]:
+    variant = parse_variant(name)
+    return {
+        "name": name,
+        "columns": variant.columns,
+        "rows": variant.rows,
+        "layers": variant.layers,
+        "columnNames": [column_name(column) for column in range(variant.columns)],
+    }

@@ -1,0 +1,87 @@
+"""The crosstable coloured by score: as a table with numbers for some dozen bots, as a picture for hundreds."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from noughts_server.competition.score import Score
+from noughts_server.tables.kinds import pair_score
+from noughts_server.tables.table import Unit, text
+from noughts_server.tables.tally import Tally
+
+MOST_WITH_NUMBERS = 40
+MOST_DRAWN = 300
+LEVELS = 9
+"""Colours, from a score of 0 % to one of 100 %."""
+
+
+class Cell(NamedTuple):
+    """The games of two."""
+
+    points: str
+    level: int | None
+    """0 to LEVELS - 1; None: they have not met."""
+    told: str
+    """In words."""
+
+
+class HeatRow(NamedTuple):
+    """A row of the table."""
+
+    rank: int
+    name: str
+    cells: list[Cell]
+
+
+def heat_rows(tally: Tally) -> list[HeatRow]:
+    """The first bots of the standings, each against each of them."""
+    standings, scores = tally.standings()[:MOST_WITH_NUMBERS], tally.scores
+    return [
+        HeatRow(
+            row.rank,
+            row.label,
+            [_cell(row.label, other.label, pair_score(scores, row.label, other.label)) for other in standings],
+        )
+        for row in standings
+    ]
+
+
+def _cell(label: str, other: str, score: Score) -> Cell:
+    if label == other or not score.games:
+        return Cell("", None, "")
+    points = text(score.points, Unit.POINTS)
+    told = f"{label} against {other}: {points} of {score.games:,} (+{score.wins} ={score.draws} −{score.losses})"
+    return Cell(points, level(score), told)
+
+
+def level(score: Score) -> int:
+    """Which colour: the share of the points in steps of an eighth, to the nearest."""
+    return round(score.points / score.games * (LEVELS - 1))
+
+
+def heat_picture(tally: Tally) -> Markup:
+    """The same for the first `MOST_DRAWN` as squares without numbers: SVG with a path for each colour."""
+    labels = [row.label for row in tally.standings()[:MOST_DRAWN]]
+    place = {label: number for number, label in enumerate(labels)}
+    totals: dict[tuple[int, int], Score] = {}
+    for (first, second), score in tally.scores.items():
+        if first in place and second in place and first != second:
+            one, other = place[first], place[second]
+            totals[one, other] = totals.get((one, other), Score()) + score
+            totals[other, one] = totals.get((other, one), Score()) + score.mirrored
+    paths: list[list[str]] = [[] for _ in range(LEVELS)]
+    for (row, column), score in sorted(totals.items()):
+        if score.games:
+            paths[level(score)].append(f"M{column} {row}h1v1h-1z")
+    return _picture(len(labels), paths)
+
+
+def _picture(size: int, paths: Sequence[Sequence[str]]) -> Markup:
+    drawn = Markup("").join(
+        Markup('<path class="heat-{}" d="{}"/>').format(place, "".join(steps)) for place, steps in enumerate(paths)
+    )
+    return Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" class="heat-picture" viewBox="0 0 {0} {0}" aria-hidden="true"'
+        ' shape-rendering="crispEdges">{1}</svg>'
+    ).format(size, drawn)

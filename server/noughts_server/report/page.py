@@ -1,0 +1,193 @@
+"""Puts a report together: the same games give the same bytes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from noughts_server.report.charts import MOST_SERIES, ratings_chart, times_chart
+from noughts_server.report.collect import MOST_FAULTS, Collected, printable
+from noughts_server.report.embedded import embedded
+from noughts_server.report.heat_map import (
+    LEVELS,
+    MOST_DRAWN,
+    MOST_WITH_NUMBERS,
+    HeatRow,
+    heat_picture,
+    heat_rows,
+)
+from noughts_server.report.match import match
+from noughts_server.report.picture import Picture
+from noughts_server.report.ratings import MOST_BARS, rated
+from noughts_server.statistics.sprt import Sprt
+from noughts_server.tables.kinds import TableKind, make_table
+from noughts_server.tables.standings import TIE_BREAKS
+from noughts_server.tables.table import Table, Value, text
+from noughts_server.tables.tally import Tally
+from noughts_server.version import software_version
+
+MOST_ROWS = 500
+"""Of every table."""
+_MOST_OPENINGS = 100
+_HERE = Path(__file__).parent
+
+
+@dataclass(slots=True)
+class Part:
+    """A section of the page."""
+
+    anchor: str
+    title: str
+    lines: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    heat: list[HeatRow] = field(default_factory=list)
+    has_heat: bool = False
+    viewer: Markup | None = None
+
+
+def page(collected: Collected, test: Sprt) -> str:
+    """The page as HTML; `test` is what the picture of the LLR is for, where two have played."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    parts = list(_parts(collected, test))
+    tally = collected.tally
+    return environment.get_template("report.html.jinja").render(
+        title=printable(collected.title) or "Report",
+        facts=list(_facts(tally)),
+        parts=parts,
+        has_viewer=any(part.viewer for part in parts),
+        games=tally.games,
+        version=software_version(),
+        tie_breaks=TIE_BREAKS,
+        levels=LEVELS,
+        cell=_cell,
+        css=_own("report.css"),
+        script=_own("viewer.js"),
+    )
+
+
+def _own(name: str) -> Markup:
+    """A file of ours, which needs no escaping."""
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def _cell(value: Value, unit: Any) -> str:
+    return text(value, unit).replace("_", " ") if value in _WORDS else text(value, unit)
+
+
+_WORDS = frozenset(("board_full", "illegal_move"))
+
+
+def _facts(tally: Tally) -> Iterator[tuple[str, str]]:
+    decided = [counts.score for counts in tally.pairs.values()]
+    games = sum(score.games for score in decided)
+    yield "variant", ", ".join(sorted(tally.variants))
+    yield "bots", f"{len(tally.labels):,}"
+    yield "games", f"{tally.games:,}"
+    if tally.distinct < tally.games:
+        yield "distinct games", f"{tally.distinct:,}"
+    if tally.void:
+        yield "void", f"{tally.void:,}"
+    if games:
+        yield "drawn", f"{sum(score.draws for score in decided) / games:.1%}"
+        yield "first mover's score", f"{sum(score.points for score in decided) / games:.1%}"
+    yield "plies a game", f"{sum(counts.plies for counts in tally.pairs.values()) / tally.games:.1f}"
+
+
+def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
+    tally = collected.tally
+    yield Part("standings", "Standings", tables=[make_table(TableKind.STANDINGS, tally, MOST_ROWS)])
+    if collected.course is not None:
+        (other,) = (label for label in tally.labels if label != collected.course.label)
+        found = match(collected.course, other, test)
+        yield Part("match", "Match", lines=found.lines, pictures=[found.picture] if found.picture else [])
+    yield from _ratings(tally)
+    yield _crosstable(tally)
+    yield Part("sides", "By side", tables=[make_table(TableKind.SIDES, tally, MOST_ROWS)])
+    yield Part("terminations", "By termination", tables=[make_table(TableKind.TERMINATIONS, tally, MOST_ROWS)])
+    if set(tally.openings) != {()}:
+        yield Part("openings", "By opening", tables=[make_table(TableKind.OPENINGS, tally, _MOST_OPENINGS)])
+    yield _times(tally)
+    yield from _games(collected)
+
+
+def _ratings(tally: Tally) -> Iterator[Part]:
+    found = rated(tally)
+    if found is None:
+        return
+    part = Part("ratings", "Ratings", lines=found.lines, tables=[_cut(found.table)])
+    if found.bars:
+        best = found.bars[0]
+        error = f" ± {best.error95:.0f}" if best.error95 is not None else ""
+        part.pictures.append(
+            Picture(
+                ratings_chart(found.bars),
+                f"Ratings with their 95 % intervals. The strongest of {len(found.bars)} is {best.name},"
+                f" {best.rating:.0f}{error}.",
+                "Ratings of the batch fit; bars are 95 % intervals."
+                + (f" The first {MOST_BARS} bots." if len(found.bars) == MOST_BARS else ""),
+            )
+        )
+    yield part
+
+
+def _cut(table: Table) -> Table:
+    return Table(table.kind, table.caption, table.columns, table.rows[:MOST_ROWS], table.notes)
+
+
+def _crosstable(tally: Tally) -> Part:
+    number = len(tally.labels)
+    part = Part("crosstable", "Crosstable", heat=heat_rows(tally), has_heat=True)
+    if number > MOST_WITH_NUMBERS:
+        drawn = min(number, MOST_DRAWN)
+        part.lines.append(f"With numbers: the first {MOST_WITH_NUMBERS} of {number:,}.")
+        part.pictures.append(
+            Picture(
+                heat_picture(tally),
+                f"The scores of the first {drawn} bots against each other as coloured squares, in the order of the"
+                " standings.",
+                f"The first {drawn} of {number:,} bots in the order of the standings: each row's share of the points"
+                " against each column.",
+            )
+        )
+    return part
+
+
+def _times(tally: Tally) -> Part:
+    part = Part("times", "Move times", tables=[make_table(TableKind.TIMES, tally, MOST_ROWS)])
+    timed = [row.label for row in tally.standings() if row.label in tally.times and tally.times[row.label].count]
+    if timed:
+        shown = timed[:MOST_SERIES]
+        which = "" if len(shown) == len(timed) else f" The first {len(shown)} of {len(timed):,} bots."
+        part.pictures.append(
+            Picture(
+                times_chart([(label, tally.times[label]) for label in shown]),
+                f"Histogram of the thinking times of {', '.join(shown)}; the table has their medians and 95 %.",
+                f"How long moves took: the share of each bot's moves in each eighth of a power of ten.{which}",
+                shown,
+            )
+        )
+    return part
+
+
+def _games(collected: Collected) -> Iterator[Part]:
+    sample, tally = collected.sample, collected.tally
+    document, number = embedded(sample.games())
+    if not number:
+        return
+    if number == tally.games:
+        line = "All games are in this page."
+    elif sample.stride > 1:
+        line = (
+            f"{number:,} of {tally.games:,} games are in this page: every {sample.stride:,}th, and those that ended by"
+            f" a fault, up to {MOST_FAULTS}."
+        )
+    else:
+        line = f"{number:,} of {tally.games:,} games are in this page; the others cannot be shown on a board."
+    keys = "On the board the arrow keys, Home and End step through the game."
+    yield Part("games", "Games", lines=[line, keys], viewer=document)

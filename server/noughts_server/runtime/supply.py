@@ -1,0 +1,126 @@
+"""One tournament's supply of games: its units are claimed one after the other, whenever the referee has room."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import structlog
+
+from noughts_referee.referee import Referee
+from noughts_referee.work_units import Conditions, Unit
+from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.runtime.opened_units import OpenedUnits
+from noughts_server.runtime.recorder import Recorder
+from noughts_server.store.claims import claim_unit, unfinished_units
+from noughts_server.store.database import Store
+from noughts_server.store.tournaments import TournamentState, get_tournament_by_id
+from noughts_server.store.tournaments import conditions as read_conditions
+
+logger = structlog.get_logger("noughts.director")
+
+# So many slots wait in the referee at least, so that a frame never finds it without the next game.
+_FEWEST_QUEUED = 64
+
+
+class Progress:
+    """Games have begun or ended: whoever waits for something looks again."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def made(self) -> None:
+        """Wakes all who wait."""
+        self._event.set()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Returns when the condition holds."""
+        while not condition():
+            self._event.clear()
+            await self._event.wait()
+
+
+class Supply:
+    """Hands the slots of one running tournament to the referee until there are none left."""
+
+    def __init__(self, tournament: int, store: Store, referee: Referee, recorder: Recorder, progress: Progress) -> None:
+        """`tournament` is the store's key."""
+        self.conditions: Conditions | None = None
+        """Those of its games; None until it is known what they are."""
+        self._key = tournament
+        self._store = store
+        self._referee = referee
+        self._recorder = recorder
+        self._progress = progress
+        self._total = 0
+        """Its slots as of the last commit of games."""
+
+    def committed(self, games_total: int) -> None:
+        """Games of it were stored; so many slots it has now."""
+        self._total = games_total
+        self._progress.made()
+
+    def withdrawn(self, entries: Mapping[int, str]) -> None:
+        """These entries, by number, have left; the values say why."""
+        self._referee.withdraw_entries(self._key, entries)
+
+    async def play(self) -> None:
+        """Plays what has no game yet, and what follows from that. Raises NoughtsError."""
+        key, referee = self._key, self._referee
+        tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
+        if tournament.state is not TournamentState.RUNNING:
+            return
+        playing = self.conditions = await self._read_conditions()
+        units = await self._unfinished()
+        logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
+        opened = OpenedUnits(tournament.settings, playing)
+        # Where pairings never end, those that are there are played while others still are; units hold one encounter.
+        endless = tournament.settings.schedule is ScheduleKind.LADDER
+        total = -1
+        while tournament.games_total != total:
+            await self._hand_out(units, playing, opened)
+            # Who has left since the conditions were read.
+            playing = self.conditions = await self._read_conditions()
+            self.withdrawn(playing.withdrawn)
+            idle, total = False, tournament.games_total
+            while not idle and tournament.games_total == total:
+                await self._progress.until(lambda: self._may_look(endless=endless, known=total))  # noqa: B023
+                idle = self._is_idle()
+                # The last games may bring others: the next round, or an extension.
+                await self._recorder.flush()
+                tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
+            playing = self.conditions = await self._read_conditions()
+            claimed, units = units.stop, await self._unfinished()
+            units = units if idle else range(claimed, units.stop)
+        referee.forget(key)
+        logger.info("tournament played", tournament=playing.name)
+
+    async def _hand_out(self, units: range, playing: Conditions, opened: OpenedUnits) -> None:
+        wanted = max(_FEWEST_QUEUED, playing.concurrency)
+        for number in units:
+            await self._progress.until(lambda: self._referee.queued(self._key) < wanted)
+            await self._recorder.room()
+            unit, encounters = await self._claim(playing, number)
+            async for part in opened.parts(unit, encounters):
+                await self._progress.until(lambda: self._referee.queued(self._key) < wanted)
+                self._referee.add(part)
+
+    async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
+        """A unit, and the encounters of its slots (see `Claim`)."""
+        claim = await self._store.write_patiently(lambda connection: claim_unit(connection, self._key, number))
+        return Unit(playing, claim.attempt, claim.slots), claim.encounters
+
+    async def _read_conditions(self) -> Conditions:
+        return await self._store.read(lambda connection: read_conditions(connection, self._key))
+
+    async def _unfinished(self) -> range:
+        return await self._store.read(lambda connection: unfinished_units(connection, self._key))
+
+    def _is_idle(self) -> bool:
+        return not self._referee.queued(self._key) and not self._referee.in_flight(self._key)
+
+    def _may_look(self, *, endless: bool, known: int) -> bool:
+        """Whether nothing of it is being played; or in an endless one nothing waits, and there is or may be more."""
+        if self._is_idle():
+            return True
+        if not endless or self._referee.queued(self._key):
+            return False
+        return self._total > known or self._recorder.backlog > 0

@@ -1,0 +1,199 @@
+"""`noughts records`: files of games, converted, checked, listed, shown and sampled."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+GAMES = [
+    {"variant": "tictactoe", "first": "ada", "second": "bob", "seed": 1, "moves": [0, 3, 1, 4, 2], "result": "1-0",
+     "termination": "line", "opening": [0, 3], "times_ms": [0, 0, 1.5, 2, 0.25]},
+    {"variant": "tictactoe", "first": "bob", "second": "ada", "seed": 2, "moves": [4, 0], "result": "0-1",
+     "termination": "timeout"},
+    {"variant": "tictactoe", "first": "ada", "second": "cyd", "seed": 3, "moves": [0, 4, 8, 2, 6, 3, 5, 7, 1],
+     "result": "1/2-1/2", "termination": "board_full"},
+    {"variant": "mnk:5,4,4", "first": "ada", "second": "bob", "seed": 4, "moves": [7], "result": "*",
+     "termination": "void"},
+]  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "games.jsonl"
+    path.write_text("".join(json.dumps(game) + "\n" for game in GAMES))
+    return path
+
+
+def rows(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_file_goes_to_sgf_and_back_without_a_loss(noughts: Any, file: Path, tmp_path: Path) -> None:
+    sgf, back = tmp_path / "games.sgf", tmp_path / "back.jsonl"
+    assert json.loads(noughts(f"records convert {file} {sgf} --format json").stdout) == {
+        "games": 4,
+        "from": "jsonl",
+        "to": "sgf",
+    }
+    assert sgf.read_text().count("GM[4]") == 4
+    assert "4 games from" in noughts(f"records convert {sgf} {back}").stderr
+    for game, read in zip(GAMES, rows(back.read_text()), strict=True):
+        assert {name: read.get(name) for name in game} == game
+
+
+def test_results_go_to_programs_that_rate(noughts: Any, file: Path, tmp_path: Path) -> None:
+    noughts(f"records convert {file} {tmp_path}/games.csv")
+    table = list(csv.reader((tmp_path / "games.csv").read_text().splitlines()))
+    assert table == [
+        ["white", "black", "result"],
+        ["ada", "bob", "1-0"],
+        ["bob", "ada", "0-1"],
+        ["ada", "cyd", "1/2-1/2"],
+        ["ada", "bob", "*"],
+    ]
+    noughts(f"records convert {file} {tmp_path}/games.pgn")
+    text = (tmp_path / "games.pgn").read_text()
+    assert '[White "ada"]\n[Black "bob"]\n[Result "1-0"]' in text
+    noughts(f"records convert {tmp_path}/games.pgn {tmp_path}/again.csv")
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "games.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "names, message, code",
+    [
+        ("games.jsonl games.txt", "got the name 'games.txt', expected one that ends in .jsonl, .sgf", 2),
+        ("nothing.sgf games.jsonl", "nothing.sgf: No such file", 1),
+        ("games.csv games.sgf", "got results without moves, expected games for", 2),
+        ("games.jsonl games.psq", "got more than one game, expected one", 2),
+        ("bad.jsonl games.sgf", "bad.jsonl, line 2: got broken JSON, expected a game as JSON on one line", 1),
+        ("solid.jsonl games.sgf", "solid.jsonl, line 1: got a game of qubic, expected a flat board", 1),
+    ],
+)
+def test_what_cannot_be_converted_is_said_and_leaves_no_file(
+    noughts: Any, file: Path, tmp_path: Path, names: str, message: str, code: int
+) -> None:
+    (tmp_path / "games.csv").write_text("white,black,result\na,b,1-0\n")
+    (tmp_path / "bad.jsonl").write_text(json.dumps(GAMES[0]) + "\n{\n")
+    (tmp_path / "solid.jsonl").write_text(json.dumps({**GAMES[3], "variant": "qubic"}) + "\n")
+    source, target = names.split()
+    before = sorted(tmp_path.iterdir())
+    assert message in noughts(f"records convert {tmp_path}/{source} {tmp_path}/{target}", code=code).stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_check_says_what_is_wrong_where(noughts: Any, file: Path, tmp_path: Path) -> None:
+    assert json.loads(noughts(f"records check {file} --format json").stdout) == {"games": 4, "errors": []}
+    assert "4 games: nothing wrong" in noughts(f"records check {file}").stdout
+    file.write_text(file.read_text() + json.dumps({**GAMES[0], "seed": 9, "result": "0-1"}) + "\nno game\n")
+    document = json.loads(noughts(f"records check {file} --format json", code=1).stdout)
+    assert document["games"] == 6
+    assert [error["line"] for error in document["errors"]] == [5, 6]
+    assert document["errors"][0]["error"].startswith("result: got 0-1, expected 1-0")
+    said = noughts(f"records check {file}", code=1).stdout
+    assert f"{file}, line 6: got broken JSON" in said
+    assert "6 games: 2 errors" in said
+
+
+def test_check_of_a_folder_names_the_file(noughts: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "games.psq"
+    folder.mkdir()
+    (folder / "one.psq").write_text("Piskvorky 15x15, 11:11, 0\n1,1,0\na\nb\n-1\n")
+    (folder / "two.psq").write_text("Piskvorky 15x15, 11:11, 0\n99,1,0\n")
+    document = json.loads(noughts(f"records check {folder} --format json", code=1).stdout)
+    assert document == {
+        "games": 2,
+        "errors": [{"line": 1, "error": "got the move 99,1,0, expected cells of 15x15", "file": "two.psq"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "options, numbers",
+    [
+        ("", [1, 2, 3, 4]),
+        ("--bot bob", [1, 2, 4]),
+        ("--bot ada --against cyd", [3]),
+        ("--bot ada --result won", [1, 2]),
+        ("--bot bob --result lost --termination timeout", [2]),
+        ("--result 1/2-1/2", [3]),
+        ("--variant mnk:5,4,4", [4]),
+        ("--opening a3a2", [1]),
+        ("--opening '[0]' --bot cyd", [3]),
+        ("--limit 1", [1]),
+    ],
+)
+def test_list_shows_the_games_that_are_asked_for(noughts: Any, file: Path, options: str, numbers: list[int]) -> None:
+    found = rows(noughts(f"records list {file} {options} --format json").stdout)
+    assert [game["number"] for game in found] == numbers
+    assert found[0]["moves"] == GAMES[numbers[0] - 1]["moves"]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ("--against bob", "got no --bot"),
+        ("--result won", "--result 'won': expected 1-0"),
+        ("--termination late", "--termination 'late': expected line"),
+        ("--variant chess", "--variant 'chess': expected one of"),
+        ("--opening 1", "--opening '1': expected cells as in `h8i9`"),
+    ],
+)
+def test_filters_that_no_game_could_pass_are_refused(noughts: Any, file: Path, options: str, message: str) -> None:
+    assert message in noughts(f"records list {file} {options}", code=2).stderr
+
+
+def test_a_list_for_people_is_a_table(noughts: Any, file: Path) -> None:
+    result = noughts(f"records list {file} --limit 2")
+    assert "ada    bob     1-0     line" in result.stdout
+    assert "a3 a2" in result.stdout
+    assert "There are more than 2" in result.stderr
+    assert "No such games in" in noughts(f"records list {file} --bot nobody").stdout
+
+
+def test_show_prints_a_game_where_there_is_no_terminal(noughts: Any, file: Path) -> None:
+    text = noughts(f"records show {file} 1").stdout
+    assert "Game 1: ada (X) - bob (O)" in text
+    assert "1-0, line; tictactoe, 5 plies" in text
+    assert " 3 X X X\n 2 O O .\n" in text
+    assert "opening: a3 a2\nmoves: a3 a2 b3 b2 c3" in text
+    assert json.loads(noughts(f"records show {file} 2 --format json").stdout)["termination"] == "timeout"
+    assert "got no game 5, expected 1 to 4" in noughts(f"records show {file} 5", code=2).stderr
+    assert "got no game 0, expected 1 to 4" in noughts(f"records show {file} 0", code=2).stderr
+
+
+def test_samples_are_positions_with_what_came_of_them(noughts: Any, file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "samples.csv"
+    assert json.loads(noughts(f"records sample {file} {target} --format json").stdout) == {"samples": 3 + 2 + 9}
+    samples = list(csv.DictReader(target.read_text().splitlines()))
+    # The opening was nobody's choice.
+    assert samples[0] == {
+        "variant": "tictactoe",
+        "game": "0",
+        "position": "X..O.....",
+        "side": "X",
+        "move": "1",
+        "result": "1",
+    }
+    assert [sample["result"] for sample in samples] == ["1", "-1", "1", "-1", "1", *["0"] * 9]
+
+
+def test_samples_for_numpy_are_the_same(noughts: Any, file: Path, tmp_path: Path) -> None:
+    several = noughts(f"records sample {file} {tmp_path}/x.npz", code=1).stderr
+    assert "got games of tictactoe and mnk:5,4,4, expected games of one variant" in several
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
+    noughts(f"records sample {file} {tmp_path}/x.npz")
+    noughts(f"records sample {file} {tmp_path}/x.csv")
+    table = list(csv.DictReader((tmp_path / "x.csv").read_text().splitlines()))
+    with np.load(tmp_path / "x.npz") as arrays:
+        assert str(arrays["variant"]) == "tictactoe"
+        assert arrays["positions"].shape == (14, 9)
+        texts = ["".join(".XO"[value] for value in position) for position in arrays["positions"]]
+        assert texts == [sample["position"] for sample in table]
+        assert ["XO"[side] for side in arrays["sides"]] == [sample["side"] for sample in table]
+        for name, column in (("moves", "move"), ("results", "result"), ("games", "game")):
+            assert arrays[name].tolist() == [int(sample[column]) for sample in table]
+    assert "expected one that ends in .csv or .npz" in noughts(f"records sample {file} x.txt", code=2).stderr

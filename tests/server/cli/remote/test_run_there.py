@@ -1,0 +1,37 @@
+"""`tournament run` with bots of a server: it is played there, and the others are run from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.background import online
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def champion(server: str, token: str) -> Iterator[str]:
+    with online(server, token, champion="minimax"):
+        yield "champion"
+
+
+def test_registered_bots_and_bots_of_this_machine_play_one_tournament(ask: Ask, champion: str) -> None:
+    played = ask(f"tournament run bot:{champion}@1 random Old=first-free --games 4 --seed 3 --title There")
+    assert (played["state"], played["games"], played["title"]) == ("finished", 12, "There")
+    assert {row["name"] for row in played["standings"]} == {"champion", "random", "Old"}
+    assert not [row["name"] for row in ask("bot list --online")["bots"] if row["name"].startswith("alice-")]
+
+
+def test_what_a_server_refuses_leaves_nothing_running(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
+    refused = noughts("tournament run bot:nobody random", env=env, code=1)
+    assert "bots/nobody does not exist" in refused.stderr
+    newest = ask("tournament list --limit 1")["tournaments"][0]
+    assert newest["state"] == "cancelled"
+
+
+def test_what_only_a_referee_here_can_do_is_refused(noughts: Any, env: dict[str, str]) -> None:
+    refused = noughts("tournament run bot:nobody random -o games.jsonl", env=env, code=2)
+    assert "-o: got a bot of a server as well" in refused.stderr

@@ -1,0 +1,71 @@
+"""`noughts report`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.tools import run
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def played(noughts: Any, tmp_path: Path) -> Path:
+    """A folder with one small match, as a file and as a database."""
+    noughts(
+        f"match random first-free --games 8 --seed 5 --times -o {tmp_path}/games.jsonl --db {tmp_path}/games.db"
+        " --format json"
+    )
+    return tmp_path
+
+
+def test_a_report_is_one_file(noughts: Any, played: Path) -> None:
+    told = json.loads(noughts(f"report {played}/games.jsonl -o {played}/a/b --format json").stdout)
+    path = Path(told["report"])
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+    assert told == {
+        "report": str(played / "a/b/report.html"),
+        "tournament": "games",
+        "games": 8,
+        "bytes": path.stat().st_size,
+    }
+    assert "<title>games</title>" in path.read_text()
+    text = noughts(f"report {played}/games.db -o {played}/a/b --title 'Spring cup'").stdout
+    assert text.startswith(f"{path}: 8 games, ")
+    assert "<title>Spring cup</title>" in path.read_text()
+
+
+def test_a_file_and_a_database_give_the_same_bytes_in_any_process(noughts: Any, played: Path) -> None:
+    for kind in ("jsonl", "db"):
+        noughts(f"report {played}/games.{kind} -o {played}/{kind} --title Cup --games 4")
+    program = [sys.executable, "-m", "noughts_server.cli", "report", f"{played}/games.jsonl", "-o", f"{played}/other"]
+    run(*program, "--title", "Cup", "--games", "4", env={**os.environ, "PYTHONHASHSEED": "7"})
+    pages = {(played / folder / "report.html").read_bytes() for folder in ("jsonl", "db", "other")}
+    assert len(pages) == 1
+
+
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        ("--sprt elo0=5,elo1=0", "expected elo0 below elo1"),
+        ("--sprt elo=5", "got 'elo=5'"),
+        ("--sprt elo1=much", "got 'elo1=much'"),
+        ("--sprt elo1=nan", "elo1=nan"),
+        ("--games -1", "--games"),
+    ],
+)
+def test_wrong_options_are_named_before_anything_is_read(noughts: Any, tmp_path: Path, options: str, told: str) -> None:
+    refused = noughts(f"report nowhere.jsonl -o {tmp_path}/out {options}", code=2)
+    assert told in " ".join(refused.stderr.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(noughts: Any, played: Path) -> None:
+    refused = noughts(f"report {played}/games.jsonl -o {played}/games.db/out", code=1)
+    assert "expected a folder for the report" in " ".join(refused.stderr.split())

@@ -1,0 +1,240 @@
+"""What is written in a format and read again is the same, as far as the format can hold it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from noughts_referee.rules import Draws, Result, Termination, last_move, parse_variant
+from noughts_server.records.formats import FormatError, read_games, writing_games
+from noughts_server.records.json_lines import json_line, read_json_lines
+from noughts_server.records.psq import psq_text, read_psq
+from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
+from noughts_server.records.replay import faults_of
+from noughts_server.records.sgf import read_sgf, sgf_text
+
+FLAT = (
+    "tictactoe",
+    "gomoku",
+    "gomoku:exact",
+    "gomoku20",
+    "renju",
+    "caro:exact:20",
+    "connect4",
+    "mnk:9,7,4",
+    "mnk:30,2,3",
+)
+SOLID = ("qubic", "tictactoe3d")
+NAMES = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=12) | st.sampled_from(
+    ["threats", "a]b", "back\\slash", "semi;colon", "(", "=x:y", "Ω [1]", "a,b", '"quoted"']
+)
+MICROSECONDS = st.integers(0, 10**10).map(lambda microseconds: microseconds / 1000)
+
+
+@st.composite
+def records(draw: st.DrawFn, variants: tuple[str, ...] = FLAT) -> RecordedGame:
+    """A game that was really played, by lot, and ended in any way."""
+    name = draw(st.sampled_from(variants))
+    variant, draws = variant_of(name), Draws(draw(st.integers(0, 2**64 - 1)), 0)
+    longest = draw(st.integers(0, 60))
+    moves: list[int] = []
+    own = opponent = 0
+    outcome = None
+    while outcome is None and len(moves) < longest:
+        side = len(moves) & 1
+        cell = draws.choice(variant.legal_cells(own, opponent, side))
+        own |= 1 << cell
+        outcome = variant.outcome(own, opponent, cell, side)
+        moves.append(cell)
+        own, opponent = opponent, own
+    if outcome is None:
+        to_move = len(moves) & 1
+        lost = Result.SECOND_WINS if to_move == 0 else Result.FIRST_WINS
+        ending = draw(st.sampled_from(["timeout", "resigned", "illegal_move", "crashed", "adjudicated", "void"]))
+        result = {"adjudicated": Result.DRAW, "void": Result.VOID}.get(ending, lost)
+    else:
+        result, ending = outcome.result, str(outcome.termination)
+    beyond = 1 if ending in ("timeout", "resigned", "illegal_move") else 0
+    times = draw(st.just([]) | st.lists(MICROSECONDS, min_size=len(moves) + beyond, max_size=len(moves) + beyond))
+    own_times = draw(st.booleans())
+    return RecordedGame(
+        variant=name,
+        first=draw(NAMES),
+        second=draw(NAMES),
+        result=str(result),
+        moves=tuple(moves),
+        termination=ending,
+        seed=draw(st.none() | st.integers(0, 2**64 - 1)),
+        opening_plies=draw(st.integers(0, max(0, len(moves) - 1))) if moves else 0,
+        times_ms=tuple(times),
+        first_time="60+0.5" if own_times else "",
+        second_time="1/move" if own_times else "",
+        fault="was too slow: 1 s" if ending == "timeout" else "",
+    )
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(record=records((*FLAT, *SOLID)))
+def test_json_lines_lose_nothing(record: RecordedGame) -> None:
+    (placed,) = read_json_lines([json_line(record)])
+    read = placed.game
+    assert isinstance(read, RecordedGame)
+    assert replace(read, more={}) == record
+    assert json_line(read) == json_line(record)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(games=st.lists(records(), max_size=4))
+def test_a_collection_of_sgf_loses_nothing(games: list[RecordedGame]) -> None:
+    text = "".join(sgf_text(game, number) for number, game in enumerate(games, start=1))
+    assert [placed.game for placed in read_sgf(text.splitlines(keepends=True))] == games
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(record=records(("gomoku", "gomoku20", "mnk:30,6,5")))
+def test_a_psq_file_keeps_moves_names_whole_milliseconds_and_what_the_board_shows(record: RecordedGame) -> None:
+    read = read_psq(psq_text(record).splitlines(keepends=True))
+    assert (read.variant, read.moves) == (record.variant, record.moves)
+    # A line of digits alone is the number at the end of the file.
+    if not any(name.lstrip("-").isdigit() for name in (record.first, record.second)):
+        assert (read.first, read.second) == (record.first, record.second)
+    assert read.times_ms in ((), tuple(float(round(time)) for time in record.times_ms[: len(record.moves)]))
+    on_the_board = record.termination in ("line", "board_full")
+    assert read.result == (record.result if on_the_board else "*")
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(record=records((*FLAT, *SOLID)))
+def test_games_that_were_played_are_found_right(record: RecordedGame) -> None:
+    assert faults_of(record) == []
+
+
+def test_what_programs_add_to_a_line_stays_in_it() -> None:
+    line = (
+        '{"variant":"tictactoe","first":"a","second":"b","moves":[0,3,1,4,2],"result":"1-0","termination":"line",'
+        '"winning_cells":[0,1,2],"opening":{"rule":"swap","opener":"a","stones":3},"event":"cup","n":[1,{"x":null}]}\n'
+    )
+    (placed,) = read_json_lines([line])
+    assert isinstance(placed.game, RecordedGame)
+    assert json_line(placed.game) == line
+
+
+def test_many_games_go_through_every_format_by_the_names_of_files(tmp_path: Path) -> None:
+    games = [
+        RecordedGame("gomoku", "a", "b", "1-0", (0, 15, 1, 16, 2, 17, 3, 18, 4), "line", times_ms=(1.0,) * 9),
+        RecordedGame("gomoku", "b", "a", "*", (7,), "void"),
+    ]
+    for name in ("games.jsonl", "games.sgf", f"{tmp_path}/games.psq/"):
+        file = name if name.startswith("/") else str(tmp_path / name)
+        with writing_games(file) as write:
+            for game in games:
+                write(game)
+        read = [placed.game for placed in read_games(file)]
+        assert [game.moves for game in read if isinstance(game, RecordedGame)] == [game.moves for game in games]
+    assert sorted(file.name for file in (tmp_path / "games.psq").iterdir()) == ["000001.psq", "000002.psq"]
+
+
+def write_all(file: str, games: list[RecordedGame]) -> None:
+    with writing_games(file) as write:
+        for game in games:
+            write(game)
+
+
+def test_a_psq_file_holds_one_game(tmp_path: Path) -> None:
+    game = RecordedGame("gomoku", "a", "b", "*", (7,), "void")
+    with pytest.raises(FormatError, match="got more than one game, expected one"):
+        write_all(f"{tmp_path}/x.psq", [game, game])
+
+
+def test_a_file_that_could_not_be_written_to_its_end_is_not_there(tmp_path: Path) -> None:
+    games = [RecordedGame(name, "a", "b", "*", (7,), "void") for name in ("gomoku", "qubic")]
+    with pytest.raises(RecordError, match="expected a flat board"):
+        write_all(f"{tmp_path}/x.sgf", games)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_oblong_board_has_both_sizes() -> None:
+    text = sgf_text(RecordedGame("mnk:9,7,4", "a", "b", "*", (9, 62), "void"))
+    assert "SZ[9:7]" in text
+    assert ";B[ab];W[ig]" in text
+
+
+# As c-gomoku-cli writes them.
+CLI_GOMOKU = """(;FF[4]GM[4]GN[1]DT[2022.01.03 17:04]RU[0]SZ[20]PB[x]PW[y]RE[B+1]TE[Black win by five connection]
+;B[kk]C[opening move];W[kl]C[opening move]
+;B[lk]C[1234ms];W[ll]C[5ms];B[mk]C[7ms];W[ml]C[1ms];B[nk]C[2ms];W[nl]C[3ms];B[ok]C[4ms])
+
+(;FF[4]GM[4]GN[2]EV[y x x]DT[2022.01.03 17:04:09]RO[1.2]RU[1]SZ[15]PB[y]PW[x]RE[W+1]TE[White win by time forfeit]
+;B[aa]C[12ms])
+
+(;FF[4]GM[4]RU[4]SZ[15]PB[y]PW[x]RE[0]TE[Draw by adjudication];B[hh])
+"""
+
+
+def test_games_of_another_programs_files_are_read() -> None:
+    won, late, drawn = (placed.game for placed in read_sgf(CLI_GOMOKU.splitlines(keepends=True)))
+    assert isinstance(won, RecordedGame)
+    assert isinstance(late, RecordedGame)
+    assert isinstance(drawn, RecordedGame)
+    assert (won.variant, won.first, won.result, won.termination) == ("gomoku20", "x", "1-0", "line")
+    assert (won.opening_plies, won.moves[0], won.times_ms[:3]) == (2, 210, (0.0, 0.0, 1234.0))
+    assert (late.variant, late.result, late.termination) == ("gomoku:exact", "0-1", "timeout")
+    assert (drawn.variant, drawn.result, drawn.termination) == ("renju", "1/2-1/2", "adjudicated")
+    assert faults_of(won) == faults_of(drawn) == []
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("(;FF[4]SZ[15];B[zz])", "got the move [zz], expected cells of 15x15"),
+        ("(;FF[4]SZ[15];B[h])", "got the move [h], expected two letters"),
+        ("(;FF[4]SZ[big];B[hh])", "got the size SZ[big]"),
+        ("(;FF[4]SZ[15];B[hh];B[hi])", "two moves of B in a row, B[hi]"),
+        ("(;FF[4]SZ[15]RE[B wins])", "got the result RE[B wins]"),
+        ("(;FF[4]RU[4]SZ[11])", "got the rule RU[4] with SZ[11]"),
+        ("(;FF[4]SZ[15];B[hh]", "a tree that does not end"),
+        ("()", "a tree without nodes"),
+        ("(;FF[4] ?)", "got '?)'"),
+    ],
+)
+def test_what_is_wrong_in_sgf_is_said_with_the_line_where_the_game_begins(text: str, message: str) -> None:
+    placed = list(read_sgf(["(;GM[4]SZ[15])\n", "\n", text]))
+    assert isinstance(placed[0].game, RecordedGame)
+    assert placed[1].line == 3
+    assert message in str(placed[1].game)
+
+
+def test_of_variations_the_first_is_read_and_brackets_in_comments_are_text() -> None:
+    text = "(;SZ[15]C[a (comment\\] with; all)];B[hh](;W[hi];B[aa])(;W[hj]))(;SZ[15];B[aa])"
+    one, other = (placed.game for placed in read_sgf([text]))
+    assert isinstance(one, RecordedGame)
+    assert isinstance(other, RecordedGame)
+    assert (one.moves, other.moves) == ((112, 127, 0), (0,))
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "an empty file"),
+        ("Gomoku 15x15\n1,1,0\n", "expected a line such as `Piskvorky 15x15, 11:11, 0`"),
+        ("Piskvorky 15x15, 11:11, 0\n16,1,0\n", "got the move 16,1,0, expected cells of 15x15"),
+        ("Piskvorky 15x15, 11:11, 0\n1,1,0\n1,1,0\n2,2,0\n", "which is taken"),
+    ],
+)
+def test_what_is_wrong_in_psq_is_said(text: str, message: str) -> None:
+    with pytest.raises(RecordError) as refused:
+        read_psq(text.splitlines())
+    assert message in str(refused.value)
+
+
+def test_a_won_game_of_psq_has_its_result() -> None:
+    rows = ["Piskvorky 20x20, 11:11, 0"]
+    rows += [f"{column},{row},{column}" for column in range(1, 5) for row in (1, 2)]
+    game = read_psq([*rows, "5,1,9", "one.exe", "two.exe", "-1"])
+    assert (game.first, game.second, game.result, game.termination) == ("one.exe", "two.exe", "1-0", "line")
+    assert last_move(parse_variant("gomoku20"), game.moves).termination is Termination.LINE
+    assert game.times_ms[-1] == 9.0

@@ -1,0 +1,72 @@
+"""What is kept of games while they pass."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_server.report.collect import MOST_FAULTS, MatchCourse, Sample, collect
+from noughts_server.tables.game_record import GameRecord
+from tests.support.settings import examples
+
+RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
+
+
+def game(first: str = "A", second: str = "B", result: str = "1-0", termination: str = "line") -> GameRecord:
+    return GameRecord("tictactoe", first, second, 1, [4], result, termination)
+
+
+@given(st.integers(0, 700), st.integers(1, 40), st.sets(st.integers(1, 700), max_size=60))
+@examples(150)
+def test_a_sample_is_even_and_has_the_first_faults(total: int, most: int, faulty: set[int]) -> None:
+    sample = Sample(most)
+    for number in range(1, total + 1):
+        sample.add(number, game(termination="timeout" if number in faulty else "line"))
+    numbers = [each.number for each in sample.games()]
+    faults = sorted(number for number in faulty if number <= total)[:MOST_FAULTS]
+    even = list(range(1, total + 1, sample.stride))
+    assert numbers == sorted({*even, *faults})
+    assert len(even) <= most
+    assert sample.stride == 1 or total > most
+
+
+@given(st.lists(st.sampled_from(sorted(RESULTS)), max_size=120))
+@examples(100)
+def test_a_match_counts_pairs_by_the_points_of_both_games(results: list[str]) -> None:
+    course = MatchCourse("A")
+    own: list[float] = []
+    for place, result in enumerate(results):
+        first, second = "AB" if place % 2 == 0 else "BA"
+        course.add(game(first, second, result))
+        own.append(RESULTS[result] if first == "A" else 1 - RESULTS[result])
+    pairs = [one + other for one, other in zip(own[::2], own[1::2], strict=False)]
+    assert course.paired
+    assert course.pairs == tuple(pairs.count(points / 2) for points in range(5))
+    left = own[len(pairs) * 2 :]
+    assert course.alone == tuple(left.count(points) for points in (0.0, 0.5, 1.0))
+    steps = course.steps()
+    assert [step.games for step in steps] == list(range(2, len(results) + 1, 2))
+    assert not steps or steps[-1].counts == course.pairs
+
+
+def test_games_that_are_no_pairs_are_counted_one_by_one() -> None:
+    course = MatchCourse("A")
+    for result in ("1-0", "0-1", "1/2-1/2", "1-0"):
+        course.add(game("A", "B", result))
+    assert not course.paired
+    assert (course.alone, course.pairs) == ((1, 1, 2), (0, 0, 0, 0, 0))
+    assert [step.counts for step in course.steps()] == [(0, 0, 1), (1, 0, 1), (1, 1, 1), (1, 1, 2)]
+
+
+def test_the_course_of_a_long_match_is_short_and_ends_with_the_last_game() -> None:
+    course = MatchCourse("A")
+    for place in range(20_001):
+        course.add(game(*("AB" if place % 2 == 0 else "BA")))
+    steps = course.steps()
+    assert len(steps) <= 514
+    assert steps[-1].games == 20_000
+
+
+def test_only_two_make_a_match() -> None:
+    assert collect("", [game()], most_games=0).course is not None
+    assert collect("", [game(), game("A", "C")], most_games=0).course is None

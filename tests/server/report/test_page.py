@@ -1,0 +1,180 @@
+"""The page of a report: it stands alone, escapes what is not ours, and has what was promised."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+VOID = {"meta", "input"}
+
+
+class Page(HTMLParser):
+    """The elements of a page; the test fails for tags that are not closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {key: value or "" for key, value in attrs}))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {key: value or "" for key, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def anchors(self) -> list[str]:
+        return [attributes["id"] for attributes in self.all("section")]
+
+
+def data_of(text: str) -> Any:
+    found = re.search(r'<script type="application/json" id="games-data">(.*?)</script>', text, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_a_page_loads_nothing(report: Any, round_robin: Any) -> None:
+    text = report(round_robin("ABCD"))
+    page = Page(text)
+    # Addresses are names of XML here, which no browser loads.
+    assert set(re.findall(r"https?://[^\"'\s<>)]*", text)) <= NAMESPACES
+    assert not re.search(r"@import|url\(|\bimport\s*\(|fetch\(|XMLHttpRequest", text)
+    for tag, attributes in page.elements:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form", "audio", "video", "image", "use"}
+        assert not {"src", "srcset", "action", "ping"} & attributes.keys()
+        assert not any(name.startswith("on") for name in attributes)
+        if "href" in attributes:
+            assert attributes["href"].startswith("#")
+    (policy,) = [each["content"] for each in page.all("meta") if "http-equiv" in each]
+    assert policy.startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "</script><script>alert(1)</script>",
+        "<!--<script>",
+        '"><img src=x onerror=alert(1)>',
+        "' onmouseover='alert(1)",
+        "{{ 7 * 7 }}{% raw %}",
+        "</title></style></svg><svg onload=alert(1)>",
+        "a&amp;b&lt;",
+        "\u2028]]>\x00\x1b[31m\ud800",
+    ],
+)
+def test_names_are_text_wherever_they_stand(report: Any, round_robin: Any, name: str) -> None:
+    fault = {"termination": "resigned", "fault": name}
+    games = [*round_robin([name, "B"]), *round_robin([name, "B", "C"], **fault)]
+    for played in (games, games[:2]):
+        plain = Page(report(round_robin(["A", "B", "C"]) if played is games else round_robin("AB"), title="Cup"))
+        text = report(played, title=name)
+        hostile = Page(text)
+        assert [tag for tag, _ in hostile.elements if tag in {"script", "img", "svg", "style", "title"}] == [
+            tag for tag, _ in plain.elements if tag in {"script", "img", "svg", "style", "title"}
+        ]
+        assert not any(key.startswith("on") for _, attributes in hostile.elements for key in attributes)
+        shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
+        assert shown in "".join(hostile.texts)
+        assert shown in data_of(text)["labels"]
+        text.encode()
+
+
+def test_every_table_has_a_caption_and_every_picture_words(report: Any, round_robin: Any) -> None:
+    page = Page(report(round_robin("ABCD")))
+    assert len(page.all("caption")) == len(page.all("table")) > 5
+    pictures = [attributes for _, attributes in page.elements if attributes.get("role") == "img"]
+    assert len(pictures) == len(page.all("figure")) == 2
+    for attributes in pictures:
+        assert len(attributes["aria-label"]) > 20
+    assert {"en"} == {attributes["lang"] for attributes in page.all("html")}
+    headings = [attributes["scope"] for attributes in page.all("th")]
+    assert set(headings) == {"col", "row"}
+
+
+def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin: Any) -> None:
+    text = report(round_robin("ABCD", opening=[4, 0]))
+    page = Page(text)
+    assert page.anchors == [
+        "standings", "ratings", "crosstable", "sides", "terminations", "openings", "times", "games",
+    ]  # fmt: skip
+    assert [attributes["id"] for attributes in page.all("svg")] == ["chart-ratings", "chart-times"]
+    assert [attributes["class"] for attributes in page.all("table") if "class" in attributes] == ["heat"]
+    assert {attributes["href"] for attributes in page.all("a")} == {f"#{anchor}" for anchor in page.anchors}
+    assert "Tie-breaks in this order: points, head to head, Sonneborn-Berger, wins" in text
+
+
+def test_a_match_of_two_has_the_course_of_its_test(report: Any, game: Any) -> None:
+    games = [game(*pair, result) for pair in (("A", "B"), ("B", "A")) * 1 for result in ("1-0",)] * 30
+    games += [game("A", "B"), game("B", "A", "0-1")] * 30
+    text = report(games)
+    page = Page(text)
+    assert "match" in page.anchors
+    assert "chart-llr" in [attributes["id"] for attributes in page.all("svg")]
+    told = " ".join(page.texts)
+    assert "LL 0, LD 0, WL+DD 30, WD 0, WW 30" in told
+    assert "Elo difference of A to B: +191" in told
+
+
+def test_a_test_that_is_decided_says_so(report: Any, game: Any) -> None:
+    text = report([game("A", "B"), game("B", "A", "0-1")] * 500)
+    assert "accepts H1" in text
+    assert "A has won everything" in text
+    assert "NaN" not in text
+    assert "Infinity" not in text
+
+
+def test_one_game_and_void_games_make_a_page(report: Any, game: Any) -> None:
+    assert "1 void games count nowhere." in report([game("A", "B", "*", termination="void")])
+    assert "By the games alone 2 groups cannot be compared" in report([game("A", "B")])
+
+
+def test_the_crosstable_of_many_bots_is_a_picture(report: Any, round_robin: Any) -> None:
+    text = report(round_robin(f"bot-{number}" for number in range(45)), most_games=0)
+    page = Page(text)
+    assert "With numbers: the first 40 of 45." in text
+    (drawn,) = [each for each in page.all("svg") if each.get("class") == "heat-picture"]
+    assert drawn["viewbox"] == "0 0 45 45"
+    squares = sum(path["d"].count("z") for path in page.all("path") if path.get("class", "").startswith("heat-"))
+    assert squares == 45 * 44
+    assert "games" not in page.anchors
+
+
+def test_a_page_says_which_games_it_has(report: Any, round_robin: Any, game: Any) -> None:
+    games = round_robin("ABC") * 10
+    assert "All games are in this page." in report(games)
+    lost = game("A", "B", "0-1", termination="timeout", fault="took 2 s for its move")
+    text = report([*games[:10], lost, *games[10:]], most_games=10)
+    assert "9 of 61 games are in this page: every 8th, and those that ended by a fault, up to 50." in text
+    numbers = [row[0] for row in data_of(text)["games"]]
+    assert numbers == [1, 9, 11, 17, 25, 33, 41, 49, 57]
+
+
+def test_games_that_no_board_can_show_are_left_out(report: Any, round_robin: Any, game: Any) -> None:
+    odd = [game("A", "B", variant="nowhere"), game("A", "B", moves=[4, 99]), game("A", "B", moves=[4, 4])]
+    text = report([*round_robin("AB"), *odd])
+    assert "2 of 5 games are in this page; the others cannot be shown on a board." in text
+    assert len(data_of(text)["games"]) == 2
+
+
+def test_the_same_games_give_the_same_bytes(report: Any, round_robin: Any) -> None:
+    assert report(round_robin("ABCD")) == report(iter(round_robin("ABCD")))

