@@ -58,7 +58,7 @@ class Arena:
             **others,
         )
         new = NewTournament(slug, settings)
-        return await self.store.write(partial(_make, new=new, bots=bots, start=start))
+        return await self.store.write(partial(make_tournament, new=new, bots=bots, start=start))
 
     async def play(self, tournament: Tournament, *units: int) -> list[FinishedGame]:
         """Claims units (none named: all unfinished ones) and makes up the results of their missing games."""
@@ -126,7 +126,8 @@ def made_up(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
     )
 
 
-def _make(connection: Connection, new: NewTournament, bots: Sequence[str], start: bool) -> Tournament:
+def make_tournament(connection: Connection, new: NewTournament, bots: Sequence[str], start: bool) -> Tournament:
+    """A tournament of these bots, who are registered if new."""
     owner = create_owner(connection, "alice")
     tournament = create_tournament(connection, new, owner_id=owner, now_ms=NOW)
     for place, name in enumerate(bots):

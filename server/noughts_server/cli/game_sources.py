@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _SQLITE = b"SQLite format 3\0"
-_WHAT = "a tournament at a server, e.g. `spring`, a file of games as -o writes them, or a database file of --db"
+_WHAT = (
+    "a tournament at a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .pgn, .csv), or a database of --db"
+)
 
 
 class Gathered(NamedTuple):
@@ -47,7 +49,9 @@ class GameSource:
 
     source: Annotated[
         str,
-        Argument(metavar="NAME|FILE", help="A tournament at a server, a file of games (-o), or a database (--db)."),
+        Argument(
+            metavar="NAME|FILE", help="A tournament at a server, a file of games (as of -o), or a database of --db."
+        ),
     ]
     tournament: Annotated[
         str,
@@ -63,20 +67,27 @@ class GameSource:
         Raises UsageProblem for a source that is none, Problem where nothing has been played.
         """
         path = Path(self.source)
-        if path.is_dir():
+        if path.is_dir() and path.suffix != ".psq":
             raise UsageProblem(f"{self.source}: got a folder, expected {_WHAT}")
         if path.exists():
             if path.is_file() and _begins_with(path, _SQLITE):
                 return self._read_database(path, make)
-            from noughts_server.records.read_games import GamesFileError, read_games
-
-            try:
-                return make(Gathered(path.stem, _some(read_games(path), self.source)))
-            except GamesFileError as error:
-                raise Problem(str(error), "Mend the line, or leave it out.") from None
+            return self._read_file(path, make)
         if "." in self.source or "/" in self.source.removeprefix("tournaments/"):
             raise UsageProblem(f"{self.source}: got no such file, expected {_WHAT}")
         return self._read_server(make)
+
+    def _read_file(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
+        from noughts_server.records.formats import FormatError
+        from noughts_server.records.game_records import GamesFileError, game_records
+
+        try:
+            return make(Gathered(path.stem, _some(game_records(path), self.source)))
+        except FormatError as error:
+            raise UsageProblem(str(error), f"Expected {_WHAT}.") from None
+        except GamesFileError as error:
+            hint = f"`noughts records check {self.source}` tells of all such places."
+            raise Problem(str(error), hint) from None
 
     def _read_database(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_server.cli.operator.database import in_database

@@ -28,7 +28,12 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
     for number, game in shown:
         variant = _variant(game.variant)
         moves = list(game.moves)
-        if variant is None or len(set(moves)) < len(moves) or not all(0 <= cell < variant.cells for cell in moves):
+        if (
+            variant is None
+            or not moves
+            or len(set(moves)) < len(moves)
+            or not all(0 <= cell < variant.cells for cell in moves)
+        ):
             continue
         games.append(
             [

@@ -30,7 +30,7 @@ def rated(tally: Tally) -> Rated | None:
 
     Where the games do not put all bots on one scale, each gets two virtual draws against the pool, and that is said.
     """
-    games = count_games(_results(tally.scores), tally.labels)
+    games = count_games(_results(tally.independent), tally.labels)
     try:
         ratings = rate(games)
         if len(ratings.groups) > 1:
@@ -58,6 +58,11 @@ def rated(tally: Tally) -> Rated | None:
         RatingBar(player.name, player.rating, player.error95) for player in ratings.players if player.rating is not None
     ]
     lines = [*_about_advantage(ratings), *_about_groups(ratings)]
+    if tally.repeats:
+        lines.append(
+            f"{tally.repeats:,} of {tally.games:,} games only repeat others, move by move, between two who always play"
+            " the same from there; they count once here."
+        )
     return Rated(Table("ratings", "Ratings", columns, rows, [note]), bars[:MOST_BARS], lines)
 
 

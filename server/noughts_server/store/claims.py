@@ -5,9 +5,11 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from noughts_referee.work_units import Slot
+from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.units import unit_count, unit_ordinals
 from noughts_server.errors import NotFound
 from noughts_server.store import dialect
+from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.schema import games, units
 from noughts_server.store.tournaments import (
     TournamentState,
@@ -62,5 +64,12 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
     )
     schedule = schedule_of(connection, tournament)
     missing = [ordinal for ordinal in ordinals if ordinal not in stored]
-    encounters = map(schedule.encounter, missing) if tournament.settings.openings else ()
-    return Claim(attempt, tuple(schedule.slots(missing)), tuple(encounters))
+    encounters = _encounters(schedule, missing) if tournament.settings.openings else ()
+    return Claim(attempt, tuple(schedule.slots(missing)), encounters)
+
+
+def _encounters(schedule: Schedule, ordinals: list[int]) -> tuple[int, ...]:
+    if isinstance(schedule, StoredSchedule):
+        found = schedule.encounters(ordinals)
+        return tuple(found[ordinal] for ordinal in ordinals)
+    return tuple(map(schedule.encounter, ordinals))

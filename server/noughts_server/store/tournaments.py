@@ -403,6 +403,9 @@ def _check_openings(settings: TournamentSettings) -> None:
         check_openings(openings, parse_variant(canonical_variant(settings.variant)))
     except OpeningError as error:
         raise InvalidArgument.of("tournament.openings", error.got, error.expected) from error
+    plies = max(map(len, openings.listed), default=openings.plies)
+    if plies >= settings.draw_after > 0:
+        raise InvalidArgument.of("tournament.draw_after", settings.draw_after, f"more than the {plies} of an opening")
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:

@@ -26,6 +26,13 @@ class PairRow(NamedTuple):
     losses: int
 
 
+class _Repeated(NamedTuple):
+    played: int
+    """A hash of the moves."""
+    result: str
+    times: int
+
+
 class Counts:
     """Wins, draws and losses of the first mover while they are counted, and void games."""
 
@@ -80,6 +87,8 @@ class Tally:
         self.faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """label -> by which fault it lost how many games."""
         self._distinct: set[int] = set()
+        # By (first mover, second mover, opening): the one game that was always played from there, or None for several.
+        self._same: dict[tuple[str, str, tuple[int, ...]], _Repeated | None] = {}
         for game in games:
             self.add(game)
 
@@ -93,7 +102,16 @@ class Tally:
         self.pairs[first, second].add(game.result, plies)
         self.terminations[game.termination].add(game.result, plies)
         self.openings[tuple(game.opening)].add(game.result, plies)
-        self._distinct.add(hash((first, second, *moves)))
+        # Files of results hold no moves, and nothing is known of whether games repeat each other.
+        played = hash((first, second, *moves)) if moves else ~self.games
+        self._distinct.add(played)
+        if moves and game.result in _RESULTS and game.termination not in _FAULTS:
+            start = (first, second, tuple(game.opening))
+            if start not in self._same:
+                self._same[start] = _Repeated(played, game.result, 1)
+            elif (before := self._same[start]) is not None:
+                same = before.played == played and before.result == game.result
+                self._same[start] = before._replace(times=before.times + 1) if same else None
         if game.termination in _FAULTS and game.result in ("1-0", "0-1"):
             self.faults[second if game.result == "1-0" else first][game.termination] += 1
         if game.times_us:
@@ -115,6 +133,23 @@ class Tally:
     def distinct(self) -> int:
         """Games that differ in who moved first or in a move: bots without chance repeat themselves."""
         return len(self._distinct)
+
+    @property
+    def repeats(self) -> int:
+        """Games that only repeated another: whenever the two began like that, they played the same moves.
+
+        Where chance is at work the same beginning leads to several games, and each is a result of its own.
+        """
+        return sum(same.times - 1 for same in self._same.values() if same)
+
+    @property
+    def independent(self) -> dict[tuple[str, str], Score]:
+        """As `scores`, without `repeats`: what tells of strength."""
+        counts = {pair: list(counted.by_result) for pair, counted in self.pairs.items()}
+        for (first, second, _), same in self._same.items():
+            if same:
+                counts[first, second][_RESULTS[same.result]] -= same.times - 1
+        return {pair: Score(*of_pair) for pair, of_pair in counts.items()}
 
     @property
     def scores(self) -> dict[tuple[str, str], Score]:

@@ -63,6 +63,20 @@ def test_byes_and_how_far_each_came_are_read_from_a_database(noughts: Any, tmp_p
     ]
 
 
+def test_bracket_of_a_knockout_is_shown_round_by_round(noughts: Any) -> None:
+    line = "tournament run random first-free minimax --schedule knockout --seed 3"
+    bracket = json.loads(noughts(f"{line} --format json").stdout)["bracket"]
+    assert [(match["round"], match["first"], match["second"]) for match in bracket[:2]] == [
+        (1, "random", None),
+        (1, "minimax", "first-free"),
+    ]
+    assert (bracket[0]["decision"], bracket[0]["winner"]) == ("bye", "random")
+    assert {bracket[2]["first"], bracket[2]["second"]} == {"random", bracket[1]["winner"]}
+    text = noughts(line).stdout
+    assert "semifinals  random" in text
+    assert f"final       random - {bracket[1]['winner']}" in text
+
+
 def test_text_names_every_table(noughts: Any, played: Path) -> None:
     text = noughts(f"tournament tables {played}/games.jsonl").stdout
     for heading in ("Standings", "Crosstable", "By side", "By termination", "By opening", "Move times"):
@@ -77,6 +91,16 @@ def test_csv_is_one_table_and_asks_for_it(noughts: Any, played: Path) -> None:
         csv.DictReader(StringIO(noughts(f"tournament tables {played}/games.db --kind sides --format csv").stdout))
     )
     assert [row["name"] for row in rows][-1] == "all bots"
+
+
+@pytest.mark.parametrize("suffix", [".sgf", ".pgn", ".csv"])
+def test_every_format_of_games_gives_the_same_standings(noughts: Any, played: Path, suffix: str) -> None:
+    noughts(f"records convert {played}/games.jsonl {played}/games{suffix}")
+    first, second = (
+        json.loads(noughts(f"tournament tables {played}/games{each} --kind standings --format json").stdout)
+        for each in (".jsonl", suffix)
+    )
+    assert first["standings"] == second["standings"]
 
 
 def test_markdown_and_limits(noughts: Any, played: Path) -> None:
@@ -99,6 +123,7 @@ def test_a_database_with_several_tournaments_says_which_it_shows(noughts: Any, p
         (".", 2, "got a folder"),
         ("empty.jsonl", 1, "no game of it has been played yet"),
         ("broken.jsonl", 1, "line 1"),
+        ("games.txt", 2, "expected one that ends in .jsonl"),
     ],
 )
 def test_what_is_no_tournament_is_named(
@@ -107,6 +132,7 @@ def test_what_is_no_tournament_is_named(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "broken.jsonl").write_text("{}\n")
+    (tmp_path / "games.txt").write_text("")
     assert told in " ".join(noughts(f"tournament tables {source}", code=code).stderr.split())
 
 

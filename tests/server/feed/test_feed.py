@@ -80,6 +80,23 @@ async def test_a_late_joiner_gets_the_moves_so_far_and_then_every_ply(cinema: Ci
             assert seen.state == pb.GAME_STATE_ENDED
 
 
+async def test_an_opening_is_on_the_board_before_the_first_ply_that_is_told(cinema: Cinema, token: str) -> None:
+    opened = tournaments_pb2.Openings(kind="list", text="8 7\n")
+    async with cinema.playing(token, gated=True, games_per_pair=1, openings=opened):
+        early = cinema.watch(GAME)
+        await early.must()
+        while not early.view.games or not early.view.games[GAME].moves:
+            await early.must()
+        assert list(early.view.games[GAME].moves) == [8, 7]
+        for _ in range(9):
+            cinema.gate.release()
+        await early.to_the_end()
+        stored = await cinema.game()
+        assert (list(stored.moves[:3]), stored.opening_plies) == ([8, 7, 0], 2)
+        assert early.plies() == list(enumerate(stored.moves))[2:]
+        assert list(early.view.games[GAME].moves) == list(stored.moves)
+
+
 async def test_games_of_milliseconds_are_seen_ply_by_ply_from_before_their_begin(cinema: Cinema, token: str) -> None:
     await cinema.client.register("ada", "bob")
     await cinema.client.create(token, games_per_pair=40, concurrency=4)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noughts_server.competition.score import Score
 from noughts_server.tables.formats import as_csv, as_markdown
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.kinds import TableKind, make_table
@@ -103,6 +104,18 @@ def test_times_leave_the_opening_out_whatever_its_length(plies: int, how: str) -
 def test_games_that_repeat_each_other_are_told_from_those_that_differ() -> None:
     tally = Tally([game("A", "B"), game("A", "B", seed=2), game("B", "A"), game("A", "B", moves=[4, 0, 7])])
     assert (tally.games, tally.distinct) == (4, 3)
+
+
+def test_a_game_that_two_always_play_is_one_result() -> None:
+    same = [game("A", "B")] * 5
+    other = [game("B", "A", moves=[4, 0, cell]) for cell in (8, 7, 8)]
+    late = [game("A", "B", "0-1", termination="timeout", moves=[4])] * 3
+    opened = [game("A", "B", "1/2-1/2", opening=[4])] * 2
+    tally = Tally([*same, *other, *late, *opened])
+    assert tally.repeats == 4 + 1
+    # Three that were late tell of each time; of B's games, which differ, each counts.
+    assert tally.independent == {("A", "B"): Score(1, 1, 3), ("B", "A"): Score(3)}
+    assert tally.scores == {("A", "B"): Score(5, 2, 3), ("B", "A"): Score(3)}
 
 
 games = st.lists(

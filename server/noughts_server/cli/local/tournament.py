@@ -1,11 +1,13 @@
 """`match`, `demo` and `tournament run`: everything on this machine, ended by itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
+from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
+from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
@@ -46,6 +48,7 @@ _HERE_ALONE = (
 _OPTION_OF = {"database": "db"}
 _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
+_MOST_GAMES_OF_A_TEST = 100_000
 
 SpecArgument = Annotated[
     list[str],
@@ -62,6 +65,18 @@ MatchGamesOption = Annotated[
     int,
     Option(
         "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
+    ),
+]
+
+
+SprtOption = Annotated[
+    str | None,
+    Option(
+        "--sprt",
+        metavar="elo0=E,elo1=E",
+        help="Stop as soon as it is decided whether A is stronger by elo1 or by elo0 only; also alpha=0.05, beta=0.05, "
+        "model=logistic or normalized. --games is the most; at its default 100,000.",
+        show_default=False,
     ),
 ]
 
@@ -107,6 +122,7 @@ class RunOptions(LocalOptions):
     schedule: options.ScheduleOption = "round-robin"
     rounds: options.RoundsOption = None
     stop_when_decided: options.StopWhenDecidedOption = False
+    fit: options.FitOption = False
     dry_run: options.DryRunOption = False
 
 
@@ -115,6 +131,7 @@ class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
     games: MatchGamesOption = 2
+    sprt: SprtOption = None
 
 
 def demo(
@@ -142,20 +159,42 @@ def match(
 ) -> None:
     """Plays A against B and estimates the difference in Elo.
 
-    JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
-    "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
+    Games 1 and 2 are a pair with the sides swapped, and so on: the pair, not the game, is what errors go by. Where both
+    bots play the same game again whenever they begin alike, it counts once.
+
+    JSON: {"games", "names": [A, B], "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second",
+    "terminations", "elo": {"value", "error95", "los"}, "normalized_elo": {"value", "error95"}, "pentanomial": [LL, LD,
+    WL+DD, WD, WW], "repeats"}; a_first and a_second are A's games in which it moved first, and second. With --sprt also
+    "sprt": {"llr", "lower", "upper", "decision": "H0", "H1" or "continue"}; elo and pentanomial are then those at the
+    decision.
     With --time-of also "own_times": {LABEL: T}; with --openings also "openings": {"kind", "plies" or "name", "count"
     and "order", "symmetries"}.
     Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",
     "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
-    plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
+    test = None
+    if playing.sprt is not None:
+        from noughts_server.cli.local.sprt import read_sprt
+
+        test = read_sprt(playing.sprt)
+        if playing.games == MatchOptions().games:
+            playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
+    plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
     from noughts_bots.specs import unique_labels
     from noughts_server.cli.local.run import leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
-    result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
+    result = MatchSummary(
+        plan.settings.variant,
+        plan.settings.seed,
+        first,
+        second,
+        outcome.pairs,
+        outcome.terminations,
+        outcome.match,
+        test,
+    )
     result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
     if output_format is Format.TEXT:
         _print_conditions(plan)
@@ -183,7 +222,9 @@ def run(
     "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
-    began. With --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
+    began. A knockout has "bracket": [{"round", "first", "second", "first_points", "second_points", "games", "winner",
+    "decision"}], null where it is open. With --fit also "fit", as of `noughts rate`; with --time-of also "own_times":
+    {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
     With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
     "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
     games of a ladder are null, and its eta_seconds are until all have played once.
@@ -318,7 +359,6 @@ def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
     if plan.database is None:
         raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
     import asyncio
-    from dataclasses import replace
 
     from noughts_bots.specs import unique_labels
     from noughts_server.store.local_runs import NotResumed, newest_run
@@ -353,10 +393,16 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
     from noughts_server.cli.local.run import leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
+    fitted = None
+    if isinstance(playing, RunOptions) and playing.fit:
+        fitted = fit_of_pairs((row.label for row in outcome.standings), outcome.pairs)
     if output_format is Format.JSON:
-        output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
+        fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
+        output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
     else:
         _print_tournament(plan, outcome, hint)
+        if fitted is not None:
+            show_fit(fitted)
         show_faults(plan, outcome)
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
@@ -379,6 +425,7 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "variant": plan.settings.variant,
         **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
+        **({"bracket": bracket_document(outcome.matches)} if outcome.matches else {}),
         **_conditions_document(plan),
     }
 
@@ -408,6 +455,10 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     output.heading(console, CROSSTABLE_HEADING)
     console.print(_crosstable(plan, outcome).table(console))
     console.print()
+    if outcome.matches:
+        output.heading(console, BRACKET_HEADING)
+        console.print(bracket_table(outcome.matches))
+        console.print()
     output.heading(console, "Leaderboard")
     console.print(standings_table(*_ranking(plan, outcome)))
     if notes := standings_notes(outcome.standings):

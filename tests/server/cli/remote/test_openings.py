@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.background import online
+from tests.support.children.field import PROGRAMS
 
 Ask = Callable[..., Any]
 
@@ -62,3 +66,23 @@ def test_openings_by_lot_are_the_same_for_both_games_of_a_pair(ask: Ask, bots: l
 def test_a_tournament_without_openings_says_so_to_programs(ask: Ask) -> None:
     ask("tournament create plain")
     assert ask("tournament show plain")["openings"] is None
+
+
+def test_engines_and_plugins_at_a_server_go_on_from_an_opening(
+    ask: Ask, start: Any, server: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    engine = shlex.join([sys.executable, str(PROGRAMS / "engine.py"), "honest", str(tmp_path)])
+    specs = {"alice-engine": f"gomocup:{engine}", "alice-plugin": f"py:{PROGRAMS / 'plugin.py'}:Misbehaving"}
+    with ExitStack() as stack:
+        for name, spec in specs.items():
+            stack.enter_context(start(f"bot run {shlex.quote(spec)} --name {name} --no-lock", env))
+        deadline = time.monotonic() + 30
+        while len(ask("bot list --server " + server)["bots"]) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        book = tmp_path / "book.txt"
+        book.write_text("h8 i9 a15\n")
+        games = play(ask, "mixed", list(specs), f"--variant gomoku --openings {book}")
+    # Both take the lowest free cell.
+    assert {tuple(game["moves"][:6]) for game in games} == {(112, 98, 0, 1, 2, 3)}
+    assert len({tuple(game["moves"]) for game in games}) == 1

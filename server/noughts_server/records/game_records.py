@@ -1,0 +1,54 @@
+"""Games of files as tables and reports need them, whatever the format of the file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from noughts_server.records.formats import read_games
+from noughts_server.records.recorded_game import RecordedGame, RecordError
+from noughts_server.tables.game_record import GameRecord
+
+_LONGEST_MS = 1e12
+_UNKNOWN = "unknown"
+
+
+class GamesFileError(Exception):
+    """A place in a file that holds no game: where, what is there, and what belongs there."""
+
+    def __init__(self, path: Path, line: int, file: str, error: RecordError) -> None:
+        place = f"{path / file}" if file else f"{path}, line {line:,}"
+        super().__init__(f"{place}: {error}")
+        self.line = line
+
+
+def game_records(path: Path) -> Iterator[GameRecord]:
+    """The games of a file, or of a folder of `.psq` files, in their order, one at a time in memory.
+
+    Moves are taken as they stand: the rules are not asked. Raises FormatError, OSError, GamesFileError.
+    """
+    for line, game, file in read_games(str(path)):
+        try:
+            if isinstance(game, RecordError):
+                raise game
+            yield _record(game)
+        except RecordError as error:
+            raise GamesFileError(path, line, file, error) from None
+
+
+def _record(game: RecordedGame) -> GameRecord:
+    if not all(time < _LONGEST_MS for time in game.times_ms):
+        raise RecordError("a time that is no number of milliseconds", "one as in [1.5, 0.25]")
+    agreement = game.more.get("opening")
+    agreed = agreement.get("stones") if isinstance(agreement, dict) else 0
+    return GameRecord(
+        variant=game.variant or _UNKNOWN,
+        first=game.first or f"{_UNKNOWN} X",
+        second=game.second or f"{_UNKNOWN} O",
+        seed=game.seed or 0,
+        moves=game.moves,
+        result=game.result,
+        termination=game.termination or _UNKNOWN,
+        times_us=[round(time * 1000) for time in game.times_ms],
+        opening=game.opening,
+        agreed=agreed if type(agreed) is int else 0,
+        fault=game.fault,
+    )

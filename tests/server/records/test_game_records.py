@@ -1,0 +1,80 @@
+"""Games of files as tables need them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.records.game_records import GamesFileError, game_records
+from noughts_server.tables.tally import Tally
+
+LINE: dict[str, Any] = {
+    "variant": "tictactoe",
+    "first": "A",
+    "second": "B",
+    "seed": (1 << 64) - 1,
+    "moves": [4, 0, 8],
+    "result": "1-0",
+    "termination": "line",
+}
+
+
+def written(folder: Path, *lines: Any) -> Path:
+    path = folder / "games.jsonl"
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def test_a_line_is_a_game(tmp_path: Path) -> None:
+    more = {"times_ms": [1.5, 0, 2], "opening": [4], "fault": {"bot": "B", "reason": "resigned"}}
+    plain, full = game_records(written(tmp_path, LINE, "", LINE | more))
+    assert (plain.first, plain.second, list(plain.moves), plain.result) == ("A", "B", [4, 0, 8], "1-0")
+    assert (list(plain.times_us), plain.opening, plain.first_chosen) == ([], (), 0)
+    assert (full.times_us, full.opening, full.fault) == ([1500, 0, 2000], (4,), "resigned")
+
+
+def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> None:
+    (game,) = game_records(written(tmp_path, LINE | {"opening": {"rule": "swap2", "opener": "A", "stones": 3}}))
+    assert (game.opening, game.agreed, game.first_chosen) == ((), 3, 3)
+
+
+def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:
+    (game,) = game_records(written(tmp_path, LINE | {"termination": "timeout", "times_ms": [1, 2, 3, 4000]}))
+    assert game.times_us == [1000, 2000, 3000, 4_000_000]
+
+
+@pytest.mark.parametrize(
+    "line, got",
+    [
+        ("nonsense", "broken JSON"),
+        ("[1]", "JSON that is no object"),
+        (LINE | {"result": "2-0"}, "the result '2-0'"),
+        ({key: value for key, value in LINE.items() if key != "variant"}, "no 'variant'"),
+        (LINE | {"moves": [4, True]}, "'moves' that are no list of cells"),
+        (LINE | {"times_ms": [1, 2, -3]}, "'times_ms'"),
+        (LINE | {"times_ms": [1, 2, math.inf]}, "a time that is no number"),
+        (LINE | {"times_ms": [math.nan, 2, 3]}, "a time that is no number"),
+        (LINE | {"opening": ["a1"]}, "'opening'"),
+        ("[" * 100_000, "broken JSON"),
+    ],
+)
+def test_a_line_that_is_no_game_is_named(tmp_path: Path, line: Any, got: str) -> None:
+    path = written(tmp_path, LINE, line)
+    with pytest.raises(GamesFileError) as caught:
+        list(game_records(path))
+    assert str(caught.value).startswith(f"{path}, line 2: got {got}")
+    assert "expected" in str(caught.value)
+
+
+def test_results_without_moves_are_games_of_unknown_ends(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("white,black,result\nA,B,1-0\nA,B,1-0\n")
+    games = list(game_records(path))
+    assert [(game.first, game.second, game.result, game.termination) for game in games] == [
+        ("A", "B", "1-0", "unknown")
+    ] * 2
+    assert Tally(games).distinct == 2

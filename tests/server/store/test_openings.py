@@ -1,0 +1,88 @@
+"""Openings of tournaments in the store: checked, kept, and handed out with claimed units."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from noughts_referee.rules import parse_variant
+from noughts_referee.work_units import Unit
+from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import InvalidArgument
+from noughts_server.openings.choosing import opening_of
+from noughts_server.openings.settings import MOST_CHARACTERS, Openings, OpeningsKind
+from noughts_server.runtime.opened_units import OpenedUnits
+from noughts_server.store.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments import NewTournament, conditions, create_tournament, get_tournament
+from tests.support.arena import NOW, Arena, make_tournament
+
+RANDOM = Openings(OpeningsKind.RANDOM, plies=2, symmetries=True)
+
+
+async def begun(arena: Arena, openings: Openings, **more: object) -> list[tuple[int, int, int, tuple[int, ...]]]:
+    """All slots of a tournament of three with their openings, in the order in which they are handed out."""
+    settings = TournamentSettings(seed=7, games_per_pair=4, openings=openings, **more)  # type: ignore[arg-type]
+    new = NewTournament("cup", settings)
+    tournament = await arena.store.write(partial(make_tournament, new=new, bots=("ada", "bob", "cyd"), start=True))
+    return await handed_out(arena, tournament.slug)
+
+
+async def handed_out(arena: Arena, slug: str) -> list[tuple[int, int, int, tuple[int, ...]]]:
+    tournament = await arena.store.read(partial(get_tournament, slug=slug))
+    playing = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    opened = OpenedUnits(tournament.settings, playing)
+    found = []
+    for number in await arena.store.read(partial(unfinished_units, tournament_id=tournament.id)):
+        claim = await arena.store.write(partial(claim_unit, tournament_id=tournament.id, number=number))
+        async for part in opened.parts(Unit(playing, claim.attempt, claim.slots), claim.encounters):
+            found += [(*slot, part.openings[slot.ordinal]) for slot in part.slots]
+    return found
+
+
+@pytest.mark.parametrize("openings", [RANDOM, Openings(OpeningsKind.BALANCED, plies=2)])
+async def test_swapped_games_of_a_pair_have_one_opening_and_a_restart_gives_the_same(
+    arena: Arena, openings: Openings
+) -> None:
+    slots = await begun(arena, openings)
+    assert [slot[0] for slot in slots] == list(range(1, 13))
+    by_pair: dict[frozenset[int], list[tuple[int, ...]]] = {}
+    for _, first, second, opening in slots:
+        by_pair.setdefault(frozenset((first, second)), []).append(opening)
+    assert all(found[::2] == found[1::2] for found in by_pair.values())
+    assert await handed_out(arena, "cup") == slots
+    assert slots[0][3] == opening_of(openings, parse_variant("tictactoe"), 7, 0)
+
+
+async def test_rounds_that_follow_from_results_have_openings_as_well(arena: Arena) -> None:
+    slots = await begun(arena, RANDOM, schedule=ScheduleKind.KNOCKOUT)
+    openings = [opening for *_, opening in slots]
+    assert len(openings) == 4
+    assert openings[0] == openings[1] != openings[2] == openings[3]
+
+
+async def test_what_is_stored_is_read_again(arena: Arena) -> None:
+    listed = Openings().of_list("book.txt", [(4,), (0, 8)])
+    await begun(arena, listed)
+    tournament = await arena.store.read(partial(get_tournament, slug="cup"))
+    assert tournament.settings.openings == listed
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (TournamentSettings(openings=Openings().of_list("x", [(4, 4)])), "in opening 1 as move 2"),
+        (TournamentSettings(openings=Openings(OpeningsKind.LIST, text="0 1\n" * MOST_CHARACTERS)), "at most 1000000"),
+        (TournamentSettings(openings=Openings().of_list("x", [(4,)] * 10_001)), "got '10001 openings'"),
+        (TournamentSettings(openings=RANDOM, variant="gomoku+swap2"), "the players agree on one"),
+        (TournamentSettings(openings=RANDOM, draw_after=2), "expected more than the 2 of an opening"),
+    ],
+)
+async def test_openings_that_no_game_could_begin_with_are_refused(
+    arena: Arena, settings: TournamentSettings, message: str
+) -> None:
+    create = partial(create_tournament, new=NewTournament("cup", settings), owner_id=1, now_ms=NOW)
+    with pytest.raises(InvalidArgument) as refused:
+        await arena.store.write(create)
+    assert message in str(refused.value)
