@@ -1,13 +1,11 @@
-"""Ratings: Elo game by game for the leaderboards, and the Elo difference that the result of a match suggests.
+"""Ratings: Elo game by game, for the leaderboards.
 
 Pure arithmetic on floats, each step in a fixed order: the same games in the same order give the same bits.
 The formulas are those of A. Elo, "The Rating of Chessplayers" (1978), with the K factors of FIDE: 40, 20
 and 10. When they change is our own choice: after so many games, while FIDE goes by the rating as well.
 """
 
-import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from noughts_referee.rules import Result
 
@@ -25,9 +23,6 @@ _FIRST_WINS, _DRAW, _SECOND_WINS = int(Result.FIRST_WINS), int(Result.DRAW), int
 
 # Points of a rating's history to each doubling of the number of games, as a power of two.
 _POINTS_BITS = 5
-
-# Two-sided 95 % of the normal distribution.
-_NORMAL_95 = 1.959963984540054
 
 
 @dataclass(slots=True)
@@ -93,43 +88,3 @@ def _k_factor(games: int) -> float:
     if games >= _SETTLED_GAMES:
         return _K_SETTLED
     return _K if games >= PROVISIONAL_GAMES else _K_PROVISIONAL
-
-
-class EloEstimate(NamedTuple):
-    """What the result of a match says about the difference in strength. None where it would be infinite or unknown."""
-
-    value: float | None
-    """Elo by which the first player seems stronger."""
-    error95: float | None
-    """Half the width of the 95 % interval, in Elo."""
-    los: float | None
-    """The likelihood that the first player is the stronger one, 0 to 1."""
-
-
-def elo_estimate(wins: int, draws: int, losses: int) -> EloEstimate:
-    """The Elo difference by the logistic model, from the first player's results.
-
-    The score's standard error is that of the mean of a trinomial variable. Its 95 % bounds are mapped to Elo, and
-    half their distance is the error; bounds at or beyond 0 or 1 map to infinity, so there is no error then. The
-    likelihood of superiority is the normal approximation over decided games.
-    """
-    games = wins + draws + losses
-    if not games:
-        return EloEstimate(None, None, None)
-    score = (wins + draws / 2) / games
-    variance = (wins * (1 - score) ** 2 + draws * (0.5 - score) ** 2 + losses * score**2) / games
-    margin = _NORMAL_95 * math.sqrt(variance / games)
-    low, high = _elo(score - margin), _elo(score + margin)
-    decided = wins + losses
-    return EloEstimate(
-        value=_elo(score),
-        error95=None if low is None or high is None else (high - low) / 2,
-        los=0.5 * (1 + math.erf((wins - losses) / math.sqrt(2 * decided))) if decided else None,
-    )
-
-
-def _elo(score: float) -> float | None:
-    if not 0.0 < score < 1.0:
-        return None
-    # Adding 0.0 turns the -0.0 of an even score into 0.0.
-    return -_SCALE * math.log10(1.0 / score - 1.0) + 0.0

@@ -15,6 +15,8 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 
 if TYPE_CHECKING:
+    from noughts_server.statistics.match_games import MatchStatistics
+    from noughts_server.statistics.sprt import Sprt, SprtState
     from noughts_server.store.standings import CrosstableCell as PairScore
     from noughts_server.store.standings import Standing
 
@@ -98,6 +100,9 @@ class LocalPlan:
     fatal: bool = False
     """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
 
+    sprt: "Sprt | None" = None
+    """A test that ends a match of two as soon as it is decided."""
+
     def processes_of(self, spec: BotSpec) -> int:
         """How many processes this bot has.
 
@@ -125,6 +130,8 @@ class LocalProgress:
     games_total: int
     plies: int
     standings: "tuple[Standing, ...]"
+    sprt: "SprtState | None" = None
+    """How the test of `LocalPlan.sprt` stands."""
 
 
 class PlayedGame(NamedTuple):
@@ -138,6 +145,10 @@ class PlayedGame(NamedTuple):
     outcome: Outcome
     fault: str = ""
     """What the loser did, a phrase that follows "it", as far as that was known when the game was stored."""
+    moves: bytes = b""
+    """As it is stored."""
+    opening: bytes = b""
+    """The first of them, which were on the board when the game began."""
 
     @property
     def is_fault(self) -> bool:
@@ -170,6 +181,11 @@ class LocalOutcome:
     """A ladder: it is stopped, and never finished."""
     kept: str = ""
     """Where its database is, if it can be gone on with; empty: nowhere, or there is no game left."""
+
+    match: "MatchStatistics | None" = None
+    """What the games of two bots say about their strength."""
+    decided: bool = False
+    """Whether a test has ended it."""
 
     @property
     def benched(self) -> bool:

@@ -8,17 +8,21 @@ from typing import Any
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
+from noughts_referee.rules import parse_variant
+from noughts_referee.work_units import FinishedGame, pack_moves
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
+from noughts_server.local.match import match_game
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
-from noughts_server.store.games import ExportedGame, export, terminations
+from noughts_server.statistics.match_games import MatchGames
+from noughts_server.store.games import ExportedGame, export, finished_games, terminations
 from noughts_server.store.results import CommitReport
 from noughts_server.store.standings import CrosstableCell as PairScore
 from noughts_server.store.standings import Standing, whole_crosstable
@@ -54,15 +58,19 @@ class RunAtServer:
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
         self._tournament = LocalTournament(server, plan.settings, versions, plan.resumes)
+        self._match = MatchGames(plan.sprt) if len(specs) == 2 else None
+        self._move_bytes = len(pack_moves([0], parse_variant(plan.settings.variant).cells))
         self._children = LocalChildren(server, self._tournament, plan, launcher, transcripts)
 
     async def play(self) -> None:
         """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
         await self._tournament.create()
+        if self._plan.resumes and self._match is not None:
+            await self._server.store.read(self._recall)
         for label, margin_us in self._plan.own_margins_us.items():
             self._tournament.set_margin(label, margin_us)
         async with AsyncExitStack() as stack:
-            if self._on_game is not None or self._plan.fatal:
+            if self._on_game is not None or self._plan.fatal or self._match is not None:
                 stack.enter_context(listening(self._server.bus, COMMITTED, self._committed))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = [
@@ -97,29 +105,52 @@ class RunAtServer:
 
         tournament, table, pairs, ends = await store.read(read)
         self._report(tournament, table)
+        decided = self._match is not None and self._match.decided
         return LocalOutcome(
             games=tournament.games_done,
             games_total=tournament.games_total,
-            interrupted=tournament.state is not TournamentState.FINISHED,
+            interrupted=tournament.state is not TournamentState.FINISHED and not decided,
             standings=table,
             pairs=pairs,
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,
             endless=tournament.settings.schedule is ScheduleKind.LADDER,
-            kept="" if tournament.state is TournamentState.FINISHED else self._server.store.url,
+            kept="" if tournament.state is TournamentState.FINISHED or decided else self._server.store.url,
+            match=self._match.statistics() if self._match is not None else None,
+            decided=decided,
         )
 
     def _committed(self, report: CommitReport) -> None:
-        # Entries are numbered in the order in which they joined.
-        labels = tuple(self._specs)
         for game in report.games:
-            played = PlayedGame(game.ordinal, labels[game.first], labels[game.second], game.outcome, game.fault)
+            played = self._played(game)
+            self._judge(played)
             if self._on_game is not None:
                 self._on_game(played)
             if self._plan.fatal and self._fatal is None and played.is_fault:
                 self._fatal = played
                 self._stop.finish()
+
+    def _recall(self, connection: Any) -> None:
+        """Takes the games of a match that were played before this run."""
+        for game in finished_games(connection, get_tournament(connection, self._tournament.slug).id):
+            self._judge(self._played(game))
+
+    def _played(self, game: FinishedGame) -> PlayedGame:
+        # Entries are numbered in the order in which they joined.
+        labels = tuple(self._specs)
+        opening = game.moves[: game.opening_plies * self._move_bytes]
+        return PlayedGame(
+            game.ordinal, labels[game.first], labels[game.second], game.outcome, game.fault, game.moves, opening
+        )
+
+    def _judge(self, game: PlayedGame) -> None:
+        """Hands a game to the statistics of a match; a test that is decided ends the run."""
+        if self._match is None:
+            return
+        self._match.add(game.number, match_game(game, next(iter(self._specs))))
+        if self._match.decided:
+            self._stop.finish()
 
     # The bots' processes.
 
@@ -167,6 +198,7 @@ class RunAtServer:
                 games_total=tournament.games_total if tournament else 0,
                 plies=self._server.referee.plies,
                 standings=table,
+                sprt=self._match.state if self._match is not None else None,
             )
         )
 

@@ -47,7 +47,7 @@ class Estimate(NamedTuple):
     value: float | None
     """Elo by which the first player seems stronger."""
     error95: float | None
-    """Half the width of the 95 % interval, in Elo."""
+    """Half the width of the 95 % interval, in Elo; 0 where all results are alike, which tells nothing about it."""
     los: float | None
     """The likelihood that the first player is the stronger one, 0 to 1."""
     normalized: float | None
@@ -64,8 +64,7 @@ def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES)
     """The difference in Elo by the logistic model from pairs, and from games without a partner.
 
     The score's standard error is that of a mean over independent units; 95 % are mapped through the curve, and half
-    the distance of the bounds is the error. Bounds at or beyond 0 or 1 would be infinite: there is no error then, nor
-    where all units have the same score, which tells nothing about how they scatter.
+    the distance of the bounds is the error. Bounds at or beyond 0 or 1 would be infinite: there is no error then.
 
     The likelihood of superiority is Phi((score - 1/2) / standard error): what draws and pairs do to the error counts.
     Where all units have the same score, that error is zero for want of data; then it is Phi(sqrt(units)), the sign
@@ -108,7 +107,7 @@ def _all_alike(score: float, units: int) -> Estimate:
     return Estimate(
         score=score,
         value=elo_of_score(score),
-        error95=None,
+        error95=0.0 if 0 < score < 1 else None,
         los=normal_cdf(sign * math.sqrt(units)) if sign else None,
         normalized=0.0 if not sign else None,
         normalized_error95=None,

@@ -80,9 +80,9 @@ def test_who_has_won_everything_is_stronger_by_so_much_at_least() -> None:
     assert of_games(0, 0, 27)["at_least"] == told["at_least"]
 
 
-def test_results_that_are_all_alike_have_no_error() -> None:
+def test_results_that_are_all_alike_do_not_scatter() -> None:
     for told in (of_games(0, 7, 0), estimate(Pentanomial(level=7))._asdict()):
-        assert (told["value"], told["error95"], told["los"]) == (0, None, None)
+        assert (told["value"], told["error95"], told["los"]) == (0, 0, None)
     assert estimate().score is None
 
 

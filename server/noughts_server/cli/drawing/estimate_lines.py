@@ -28,7 +28,7 @@ def _told(first: str, estimate: "Estimate", unit: str) -> str:
     likelihood = (
         f" with a likelihood of {estimate.los:.1%} that {first} is stronger" if estimate.los is not None else ""
     )
-    if estimate.error95 is not None:
+    if estimate.error95:
         return f"{estimate.value:+.0f} ± {estimate.error95:.0f} (95 %){likelihood}"
     if estimate.los is None:
         return f"0; every {unit} was shared, so there is no telling how sure that is"

@@ -2,12 +2,24 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import Crosstable, PairRow
+from noughts_server.cli.drawing.estimate_lines import (
+    decision_text,
+    elo_line,
+    llr_text,
+    normalized_text,
+    sprt_document,
+)
 from noughts_server.cli.output import Format
 from noughts_server.competition.score import Score
+
+if TYPE_CHECKING:
+    from noughts_server.statistics.estimate import Estimate
+    from noughts_server.statistics.match_games import MatchStatistics
+    from noughts_server.statistics.sprt import Sprt
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,10 @@ class MatchSummary:
     pairs: Iterable[PairRow]
     terminations: dict[str, int]
     """How many games ended in each way."""
+    statistics: "MatchStatistics | None" = None
+    """What the games say as pairs; None where only their scores are known."""
+    sprt: "Sprt | None" = None
+    """The test that was made."""
 
     def show(self, output_format: Format, more: dict[str, Any] | None = None) -> None:
         """Prints it; `more` joins the document."""
@@ -31,13 +47,12 @@ class MatchSummary:
             self._print(document)
 
     def _document(self) -> dict[str, Any]:
-        from noughts_server.competition.elo import elo_estimate
-
         scores = Crosstable((self.first, self.second), self.pairs)
         total = scores.total(self.first, self.second)
-        value, error95, los = elo_estimate(total.wins, total.draws, total.losses)
-        return {
+        estimate = self._estimate(total)
+        document = {
             "games": sum(self.terminations.values()),
+            "names": [self.first, self.second],
             "variant": self.variant,
             "seed": self.seed,
             "a": total.document(),
@@ -45,9 +60,22 @@ class MatchSummary:
             "a_first": scores.first(self.first, self.second).document(),
             "a_second": scores.second(self.first, self.second).document(),
             "terminations": self.terminations,
-            "elo": {"value": value, "error95": error95, "los": los},
+            "elo": {"value": estimate.value, "error95": estimate.error95, "los": estimate.los},
+            "normalized_elo": {"value": estimate.normalized, "error95": estimate.normalized_error95},
             **output.seed_document(self.seed),
         }
+        if self.statistics is not None:
+            document |= {"pentanomial": list(self.statistics.pentanomial), "repeats": self.statistics.repeats}
+            if self.statistics.sprt is not None:
+                document["sprt"] = sprt_document(self.statistics.sprt)
+        return document
+
+    def _estimate(self, total: Score) -> "Estimate":
+        if self.statistics is not None:
+            return self.statistics.estimate
+        from noughts_server.statistics.estimate import WinsDrawsLosses, estimate
+
+        return estimate(games=WinsDrawsLosses(total.wins, total.draws, total.losses))
 
     def _print(self, document: dict[str, Any]) -> None:
         console = output.stdout()
@@ -62,7 +90,35 @@ class MatchSummary:
         console.print(output.table(("bot", ">points", ">wins", ">draws", ">losses"), rows))
         console.print()
         console.print(terminations_line(document["games"], document["terminations"]))
-        console.print(elo_line(output.printable(self.first), **document["elo"]), soft_wrap=True)
+        estimate = self._estimate(Score(**document["a"]))
+        for line in self._statistics_lines(estimate, document["games"]):
+            console.print(output.printable(line), soft_wrap=True)
+
+    def _statistics_lines(self, estimate: "Estimate", games: int) -> list[str]:
+        """What the games say about strength, to be copied as a whole."""
+        counted = self.statistics
+        in_pairs = counted is not None and counted.pentanomial.pairs > 0
+        lines = [elo_line(self.first, estimate, pairs=in_pairs)]
+        if estimate.normalized_error95 is not None:
+            lines.append(f"Normalized Elo: {normalized_text(estimate)}")
+        if counted is None:
+            return lines
+        if in_pairs:
+            cells = zip(("LL", "LD", "WL+DD", "WD", "WW"), counted.pentanomial, strict=True)
+            told = ", ".join(f"{name} {number:,}" for name, number in cells)
+            lines.append(f"{output.count(counted.pentanomial.pairs, 'pair')} of games: {told}")
+        if counted.repeats:
+            lines.append(
+                f"{counted.repeats:,} of {output.count(counted.games, 'game')} were repeats and count once: "
+                "both bots always played the same. --openings makes games differ."
+            )
+        if counted.sprt is not None:
+            lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
+            lines.append(f"Test: {self.sprt}")
+            if games > counted.games:
+                more = output.count(games - counted.games, "game")
+                lines.append(f"{more} ended after the decision and changed nothing of it.")
+        return lines
 
 
 def terminations_line(games: int, terminations: dict[str, int]) -> str:
@@ -73,13 +129,3 @@ def terminations_line(games: int, terminations: dict[str, int]) -> str:
 
 def _row(name: str, score: Score) -> tuple[object, ...]:
     return name, output.points(score.points), score.wins, score.draws, score.losses
-
-
-def elo_line(first: str, value: float | None, error95: float | None, los: float | None) -> str:
-    """`Elo difference: +89 ± 70 (95 %) with a likelihood of 99.4% that A is stronger`, of the bot `first`."""
-    parts = ["no estimate from this score" if value is None else f"{value:+.0f}"]
-    if error95 is not None:
-        parts.append(f"± {error95:.0f} (95 %)")
-    if los is not None:
-        parts.append(f"with a likelihood of {los:.1%} that {first} is stronger")
-    return f"Elo difference: {' '.join(parts)}"

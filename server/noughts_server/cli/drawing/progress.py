@@ -75,6 +75,10 @@ class _Drawn:
 
 
 def _leader(progress: "LocalProgress") -> str:
+    if progress.sprt is not None:
+        from noughts_server.cli.drawing.estimate_lines import llr_text
+
+        return llr_text(progress.sprt)
     if not progress.standings or not progress.games_done:
         return ""
     first = progress.standings[0]

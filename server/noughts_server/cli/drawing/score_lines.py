@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from noughts_server.cli.drawing.match_summary import elo_line
+from noughts_server.cli.drawing.estimate_lines import elo_line, llr_text
 from noughts_server.cli.output import note, points, stderr
 from noughts_server.competition.score import Score
 
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from noughts_server.local.run import LocalPlan, PlayedGame
+    from noughts_server.statistics.match_games import MatchStatistics
+    from noughts_server.statistics.sprt import Sprt
 
 _MOST_BOTS = 16
 
@@ -25,16 +27,19 @@ def score_lines(plan: "LocalPlan", every: int | None) -> "Callable[[PlayedGame],
     settings = plan.settings
     total = most_games(settings.schedule, len(plan.specs), settings.games_per_pair, settings.rounds)
     of_all = "" if settings.schedule.follows_results else f" of {total:,}"
-    return _ScoreLines(unique_labels(plan.specs), every, of_all).heard
+    return _ScoreLines(unique_labels(plan.specs), every, of_all, plan.sprt).heard
 
 
 class _ScoreLines:
-    def __init__(self, labels: list[str], every: int, of_all: str) -> None:
+    def __init__(self, labels: list[str], every: int, of_all: str, sprt: "Sprt | None") -> None:
+        from noughts_server.statistics.match_games import MatchGames
+
         self._labels = labels
         self._every = every
         self._of_all = of_all
         self._done = 0
         self._scores: defaultdict[str, Score] = defaultdict(Score)
+        self._match = MatchGames(sprt) if len(labels) == 2 else None
 
     def heard(self, game: "PlayedGame") -> None:
         winner = game.outcome.winner
@@ -42,17 +47,22 @@ class _ScoreLines:
         self._scores[game.first] += score
         self._scores[game.second] += score.mirrored
         self._done += 1
-        if self._done % self._every == 0:
-            standing = self._match() if len(self._labels) == 2 else self._table()
+        if self._match is not None:
+            from noughts_server.local.match import match_game
+
+            if self._match.decided:
+                return  # what is running still changes nothing
+            self._match.add(game.number, match_game(game, self._labels[0]))
+        if self._done % self._every == 0 or (self._match is not None and self._match.decided):
+            standing = self._table() if self._match is None else self._of_two(self._match.statistics())
             note(f"{self._done:,}{self._of_all} games: {standing}")
 
-    def _match(self) -> str:
-        from noughts_server.competition.elo import elo_estimate
-
+    def _of_two(self, statistics: "MatchStatistics") -> str:
         first, second = self._labels
         score = self._scores[first]
-        elo = elo_line(first, *elo_estimate(score.wins, score.draws, score.losses))
-        return f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}; {elo}"
+        told = f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}"
+        told += f"; {elo_line(first, statistics.estimate)}"
+        return told if statistics.sprt is None else f"{told}; {llr_text(statistics.sprt)}"
 
     def _table(self) -> str:
         ranked = sorted(self._labels, key=lambda label: -self._scores[label].points)

@@ -1,6 +1,6 @@
 """`match`, `demo` and `tournament run`: everything on this machine, ended by itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
@@ -46,6 +46,7 @@ _HERE_ALONE = (
 _OPTION_OF = {"database": "db"}
 _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
+_MOST_GAMES_OF_A_TEST = 100_000
 
 SpecArgument = Annotated[
     list[str],
@@ -62,6 +63,18 @@ MatchGamesOption = Annotated[
     int,
     Option(
         "--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games in all; sides alternate, A begins the first."
+    ),
+]
+
+
+SprtOption = Annotated[
+    str | None,
+    Option(
+        "--sprt",
+        metavar="elo0=E,elo1=E",
+        help="Stop as soon as it is decided whether A is stronger by elo1 or by elo0 only; also alpha=0.05, beta=0.05, "
+        "model=logistic or normalized. --games is the most; at its default 100,000.",
+        show_default=False,
     ),
 ]
 
@@ -115,6 +128,7 @@ class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
     games: MatchGamesOption = 2
+    sprt: SprtOption = None
 
 
 def demo(
@@ -142,20 +156,42 @@ def match(
 ) -> None:
     """Plays A against B and estimates the difference in Elo.
 
-    JSON: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second", "terminations",
-    "elo": {"value", "error95", "los"}}; a_first and a_second are A's games in which it moved first, and second.
+    Games 1 and 2 are a pair with the sides swapped, and so on: the pair, not the game, is what errors go by. Where both
+    bots play the same game again whenever they begin alike, it counts once.
+
+    JSON: {"games", "names": [A, B], "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second",
+    "terminations", "elo": {"value", "error95", "los"}, "normalized_elo": {"value", "error95"}, "pentanomial": [LL, LD,
+    WL+DD, WD, WW], "repeats"}; a_first and a_second are A's games in which it moved first, and second. With --sprt also
+    "sprt": {"llr", "lower", "upper", "decision": "H0", "H1" or "continue"}; elo and pentanomial are then those at the
+    decision.
     With --time-of also "own_times": {LABEL: T}; with --openings also "openings": {"kind", "plies" or "name", "count"
     and "order", "symmetries"}.
     Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",
     "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
-    plan = _plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
+    test = None
+    if playing.sprt is not None:
+        from noughts_server.cli.local.sprt import read_sprt
+
+        test = read_sprt(playing.sprt)
+        if playing.games == MatchOptions().games:
+            playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
+    plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
     from noughts_bots.specs import unique_labels
     from noughts_server.cli.local.run import leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     first, second = unique_labels(plan.specs)
-    result = MatchSummary(plan.settings.variant, plan.settings.seed, first, second, outcome.pairs, outcome.terminations)
+    result = MatchSummary(
+        plan.settings.variant,
+        plan.settings.seed,
+        first,
+        second,
+        outcome.pairs,
+        outcome.terminations,
+        outcome.match,
+        test,
+    )
     result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
     if output_format is Format.TEXT:
         _print_conditions(plan)
@@ -318,7 +354,6 @@ def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
     if plan.database is None:
         raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
     import asyncio
-    from dataclasses import replace
 
     from noughts_bots.specs import unique_labels
     from noughts_server.store.local_runs import NotResumed, newest_run

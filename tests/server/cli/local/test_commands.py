@@ -45,6 +45,7 @@ def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
     assert result.stdout.count("\n") == 1
     assert list(document) == [
         "games",
+        "names",
         "variant",
         "seed",
         "a",
@@ -53,7 +54,10 @@ def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
         "a_second",
         "terminations",
         "elo",
+        "normalized_elo",
         "seed_text",
+        "pentanomial",
+        "repeats",
         "faults",
     ]
     assert (document["games"], document["variant"], document["seed"]) == (21, "tictactoe", 7)

@@ -1,0 +1,99 @@
+"""`noughts match`: pairs, the sequential test, repetitions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIRST_FREE = """
+from noughts_bots.api import Bot
+
+class Free(Bot):
+    def choose(self, position):
+        return position.legal_cells()[0]
+"""
+
+
+def test_a_match_tells_names_pairs_and_normalized_elo(noughts: Any, tmp_path: Path) -> None:
+    games = tmp_path / "games.jsonl"
+    told = json.loads(
+        noughts(f"match A=pascal:level=1 random --games 41 --seed 4 --concurrency 8 -o {games} --format json").stdout
+    )
+    assert told["names"] == ["A", "random"]
+    points = {"1-0": (1.0, 0.0), "1/2-1/2": (0.5, 0.5), "0-1": (0.0, 1.0)}
+    lines = map(json.loads, games.read_text().splitlines())
+    scores = [points[line["result"]][line["first"] != "A"] for line in lines]
+    expected = [0] * 5
+    for one, other in zip(scores[0:40:2], scores[1:40:2], strict=True):
+        expected[round((one + other) * 2)] += 1
+    assert told["pentanomial"] == expected
+    assert sum(expected) == 20
+    assert told["normalized_elo"]["error95"] > 0
+    assert told["repeats"] == 0
+
+
+def test_a_test_ends_a_match_and_decides_the_same_at_any_concurrency(noughts: Any) -> None:
+    line = "match pascal:level=1 random --games 5000 --seed 3 --sprt elo0=0,elo1=60 --format json"
+    one, many = (json.loads(noughts(f"{line} --concurrency {games}").stdout) for games in (1, 32))
+    assert one["sprt"]["decision"] == "H1"
+    assert one["sprt"]["llr"] >= one["sprt"]["upper"]
+    assert one["games"] < 5000
+    assert many["games"] < 5000
+    for key in ("sprt", "pentanomial", "elo", "normalized_elo"):
+        assert one[key] == many[key], key
+
+
+def test_a_test_that_is_decided_stays_so_when_the_match_goes_on(noughts: Any, tmp_path: Path) -> None:
+    line = f"match pascal:level=1 random --games 5000 --seed 3 --sprt elo0=0,elo1=60 --db {tmp_path / 'm.db'}"
+    before = json.loads(noughts(f"{line} --format json").stdout)
+    after = json.loads(noughts(f"{line} --resume --format json").stdout)
+    assert (after["sprt"], after["pentanomial"]) == (before["sprt"], before["pentanomial"])
+    assert after["games"] == before["games"]
+
+
+def test_the_end_of_a_test_can_be_copied_and_its_way_is_told(noughts: Any) -> None:
+    done = noughts("match pascal:level=1 random --games 400 --seed 3 --sprt elo0=0,elo1=60,alpha=0.1 --every 10")
+    assert "; LLR 0.79 (" in done.stderr
+    assert "H1 accepted after" in done.stdout
+    assert "Test: elo0=0,elo1=60,alpha=0.1,beta=0.05,model=logistic" in done.stdout
+    assert "pairs of games: LL 0" in done.stdout
+
+
+def test_a_test_that_is_not_decided_says_so(noughts: Any) -> None:
+    told = json.loads(noughts("match random random --games 10 --seed 1 --sprt elo0=0,elo1=5 --format json").stdout)
+    assert (told["games"], told["sprt"]["decision"]) == (10, "continue")
+
+
+@pytest.mark.parametrize(
+    "test, message",
+    [
+        ("elo0=0", "got no elo1"),
+        ("elo0=0,elo1=x", "got elo1=x, expected a number"),
+        ("elo0=0,elo1=5,gamma=1", "got 'gamma=1'"),
+        ("elo0=5,elo1=0", "expected elo0 below elo1"),
+        ("elo0=0,elo1=5,model=bayesian", "expected `logistic` or `normalized`"),
+        ("", "got ''"),
+    ],
+)
+def test_a_test_that_cannot_be_made_is_refused_before_anything_is_played(noughts: Any, test: str, message: str) -> None:
+    assert message in noughts(f"match random random --sprt '{test}'", code=2).stderr
+
+
+def test_bots_that_always_play_the_same_are_counted_once(noughts: Any, tmp_path: Path) -> None:
+    bot = tmp_path / "free.py"
+    bot.write_text(FIRST_FREE)
+    line = f"match A=py:{bot}:Free B=py:{bot}:Free --games 20 --no-lock"
+    told = json.loads(noughts(f"{line} --format json").stdout)
+    assert told["games"] == 20
+    assert sum(told["pentanomial"]) == 1
+    assert told["repeats"] == 18
+    assert "18 of 20 games were repeats and count once" in noughts(line).stdout
+
+
+def test_a_score_that_tells_nothing_is_put_into_a_sentence(noughts: Any, tmp_path: Path) -> None:
+    shown = noughts("match minimax nextstep:depth=9 --games 4 --seed 1").stdout
+    assert "Elo difference: 0; every pair was shared, so there is no telling how sure that is" in shown
+    assert "no estimate" not in shown

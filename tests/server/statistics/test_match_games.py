@@ -1,0 +1,110 @@
+"""How the games of a match are counted: pairs in slot order, repetitions once."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from noughts_server.statistics.match_games import MatchGame, MatchGames, MatchStatistics
+from noughts_server.statistics.sprt import Decision, Sprt
+
+
+def counted(games: list[MatchGame], *, order: list[int] | None = None, sprt: Sprt | None = None) -> MatchStatistics:
+    match = MatchGames(sprt)
+    for place in order or range(len(games)):
+        match.add(place + 1, games[place])
+    return match.statistics()
+
+
+def sampled(number: int, *, seed: int) -> list[MatchGame]:
+    chance = random.Random(seed)
+    return [MatchGame(chance.choices((1.0, 0.5, 0.0), (5, 2, 3))[0], "", str(chance.random())) for _ in range(number)]
+
+
+def test_games_two_by_two_are_pairs_and_the_last_stands_alone() -> None:
+    games = [MatchGame(points, "", str(place)) for place, points in enumerate([1, 1, 0.5, 0, 0, 1, 1])]
+    told = counted(games)
+    assert told.pentanomial == (0, 1, 1, 0, 1)
+    assert told.single == (1, 0, 0)
+    assert (told.games, told.repeats) == (7, 0)
+
+
+def test_counts_do_not_depend_on_the_order_in_which_games_end() -> None:
+    games = sampled(200, seed=1)
+    expected = counted(games)
+    for seed in range(5):
+        order = list(range(len(games)))
+        random.Random(seed).shuffle(order)
+        assert counted(games, order=order) == expected
+
+
+def test_a_test_is_decided_at_the_same_pair_in_whatever_order_games_end() -> None:
+    games, test = sampled(2_000, seed=2), Sprt(0, 60)
+    expected = counted(games, sprt=test)
+    assert expected.sprt is not None
+    assert expected.sprt.decision is Decision.H1
+    assert expected.games < 2_000
+    # Exactly there: a pair earlier it is not decided.
+    assert counted(games[: expected.games], sprt=test) == expected
+    before = counted(games[: expected.games - 2], sprt=test).sprt
+    assert before is not None
+    assert before.decision is Decision.CONTINUE
+    for seed in range(5):
+        order = sorted(range(len(games)), key=lambda place: place + random.Random(f"{seed} {place}").random() * 300)
+        assert counted(games, order=order, sprt=test) == expected
+
+
+def test_a_gap_holds_the_test_back() -> None:
+    """All wins but the first game, which is still running: short games must not decide before it is known."""
+    match = MatchGames(Sprt(0, 60))
+    for ordinal in range(2, 200):
+        match.add(ordinal, MatchGame(1.0, "", str(ordinal)))
+    assert match.state is not None
+    assert match.state.llr == 0
+    match.add(1, MatchGame(0.0, "", "1"))
+    assert match.decided
+
+
+def test_void_games_are_in_no_pair() -> None:
+    told = counted([MatchGame(None), MatchGame(1.0, "", "a"), MatchGame(0.5, "", "b"), MatchGame(0.5, "", "c")])
+    assert told.pentanomial == (0, 0, 1, 0, 0)
+    assert told.single == (1, 0, 0)
+    assert told.games == 3
+
+
+def test_the_same_pair_again_counts_once() -> None:
+    pair = [MatchGame(1.0, "", "abc"), MatchGame(0.5, "", "de")]
+    told = counted(pair * 5 + pair[:1])
+    assert told.pentanomial == (0, 0, 0, 1, 0)
+    assert told.single == (0, 0, 0)
+    assert (told.games, told.repeats) == (11, 9)
+
+
+def test_where_one_game_differs_all_are_samples() -> None:
+    pair = [MatchGame(1.0, "", "abc"), MatchGame(0.5, "", "de")]
+    told = counted(pair * 5 + [MatchGame(0.0, "", "xyz"), pair[1]] + pair)
+    assert told.pentanomial == (0, 1, 0, 6, 0)
+    assert told.repeats == 0
+
+
+def test_openings_are_looked_at_one_by_one() -> None:
+    pairs = [
+        MatchGame(points, opening, opening + str(points)) for opening in ("a", "b", "a", "b") for points in (1.0, 0.0)
+    ]
+    told = counted(pairs)
+    assert told.pentanomial == (0, 0, 2, 0, 0)
+    assert told.repeats == 4
+
+
+def test_what_crashes_is_no_repetition() -> None:
+    told = counted([MatchGame(1.0), MatchGame(1.0)] * 20)
+    assert told.pentanomial == (0, 0, 0, 0, 20)
+
+
+@pytest.mark.parametrize("games", [0, 1])
+def test_a_match_that_has_hardly_begun_has_no_pairs(games: int) -> None:
+    told = counted(sampled(games, seed=3), sprt=Sprt(0, 5))
+    assert told.pentanomial.pairs == 0
+    assert told.sprt is not None
+    assert told.sprt.llr == 0
