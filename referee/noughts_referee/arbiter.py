@@ -194,11 +194,6 @@ class Game:
         return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
 
     @property
-    def opening_plies(self) -> int:
-        """How many of the moves were on the board when the game began; those agreed on by the players do not count."""
-        return len(self.unit.openings.get(self.slot[0], ())) if self.unit.openings else 0
-
-    @property
     def seed(self) -> int:
         """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
         return game_seed(self.conditions.seed, self.slot[0])

@@ -69,7 +69,7 @@ def test_games_without_an_opening_begin_with_the_empty_board_beside_those_with_o
     table = Table()
     some = unit(conditions(), 2)._replace(openings={2: (4, 0)})
     games = [table.arbiter.start(some, slot, table.player(1), table.player(2)) for slot in some.slots]
-    assert [(game.ply, game.opening_plies, game.moves) for game in games] == [(0, 0, []), (2, 2, [4, 0])]
+    assert [(game.ply, game.moves) for game in games] == [(0, []), (2, [4, 0])]
 
 
 def test_an_opening_counts_for_lines_and_the_end_of_the_board() -> None:

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from noughts_proto.v1 import games_pb2 as _games_pb2
 import builtins as _builtins
 import sys
@@ -19,6 +20,34 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _AdvantageBound:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AdvantageBoundEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AdvantageBound.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ADVANTAGE_BOUND_UNSPECIFIED: _AdvantageBound.ValueType  # 0
+    ADVANTAGE_BOUND_FINITE: _AdvantageBound.ValueType  # 1
+    ADVANTAGE_BOUND_ABOVE_ALL: _AdvantageBound.ValueType  # 2
+    """No advantage would be too large."""
+    ADVANTAGE_BOUND_BELOW_ALL: _AdvantageBound.ValueType  # 3
+    """No advantage would be too small."""
+    ADVANTAGE_BOUND_CONFOUNDED: _AdvantageBound.ValueType  # 4
+    """It cannot be told apart from who is who."""
+
+class AdvantageBound(_AdvantageBound, metaclass=_AdvantageBoundEnumTypeWrapper):
+    """Whether games bound what moving first is worth."""
+
+ADVANTAGE_BOUND_UNSPECIFIED: AdvantageBound.ValueType  # 0
+ADVANTAGE_BOUND_FINITE: AdvantageBound.ValueType  # 1
+ADVANTAGE_BOUND_ABOVE_ALL: AdvantageBound.ValueType  # 2
+"""No advantage would be too large."""
+ADVANTAGE_BOUND_BELOW_ALL: AdvantageBound.ValueType  # 3
+"""No advantage would be too small."""
+ADVANTAGE_BOUND_CONFOUNDED: AdvantageBound.ValueType  # 4
+"""It cannot be told apart from who is who."""
+Global___AdvantageBound: _TypeAlias = AdvantageBound  # noqa: Y015
 
 @_typing.final
 class LeaderboardRow(_message.Message):
@@ -554,3 +583,189 @@ class GetHeadToHeadResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetHeadToHeadResponse: _TypeAlias = GetHeadToHeadResponse  # noqa: Y015
+
+@_typing.final
+class GetBatchRatingsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class AnchorsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_CLASS_FIELD_NUMBER: _builtins.int
+    MIN_GAMES_FIELD_NUMBER: _builtins.int
+    PRIOR_FIELD_NUMBER: _builtins.int
+    ANCHORS_FIELD_NUMBER: _builtins.int
+    variant: _builtins.str
+    """Empty means `tictactoe`."""
+    time_class: _builtins.str
+    """As in GetLeaderboardRequest; empty means `untimed`."""
+    min_games: _builtins.int
+    """Only games between bots with at least so many games in this list."""
+    prior: _builtins.bool
+    """Give each bot two virtual draws against the pool's mean, so that all are on one scale."""
+    @_builtins.property
+    def anchors(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """Ratings that are held, by `bots/NAME`; without any the mean of each group is 1500."""
+
+    def __init__(
+        self,
+        *,
+        variant: _builtins.str = ...,
+        time_class: _builtins.str = ...,
+        min_games: _builtins.int = ...,
+        prior: _builtins.bool = ...,
+        anchors: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["anchors", b"anchors", "min_games", b"min_games", "prior", b"prior", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetBatchRatingsRequest: _TypeAlias = GetBatchRatingsRequest  # noqa: Y015
+
+@_typing.final
+class BatchRating(_message.Message):
+    """A bot's line of batch ratings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    ERROR95_FIELD_NUMBER: _builtins.int
+    WINS_FIELD_NUMBER: _builtins.int
+    DRAWS_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    OPPOSITION_FIELD_NUMBER: _builtins.int
+    LOS_NEXT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    ANCHORED_FIELD_NUMBER: _builtins.int
+    rank: _builtins.int
+    """From 1, within its group; with a prior among all."""
+    bot: _builtins.str
+    """`bots/NAME`."""
+    rating: _builtins.float
+    """Missing where it cannot be compared with anybody."""
+    error95: _builtins.float
+    """Half the width of the 95 % interval; missing where it cannot be told."""
+    wins: _builtins.int
+    draws: _builtins.int
+    losses: _builtins.int
+    opposition: _builtins.float
+    """The mean rating of its opponents, by games."""
+    los_next: _builtins.float
+    """How likely it is stronger than the next one of its group, 0 to 1."""
+    group: _builtins.int
+    """The number of its group, from 0. Bots of different groups cannot be compared by their games."""
+    anchored: _builtins.bool
+    """Whether its rating is held."""
+    def __init__(
+        self,
+        *,
+        rank: _builtins.int = ...,
+        bot: _builtins.str = ...,
+        rating: _builtins.float | None = ...,
+        error95: _builtins.float | None = ...,
+        wins: _builtins.int = ...,
+        draws: _builtins.int = ...,
+        losses: _builtins.int = ...,
+        opposition: _builtins.float | None = ...,
+        los_next: _builtins.float | None = ...,
+        group: _builtins.int = ...,
+        anchored: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error95", b"_error95", "_los_next", b"_los_next", "_opposition", b"_opposition", "_rating", b"_rating", "error95", b"error95", "los_next", b"los_next", "opposition", b"opposition", "rating", b"rating"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error95", b"_error95", "_los_next", b"_los_next", "_opposition", b"_opposition", "_rating", b"_rating", "anchored", b"anchored", "bot", b"bot", "draws", b"draws", "error95", b"error95", "group", b"group", "los_next", b"los_next", "losses", b"losses", "opposition", b"opposition", "rank", b"rank", "rating", b"rating", "wins", b"wins"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error95: _TypeAlias = _typing.Literal["error95"]  # noqa: Y015
+    _WhichOneofArgType__error95: _TypeAlias = _typing.Literal["_error95", b"_error95"]  # noqa: Y015
+    _WhichOneofReturnType__los_next: _TypeAlias = _typing.Literal["los_next"]  # noqa: Y015
+    _WhichOneofArgType__los_next: _TypeAlias = _typing.Literal["_los_next", b"_los_next"]  # noqa: Y015
+    _WhichOneofReturnType__opposition: _TypeAlias = _typing.Literal["opposition"]  # noqa: Y015
+    _WhichOneofArgType__opposition: _TypeAlias = _typing.Literal["_opposition", b"_opposition"]  # noqa: Y015
+    _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
+    _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error95) -> _WhichOneofReturnType__error95 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__los_next) -> _WhichOneofReturnType__los_next | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__opposition) -> _WhichOneofReturnType__opposition | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rating) -> _WhichOneofReturnType__rating | None: ...
+
+Global___BatchRating: _TypeAlias = BatchRating  # noqa: Y015
+
+@_typing.final
+class GetBatchRatingsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RATING_LIST_FIELD_NUMBER: _builtins.int
+    RATINGS_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    DRAWS_FIELD_NUMBER: _builtins.int
+    ADVANTAGE_FIELD_NUMBER: _builtins.int
+    ADVANTAGE_ERROR95_FIELD_NUMBER: _builtins.int
+    ADVANTAGE_BOUND_FIELD_NUMBER: _builtins.int
+    PRIOR_FIELD_NUMBER: _builtins.int
+    rating_list: _builtins.str
+    """E.g. `tictactoe/untimed`."""
+    games: _builtins.int
+    draws: _builtins.int
+    advantage: _builtins.float
+    """What moving first is worth, in Elo; missing where the games do not bound it."""
+    advantage_error95: _builtins.float
+    """Half the width of its 95 % interval."""
+    advantage_bound: Global___AdvantageBound.ValueType
+    prior: _builtins.bool
+    """Whether each bot had two virtual draws."""
+    @_builtins.property
+    def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___BatchRating]:
+        """Group by group, each from the strongest down."""
+
+    def __init__(
+        self,
+        *,
+        rating_list: _builtins.str = ...,
+        ratings: _abc.Iterable[Global___BatchRating] | None = ...,
+        games: _builtins.int = ...,
+        draws: _builtins.int = ...,
+        advantage: _builtins.float | None = ...,
+        advantage_error95: _builtins.float | None = ...,
+        advantage_bound: Global___AdvantageBound.ValueType = ...,
+        prior: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_advantage", b"_advantage", "_advantage_error95", b"_advantage_error95", "advantage", b"advantage", "advantage_error95", b"advantage_error95"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_advantage", b"_advantage", "_advantage_error95", b"_advantage_error95", "advantage", b"advantage", "advantage_bound", b"advantage_bound", "advantage_error95", b"advantage_error95", "draws", b"draws", "games", b"games", "prior", b"prior", "rating_list", b"rating_list", "ratings", b"ratings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__advantage: _TypeAlias = _typing.Literal["advantage"]  # noqa: Y015
+    _WhichOneofArgType__advantage: _TypeAlias = _typing.Literal["_advantage", b"_advantage"]  # noqa: Y015
+    _WhichOneofReturnType__advantage_error95: _TypeAlias = _typing.Literal["advantage_error95"]  # noqa: Y015
+    _WhichOneofArgType__advantage_error95: _TypeAlias = _typing.Literal["_advantage_error95", b"_advantage_error95"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__advantage) -> _WhichOneofReturnType__advantage | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__advantage_error95) -> _WhichOneofReturnType__advantage_error95 | None: ...
+
+Global___GetBatchRatingsResponse: _TypeAlias = GetBatchRatingsResponse  # noqa: Y015

@@ -55,6 +55,11 @@ class LeaderboardServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryResponse.FromString,
                 _registered_method=True)
+        self.GetBatchRatings = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/GetBatchRatings',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBatchRatingsRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBatchRatingsResponse.FromString,
+                _registered_method=True)
         self.GetHeadToHead = channel.unary_unary(
                 '/noughts.v1.LeaderboardService/GetHeadToHead',
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadRequest.SerializeToString,
@@ -94,6 +99,13 @@ class LeaderboardServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetBatchRatings(self, request, context):
+        """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetHeadToHead(self, request, context):
         """What two bots have scored against each other, in all their versions and tournaments.
         """
@@ -123,6 +135,11 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
                     servicer.GetRatingHistory,
                     request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryResponse.SerializeToString,
+            ),
+            'GetBatchRatings': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetBatchRatings,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBatchRatingsRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBatchRatingsResponse.SerializeToString,
             ),
             'GetHeadToHead': grpc.unary_unary_rpc_method_handler(
                     servicer.GetHeadToHead,
@@ -239,6 +256,33 @@ class LeaderboardService(object):
             '/noughts.v1.LeaderboardService/GetRatingHistory',
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryRequest.SerializeToString,
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetRatingHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetBatchRatings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/GetBatchRatings',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetBatchRatingsRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetBatchRatingsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -41,6 +41,8 @@ class LeaderboardServiceStub:
     """A bot's place in each list in which it has a rated game."""
     GetRatingHistory: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]
     """How a bot's rating went in one list."""
+    GetBatchRatings: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBatchRatingsRequest, _leaderboards_pb2.GetBatchRatingsResponse]
+    """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
     GetHeadToHead: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]
     """What two bots have scored against each other, in all their versions and tournaments."""
 
@@ -57,6 +59,8 @@ class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
     """A bot's place in each list in which it has a rated game."""
     GetRatingHistory: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetRatingHistoryRequest, _leaderboards_pb2.GetRatingHistoryResponse]  # type: ignore[assignment]
     """How a bot's rating went in one list."""
+    GetBatchRatings: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBatchRatingsRequest, _leaderboards_pb2.GetBatchRatingsResponse]  # type: ignore[assignment]
+    """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
     GetHeadToHead: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]  # type: ignore[assignment]
     """What two bots have scored against each other, in all their versions and tournaments."""
 
@@ -94,6 +98,14 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetRatingHistoryResponse, _abc.Awaitable[_leaderboards_pb2.GetRatingHistoryResponse]]:
         """How a bot's rating went in one list."""
+
+    @_abc_1.abstractmethod
+    def GetBatchRatings(
+        self,
+        request: _leaderboards_pb2.GetBatchRatingsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.GetBatchRatingsResponse, _abc.Awaitable[_leaderboards_pb2.GetBatchRatingsResponse]]:
+        """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
 
     @_abc_1.abstractmethod
     def GetHeadToHead(

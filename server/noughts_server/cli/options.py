@@ -286,6 +286,10 @@ ForfeitAfterOption = Annotated[
 DryRunOption = Annotated[
     bool, Option("--dry-run", help="Say how many games that is, and about how long they take; play none of them.")
 ]
+FitOption = Annotated[
+    bool,
+    Option("--fit", help="Also ratings from all games at once, with 95 % errors and what moving first is worth."),
+]
 FatalOption = Annotated[
     bool,
     Option(

@@ -8,7 +8,7 @@ from noughts_referee.rules import VariantError
 from noughts_server.records.recorded_game import RESULTS, Placed, RecordedGame, RecordError, variant_of
 
 _ORDER = (
-    *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "opening"),
+    *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
     *("first_time", "second_time", "fault", "times_ms"),
 )
 _NEEDED = ("variant", "first", "second", "moves", "result")
@@ -86,6 +86,9 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
         document["termination"] = record.termination
     if "winning_cells" not in record.more and (winning := winning_cells(record)) is not None:
         document["winning_cells"] = winning
+    if record.seed is not None:
+        # Of 64 bits many programs read 53.
+        document["seed_text"] = str(record.seed)
     if record.opening_plies:
         document["opening"] = list(record.opening)
     if record.first_time or record.second_time:

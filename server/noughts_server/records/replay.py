@@ -104,7 +104,9 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
     won: Any = record.more.get("winning_cells")
     if won is not None and won != (expected := list(variant.won_with(record.moves))):
         yield f"winning_cells: got {won}, expected {expected}"
-    seed: int | None = record.seed
+    seed, text = record.seed, record.more.get("seed_text")
+    if text is not None and text != str(seed):
+        yield f"seed_text: got {text!r}, expected the seed, {seed}"
     if seed is not None and not 0 <= seed < 1 << 64:
         yield f"seed: got {seed}, expected 0 to {(1 << 64) - 1}"
 

@@ -37,8 +37,9 @@ def pgn_text(record: RecordedGame, number: int = 1) -> str:
 def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
     """The games of a file, by their tags; moves are not read."""
     tags: dict[str, str] = {}
-    begun, in_tags = 1, False
+    begun, in_tags, anything = 1, False, False
     for number, line in enumerate(lines, start=1):
+        anything = anything or not line.isspace()
         found = _TAG.fullmatch(line)
         if found is None:
             in_tags = in_tags and not line.strip()
@@ -50,6 +51,8 @@ def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
         tags[found.group(1)] = re.sub(r"\\(.)", r"\1", found.group(2))
     if tags:
         yield _tagged(begun, tags)
+    elif anything:
+        yield Placed(1, RecordError("no tags", 'tags as in [White "minimax"]'))
 
 
 def _tagged(line: int, tags: dict[str, str]) -> Placed:

@@ -8,6 +8,7 @@ end in `TE`, a number of Gomocup's for a rule, and `C[opening move]`.
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from noughts_referee.rules import Termination, Variant, VariantError
 from noughts_server.records.recorded_game import (
@@ -34,6 +35,7 @@ _HOW = {
 _TERMINATIONS = {"R": str(Termination.RESIGNED), "T": str(Termination.TIMEOUT)}
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
 _OPENING = "opening move"
+_AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d+) stones, begun by (?P<opener>.*)")
 _BY_NUMBER = {"0": "gomoku", "1": "gomoku:exact", "4": "renju", "8": "caro:exact", "9": "caro"}
 _BY_WORD = {"freestyle": "gomoku", "gomoku": "gomoku", "standard": "gomoku:exact", "renju": "renju", "caro": "caro"}
 # What c-gomoku-cli says in TE, in lower case.
@@ -97,7 +99,16 @@ def _game(nodes: list[Node]) -> RecordedGame:
         first_time=said.get("time of Black", ""),
         second_time=said.get("time of White", ""),
         fault=said.get("fault", ""),
+        more=_agreement(said),
     )
+
+
+def _agreement(said: dict[str, str]) -> dict[str, Any]:
+    """How the players agreed on an opening, as lines of JSON have it."""
+    found = _AGREED.fullmatch(said.get("agreed by", ""))
+    if found is None:
+        return {}
+    return {"opening": {"rule": found["rule"], "opener": found["opener"], "stones": int(found["stones"])}}
 
 
 def _comments(root: Node) -> dict[str, str]:
@@ -173,6 +184,9 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         "time of White": record.second_time,
         "fault": " ".join(record.fault.split()),
     }
+    agreed = record.more.get("opening")
+    if isinstance(agreed, dict) and {"rule", "opener", "stones"} <= agreed.keys():
+        said["agreed by"] = f"{agreed['rule']}, {agreed['stones']} stones, begun by {agreed['opener']}"
     beyond = record.times_ms[len(record.moves) :]
     if beyond:
         said["last answer"] = " ".join(f"{_number(time)}ms" for time in beyond)

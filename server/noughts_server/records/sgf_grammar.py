@@ -35,8 +35,9 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
     """The game trees of a collection, one at a time in memory. What stands between trees says nothing."""
     begun: list[str] = []
     size = depth = first = 0
-    inside = False
+    inside = anything = False
     for number, line in enumerate(lines, start=1):
+        anything = anything or not line.isspace()
         start = at = 0
         while found := (_INSIDE if inside else _OUTSIDE).search(line, at):
             at = found.end()
@@ -62,7 +63,9 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
             if size > LONGEST_TREE:
                 yield Tree(first, RecordError(f"a tree of more than {LONGEST_TREE:,} characters", "a game"))
                 return
-    if depth:
+    if anything and not first:
+        yield Tree(1, RecordError("no game tree", "one that begins with `(;`"))
+    elif depth:
         yield Tree(first, RecordError("a tree that does not end", "a `)` for each `(`, and a `]` for each `[`"))
 
 

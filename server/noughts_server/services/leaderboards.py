@@ -11,6 +11,7 @@ from noughts_server.competition.score import Score
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.runtime.sessions import Sessions
+from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
 from noughts_server.store.bot_games import ScoreBySide, head_to_head
 from noughts_server.store.database import Store
@@ -22,6 +23,7 @@ from noughts_server.store.leaderboards import (
     list_rating_lists,
     rating_history,
 )
+from noughts_server.store.rated_pairs import rated_pairs
 from noughts_server.store.rating_lists import list_name
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -33,6 +35,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     def __init__(self, store: Store, sessions: Sessions) -> None:
         self._store = store
         self._sessions = sessions
+        self._rater = BatchRater()
 
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         name = list_name(request.variant, request.time_class)
@@ -102,6 +105,21 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             rating=history.rating,
             games=history.games,
         )
+
+    async def GetBatchRatings(self, request: pb.GetBatchRatingsRequest, context: Context) -> pb.GetBatchRatingsResponse:
+        name = list_name(request.variant, request.time_class)
+        pairs = await self._store.read(
+            partial(
+                rated_pairs,
+                variant=request.variant,
+                time_class=request.time_class,
+                min_games=min(request.min_games, (1 << 63) - 1),
+            )
+        )
+        anchors = {bot_id("anchors", bot): rating for bot, rating in request.anchors.items()}
+        answer = await self._rater.rate(pairs, anchors=anchors, prior=request.prior)
+        answer.rating_list = name
+        return answer
 
     async def GetHeadToHead(self, request: pb.GetHeadToHeadRequest, context: Context) -> pb.GetHeadToHeadResponse:
         bot, opponent = bot_id("bot", request.bot), bot_id("opponent", request.opponent)

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from noughts_server.statistics.connection import AdvantageBound, advantage_bound, groups_of
+from noughts_server.statistics.connection import advantage_bound, groups_of
 from noughts_server.statistics.elo_scale import ELO_PER_NAT
 from noughts_server.statistics.linear_algebra import cho_factor, cho_solve, coo_array, expit
 from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
+from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound
 
 MOST_PLAYERS = 5_000
 """In one fit: its matrices grow with the square of the number, to 200 MB each."""
-
-PRIOR_DRAWS = 2
-"""Virtual draws of each player against the pool's mean, where a prior is asked for: one with either side."""
 
 _MOST_STEPS = 100
 # In nats. Steps shrink with their squares: after one so small the next would be lost in rounding.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noughts_server.statistics.batch_fit import BatchFit, fit
-from noughts_server.statistics.connection import AdvantageBound
 from noughts_server.statistics.elo_scale import NORMAL_95, normal_cdf
 from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
+from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
 MEAN_RATING = 1500.0
 """The mean of a group without an anchor, as live ratings begin."""
@@ -18,56 +18,11 @@ _NO_ERROR = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class RatedPlayer:
-    """A player's line. None where there is nothing to tell."""
+class BatchRatings(RatingTable):
+    """A table with the fit behind it."""
 
-    rank: int
-    """Within its group, from 1."""
-    name: str
-    rating: float | None
-    """None if it cannot be compared with anybody."""
-    error95: float | None
-    """Half the width of the 95 % interval, relative to the group's mean or to the anchors; 0 for an anchor."""
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    opposition: float | None
-    """The mean rating of its opponents, by games; of those that are on one scale with it."""
-    los_next: float | None
-    """The likelihood that it is stronger than the next one of its group."""
-    group: int
-    """The number of its group, from 0; whoever has taken points off whom is in one."""
-    anchored: bool
-
-    @property
-    def points(self) -> float:
-        """One for a win, half of one for a draw."""
-        return self.wins + self.draws / 2
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRatings:
-    """Ratings of players from all their games at once."""
-
-    players: tuple[RatedPlayer, ...]
-    """Group by group, each from the strongest down."""
-    games: int
-    draw_rate: float | None
-    advantage: float | None
-    """What moving first is worth, in Elo; None where the games do not bound it."""
-    advantage_error95: float | None
-    bound: AdvantageBound
-    prior: bool
-    """Whether each player had two virtual draws against the pool."""
     _fit: BatchFit
     _places: Mapping[str, int]
-
-    @property
-    def groups(self) -> list[list[str]]:
-        """The names of each group, the strongest first. Ratings of different groups cannot be compared by the games."""
-        number = max((player.group for player in self.players), default=-1) + 1
-        return [[player.name for player in self.players if player.group == group] for group in range(number)]
 
     def los(self, one: str, other: str) -> float | None:
         """The likelihood that `one` is stronger than `other`, 0 to 1; None where it cannot be told."""

@@ -5,25 +5,12 @@ of others: in one strong component of the graph "took points off" (L. R. Ford, "
 binary comparisons", 1957). Games between components say who is stronger, not by how much.
 """
 
-from enum import Enum
-
 import numpy as np
 import numpy.typing as npt
 
 from noughts_server.statistics.linear_algebra import connected_components, coo_array
 from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
-
-
-class AdvantageBound(Enum):
-    """Whether the games bound what moving first is worth."""
-
-    FINITE = "finite"
-    ABOVE_ALL = "above all"
-    """The first mover's results are as good as they can be: no advantage would be too large."""
-    BELOW_ALL = "below all"
-    """The same of the second mover."""
-    CONFOUNDED = "confounded"
-    """Who moves first goes with who is who: the two cannot be told apart."""
+from noughts_server.statistics.rating_table import AdvantageBound
 
 
 def groups_of(games: RatedGames) -> Integers:

@@ -15,6 +15,7 @@ from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
 from noughts_server.records.replay import faults_of
+from noughts_server.records.result_lists import read_pgn
 from noughts_server.records.sgf import read_sgf, sgf_text
 
 FLAT = (
@@ -175,6 +176,13 @@ CLI_GOMOKU = """(;FF[4]GM[4]GN[1]DT[2022.01.03 17:04]RU[0]SZ[20]PB[x]PW[y]RE[B+1
 """
 
 
+def test_how_players_agreed_on_an_opening_stands_in_sgf() -> None:
+    agreed = {"opening": {"rule": "swap2", "opener": "a, b", "stones": 5}}
+    game = RecordedGame("gomoku+swap2", "a, b", "c", "*", (1, 2, 3, 4, 5), "void", more=agreed)
+    (placed,) = read_sgf(sgf_text(game).splitlines(keepends=True))
+    assert placed.game == game
+
+
 def test_games_of_another_programs_files_are_read() -> None:
     won, late, drawn = (placed.game for placed in read_sgf(CLI_GOMOKU.splitlines(keepends=True)))
     assert isinstance(won, RecordedGame)
@@ -198,6 +206,7 @@ def test_games_of_another_programs_files_are_read() -> None:
         ("(;FF[4]RU[4]SZ[11])", "got the rule RU[4] with SZ[11]"),
         ("(;FF[4]SZ[15];B[hh]", "a tree that does not end"),
         ("()", "a tree without nodes"),
+        ("(", "a tree that does not end"),
         ("(;FF[4] ?)", "got '?)'"),
     ],
 )
@@ -206,6 +215,13 @@ def test_what_is_wrong_in_sgf_is_said_with_the_line_where_the_game_begins(text: 
     assert isinstance(placed[0].game, RecordedGame)
     assert placed[1].line == 3
     assert message in str(placed[1].game)
+
+
+def test_a_file_of_something_else_is_no_collection_without_games() -> None:
+    for read in (read_sgf, read_pgn):
+        (placed,) = read(["no game\n", "at all\n"])
+        assert isinstance(placed.game, RecordError)
+        assert list(read([])) == list(read(["\n"])) == []
 
 
 def test_of_variations_the_first_is_read_and_brackets_in_comments_are_text() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from noughts_server.statistics.batch_fit import MOST_PLAYERS, FitError
 from noughts_server.statistics.batch_ratings import BatchRatings, rate
-from noughts_server.statistics.connection import AdvantageBound
 from noughts_server.statistics.rated_games import GameResult, RatedGames, count_columns, count_games
+from noughts_server.statistics.rating_table import AdvantageBound
 
 Columns = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 

@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Any
 from noughts_server.cli import output
 
 if TYPE_CHECKING:
-    from noughts_server.statistics.batch_ratings import BatchRatings, RatedPlayer
+    from collections.abc import Iterable
 
-_COLUMNS = (">#", "bot", ">rating", ">±", ">games", ">points", ">%", ">won", ">drawn", ">lost", ">dr%", ">opp", ">LOS")
+    from noughts_server.cli.drawing.crosstable import PairRow
+    from noughts_server.statistics.batch_ratings import BatchRatings
+    from noughts_server.statistics.rating_table import RatedPlayer, RatingTable
+
+_COLUMNS = (">#", "bot", ">rating", ">±", ">games", ">points", ">%", ">W", ">D", ">L", ">D%", ">opp", ">LOS")
 _MOST_NAMED = 8
 
 
-def ratings_document(ratings: "BatchRatings", *, los: bool = False) -> dict[str, Any]:
-    """For JSON; with `los` the whole matrix of likelihoods of superiority, a row a player."""
-    document: dict[str, Any] = {
+def ratings_document(ratings: "RatingTable") -> dict[str, Any]:
+    """For JSON."""
+    return {
         "players": [_player_document(player) for player in ratings.players],
         "advantage": {"value": ratings.advantage, "error95": ratings.advantage_error95},
         "draw_rate": ratings.draw_rate,
@@ -22,9 +26,6 @@ def ratings_document(ratings: "BatchRatings", *, los: bool = False) -> dict[str,
         "prior_draws": _prior_draws() if ratings.prior else 0,
         "anchors": {player.name: player.rating for player in ratings.players if player.anchored},
     }
-    if los:
-        document["los"] = list(ratings.los_matrix())
-    return document
 
 
 def _player_document(player: "RatedPlayer") -> dict[str, Any]:
@@ -45,26 +46,34 @@ def _player_document(player: "RatedPlayer") -> dict[str, Any]:
     }
 
 
-def print_ratings(ratings: "BatchRatings", *, los: bool = False) -> None:
-    """The table, group by group, and its footer; with `los` also the matrix."""
+def print_ratings(ratings: "RatingTable", matrix: "BatchRatings | None" = None) -> None:
+    """The table, group by group, and its footer; `matrix` is the same where all likelihoods are to be shown."""
     console = output.stdout()
     for number, group in enumerate(_tables(ratings)):
         if number:
             console.print()
         console.print(output.table(_COLUMNS, map(_row, group)))
-    if los:
+    if matrix is not None:
         console.print()
         output.heading(console, "Likelihood that the row's bot is stronger than the column's, %")
         names = [player.name for player in ratings.players]
         columns = ("#", "bot", *(f">{place}" for place in range(1, len(names) + 1)))
-        rows = zip(range(1, len(names) + 1), names, ratings.los_matrix(), strict=True)
+        rows = zip(range(1, len(names) + 1), names, matrix.los_matrix(), strict=True)
         console.print(output.table(columns, [(place, name, *map(_percent, row)) for place, name, row in rows]))
     console.print()
     for line in ratings_footer(ratings):
         console.print(output.printable(line), soft_wrap=True)
 
 
-def _tables(ratings: "BatchRatings") -> list[list["RatedPlayer"]]:
+def show_fit(ratings: "RatingTable") -> None:
+    """The same below other tables, with a heading."""
+    console = output.stdout()
+    console.print()
+    output.heading(console, "Ratings from all games at once")
+    print_ratings(ratings)
+
+
+def _tables(ratings: "RatingTable") -> list[list["RatedPlayer"]]:
     """The players in as many tables as there are scales; bots that cannot be compared with anybody share the last."""
     if ratings.prior:
         return [list(ratings.players)]
@@ -97,7 +106,7 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}"
 
 
-def ratings_footer(ratings: "BatchRatings") -> list[str]:
+def ratings_footer(ratings: "RatingTable") -> list[str]:
     """What is to be known about the table, a sentence or two a line."""
     anchors = [f"{player.name} is held at {player.rating:.0f}" for player in ratings.players if player.anchored]
     scale = "; ".join(anchors) if anchors else "the mean is 1500"
@@ -122,8 +131,8 @@ def ratings_footer(ratings: "BatchRatings") -> list[str]:
     return lines
 
 
-def _advantage_line(ratings: "BatchRatings") -> str:
-    from noughts_server.statistics.connection import AdvantageBound
+def _advantage_line(ratings: "RatingTable") -> str:
+    from noughts_server.statistics.rating_table import AdvantageBound
 
     if ratings.advantage is not None:
         error = f" ± {ratings.advantage_error95:.0f}" if ratings.advantage_error95 is not None else ""
@@ -136,7 +145,7 @@ def _advantage_line(ratings: "BatchRatings") -> str:
     }[ratings.bound]
 
 
-def _groups_lines(ratings: "BatchRatings") -> list[str]:
+def _groups_lines(ratings: "RatingTable") -> list[str]:
     groups = ratings.groups
     together = [group for group in groups if len(group) > 1]
     alone = [group[0] for group in groups if len(group) == 1]
@@ -158,6 +167,25 @@ def _named(names: list[str]) -> str:
 
 
 def _prior_draws() -> int:
-    from noughts_server.statistics.batch_fit import PRIOR_DRAWS
+    from noughts_server.statistics.rating_table import PRIOR_DRAWS
 
     return PRIOR_DRAWS
+
+
+def fit_of_pairs(labels: "Iterable[str]", pairs: "Iterable[PairRow]") -> "BatchRatings":
+    """The ratings that the scores of pairs come to, by who moved first. Raises UsageProblem for too many entries."""
+    from noughts_server.cli.errors import UsageProblem
+    from noughts_server.statistics.batch_fit import FitError
+    from noughts_server.statistics.batch_ratings import rate
+    from noughts_server.statistics.rated_games import GameResult, count_games
+
+    games = (
+        GameResult(pair.first, pair.second, score, times)
+        for pair in pairs
+        for score, times in ((1.0, pair.wins), (0.5, pair.draws), (0.0, pair.losses))
+        if times
+    )
+    try:
+        return rate(count_games(games, labels))
+    except FitError as error:
+        raise UsageProblem(f"--fit: {error}") from None

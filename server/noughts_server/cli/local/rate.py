@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import options, output
+from noughts_server.cli.anchors import AnchorOption, read_anchors
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
@@ -13,20 +14,9 @@ if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
     from noughts_server.statistics.rated_games import RatedGames
 
-_LARGEST_RATING = 100_000
-
 FileArgument = Annotated[
     Path,
     Argument(metavar="FILE", help="CSV with `white,black,result` (white moved first), or the games of -o (JSONL)."),
-]
-AnchorOption = Annotated[
-    list[str] | None,
-    Option(
-        "--anchor",
-        metavar="NAME=RATING",
-        help="Hold a bot's rating; may be given several times. Else the mean is 1500.",
-        show_default=False,
-    ),
 ]
 PriorOption = Annotated[
     bool,
@@ -78,28 +68,12 @@ def rate(
     ratings = fitted(games, anchors, prior=prior, subject=str(file))
     if output_format is Format.JSON:
         counts = {"forfeits": results.forfeits, "void": results.void, "repeats": results.repeats}
-        output.print_json({**ratings_document(ratings, los=los), **counts})
+        matrix = {"los": list(ratings.los_matrix())} if los else {}
+        output.print_json({**ratings_document(ratings), **matrix, **counts})
         return
-    print_ratings(ratings, los=los)
+    print_ratings(ratings, ratings if los else None)
     for line in _remarks(results, without_forfeits=without_forfeits):
         output.stdout().print(output.printable(line), soft_wrap=True)
-
-
-def read_anchors(texts: list[str] | None) -> dict[str, float]:
-    """The ratings written as `NAME=RATING`, by name. Raises UsageProblem."""
-    anchors: dict[str, float] = {}
-    for text in texts or ():
-        name, _, rating = text.rpartition("=")
-        try:
-            value = float(rating)
-        except ValueError:
-            value = float("nan")
-        if not name or not abs(value) <= _LARGEST_RATING:
-            raise UsageProblem(f"--anchor {text!r}: expected NAME=RATING, e.g. `minimax=2000`")
-        if name in anchors:
-            raise UsageProblem(f"--anchor {text!r}: got {name!r} twice, expected each bot once")
-        anchors[name] = value
-    return anchors
 
 
 def fitted(games: "RatedGames", anchors: dict[str, float], *, prior: bool, subject: str) -> "BatchRatings":

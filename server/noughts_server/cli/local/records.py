@@ -171,6 +171,7 @@ def show(
     from noughts_server.cli.local.records_show import show_game
 
     with _explaining(file):
+        _require_moves(file)
         show_game(file, number, _games, output_format)
 
 
@@ -198,6 +199,7 @@ def sample(
     if path.suffix not in (".csv", ".npz"):
         raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
     with _explaining(file):
+        _require_moves(file)
         try:
             if path.suffix == ".npz":
                 count = write_npz(lambda: _games(file), path)
@@ -223,6 +225,13 @@ def _explaining(file: str) -> Iterator[None]:
         yield
     except FormatError as error:
         raise UsageProblem(str(error)) from error
+
+
+def _require_moves(file: str) -> None:
+    from noughts_server.records.formats import WITHOUT_MOVES, format_of
+
+    if format_of(file) in WITHOUT_MOVES:
+        raise UsageProblem(f"{file}: got results without moves, expected games: .jsonl, .sgf or .psq")
 
 
 def _games(file: str) -> "Iterator[RecordedGame]":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noughts_server.cli import options, output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
+from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
@@ -120,6 +121,7 @@ class RunOptions(LocalOptions):
     schedule: options.ScheduleOption = "round-robin"
     rounds: options.RoundsOption = None
     stop_when_decided: options.StopWhenDecidedOption = False
+    fit: options.FitOption = False
     dry_run: options.DryRunOption = False
 
 
@@ -219,7 +221,8 @@ def run(
     "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
-    began. With --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
+    began. With --fit also "fit", as of `noughts rate`; with --time-of also "own_times": {LABEL: T}. "openings",
+    "faults" and the exit code are as of `match`.
     With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
     "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
     games of a ladder are null, and its eta_seconds are until all have played once.
@@ -388,10 +391,16 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
     from noughts_server.cli.local.run import leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
+    fitted = None
+    if isinstance(playing, RunOptions) and playing.fit:
+        fitted = fit_of_pairs((row.label for row in outcome.standings), outcome.pairs)
     if output_format is Format.JSON:
-        output.print_json({**_tournament_document(plan, outcome), **faults_document(plan, outcome)})
+        fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
+        output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
     else:
         _print_tournament(plan, outcome, hint)
+        if fitted is not None:
+            show_fit(fitted)
         show_faults(plan, outcome)
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)

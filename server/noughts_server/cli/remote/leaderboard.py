@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import options, output
+from noughts_server.cli.anchors import AnchorOption, read_anchors
+from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Completes, Option
+from noughts_server.cli.remote.fitted_list import show_fitted
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import short
 
@@ -49,6 +52,14 @@ def leaderboard(
     ] = 0,
     settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional.")] = False,
     retired: Annotated[bool, Option("--retired", help="Also bots that are retired.")] = False,
+    fit: Annotated[
+        bool,
+        Option("--fit", help="Ratings from all games of the list at once instead, with 95 % errors."),
+    ] = False,
+    prior: Annotated[
+        bool, Option("--prior", help="With --fit: two virtual draws of each bot, so that all are on one scale.")
+    ] = False,
+    anchor: AnchorOption = None,
     limit: options.LimitOption = 50,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -61,8 +72,14 @@ def leaderboard(
     Ranks count what is shown. See also `noughts bot show` and `noughts rating-lists`.
 
     JSON: {"rating_list", "rows": [{"rank", "name", "rating", "games", "wins", "draws", "losses", "provisional",
-    "owner", "online"}]}.
+    "owner", "online"}]}. With --fit {"rating_list", "players", "advantage", "draw_rate", "groups", ...} as of
+    `noughts rate`: all bots of the list (with --min-games those with so many games), also who is offline or retired.
     """
+    anchors = read_anchors(anchor)
+    if (anchors or prior) and not fit:
+        raise UsageProblem(f"{'--anchor' if anchors else '--prior'}: got no --fit, expected it as well")
+    if fit and (owner or online or settled):
+        raise UsageProblem("--fit: got a filter of the live list beside it, expected only --min-games")
     read_variant = None if variant is None else options.read_variant(variant).name
     from noughts_proto.v1 import leaderboards_pb2 as pb
     from noughts_server.cli.client import connected
@@ -83,6 +100,16 @@ def leaderboard(
     with connected(server, token, token_file) as client:
         known = known_lists(client)
         request.variant, request.time_class = chosen(known, read_variant, time_class)
+        if fit:
+            fit_request = pb.GetBatchRatingsRequest(
+                variant=request.variant,
+                time_class=request.time_class,
+                min_games=min_games,
+                prior=prior,
+                anchors={f"bots/{name}": rating for name, rating in anchors.items()},
+            )
+            show_fitted(client.call(client.leaderboards.GetBatchRatings, fit_request), output_format)
+            return
         rows = client.pages(client.leaderboards.GetLeaderboard, request, rows_of, limit)
     if output_format is Format.JSON:
         output.print_json({"rating_list": names[0], "rows": [row_document(row) for row in rows]})

@@ -333,19 +333,23 @@ def extend(
     _call("ExtendTournament", call, games_per_pair=games, rounds=rounds)
 
 
-def show(call: TournamentCall) -> None:
-    """A tournament with its standings and its crosstable."""
-    _call("GetTournament", call)
+def show(call: TournamentCall, fit: options.FitOption = False) -> None:
+    """A tournament with its standings and its crosstable.
+
+    JSON: what is known of it, "standings" and "crosstable"; with --fit "fit": {"players": [...], "advantage",
+    "draw_rate", "groups"}, as of `noughts rate`.
+    """
+    _call("GetTournament", call, fit=fit)
 
 
-def _call(method: str, call: TournamentCall, **fields: Any) -> None:
+def _call(method: str, call: TournamentCall, *, fit: bool = False, **fields: Any) -> None:
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import connected
 
     request = getattr(pb, f"{method}Request")(name=tournament_name(call.name), **fields)
     with connected(call.server, call.token, call.token_file) as client:
         answer: Any = client.call(getattr(client.tournaments, method), request)
-        show_tournament(client, answer.tournament, call.output_format)
+        show_tournament(client, answer.tournament, call.output_format, fit=fit)
 
 
 def list_tournaments(

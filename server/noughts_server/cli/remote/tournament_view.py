@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
+from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
@@ -19,20 +20,25 @@ _MOST_PRINTED = 128
 """Entries of a crosstable for people."""
 
 
-def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format) -> None:
-    """Prints a tournament with its standings and its crosstable."""
+def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format, *, fit: bool = False) -> None:
+    """Prints a tournament with its standings and its crosstable; with `fit` also ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable = _crosstable(client, shown)
     standings, ranks = rank(standings, crosstable.pairs, knockout=_schedule(shown) == "knockout")
     crosstable = Crosstable(ranks, crosstable.pairs)
+    fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
     if output_format is Format.JSON:
         document = conditions_document(shown)
         document["standings"] = standings_document(standings, ranks)
         document["crosstable"] = crosstable.document()
         document["offline"] = list(shown.offline)
+        if fitted is not None:
+            document["fit"] = ratings_document(fitted)
         output.print_json(document)
     else:
         _print(shown, standings, crosstable, ranks)
+        if fitted is not None:
+            show_fit(fitted)
 
 
 def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable:

@@ -165,6 +165,14 @@ def test_show_prints_a_game_where_there_is_no_terminal(noughts: Any, file: Path)
     assert "got no game 0, expected 1 to 4" in noughts(f"records show {file} 0", code=2).stderr
 
 
+def test_results_without_moves_are_listed_and_neither_shown_nor_sampled(noughts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "results.csv"
+    file.write_text("white,black,result\na,b,1-0\n")
+    assert "a      b       1-0     -" in noughts(f"records list {file}").stdout
+    for line in (f"records show {file}", f"records sample {file} {tmp_path}/x.csv"):
+        assert "got results without moves" in noughts(line, code=2).stderr
+
+
 def test_samples_are_positions_with_what_came_of_them(noughts: Any, file: Path, tmp_path: Path) -> None:
     target = tmp_path / "samples.csv"
     assert json.loads(noughts(f"records sample {file} {target} --format json").stdout) == {"samples": 3 + 2 + 9}

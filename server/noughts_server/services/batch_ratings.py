@@ -1,0 +1,84 @@
+"""Ratings of a list from all its games at once: fitted in a thread, one list at a time."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from noughts_proto.v1 import leaderboards_pb2 as pb
+from noughts_server.errors import InvalidArgument
+from noughts_server.store.rated_pairs import RatedPair
+
+if TYPE_CHECKING:
+    from noughts_server.statistics.batch_ratings import BatchRatings
+
+MOST_BOTS = 2_000
+"""In one fit at a server: some seconds, and some hundred megabytes."""
+
+
+class BatchRater:
+    """Fits for callers, who wait for each other: a fit takes a processor for as long as it lasts."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    async def rate(
+        self, pairs: list[RatedPair], *, anchors: Mapping[str, float], prior: bool
+    ) -> pb.GetBatchRatingsResponse:
+        """The answer, without the list's name. Raises InvalidArgument for an anchor without games, or too many bots."""
+        bots = {name for pair in pairs for name in (pair.first, pair.second)}
+        if len(bots) > MOST_BOTS:
+            raise InvalidArgument.of(
+                "min_games", f"{len(bots):,} bots", f"at most {MOST_BOTS:,}", hint="Leave out bots with few games."
+            )
+        for name, rating in anchors.items():
+            if name not in bots:
+                raise InvalidArgument.of("anchors", name, "a bot that has games in this list")
+            if not abs(rating) <= _LARGEST_RATING:
+                raise InvalidArgument.of("anchors", rating, f"-{_LARGEST_RATING:,} to {_LARGEST_RATING:,}")
+        async with self._turn:
+            return await asyncio.to_thread(_fitted, pairs, anchors, prior)
+
+
+_LARGEST_RATING = 100_000
+
+
+def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:
+    # numpy and scipy: loaded by the first who asks, not at the server's start.
+    from noughts_server.statistics.batch_ratings import rate
+    from noughts_server.statistics.rated_games import GameResult, count_games
+
+    games = (
+        GameResult(pair.first, pair.second, points, times)
+        for pair in pairs
+        for points, times in ((1.0, pair.score.wins), (0.5, pair.score.draws), (0.0, pair.score.losses))
+        if times
+    )
+    return _message(rate(count_games(games), anchors=anchors, prior=prior))
+
+
+def _message(ratings: "BatchRatings") -> pb.GetBatchRatingsResponse:
+    rows = [
+        pb.BatchRating(
+            rank=player.rank,
+            bot=f"bots/{player.name}",
+            rating=player.rating,
+            error95=player.error95,
+            wins=player.wins,
+            draws=player.draws,
+            losses=player.losses,
+            opposition=player.opposition,
+            los_next=player.los_next,
+            group=player.group,
+            anchored=player.anchored,
+        )
+        for player in ratings.players
+    ]
+    return pb.GetBatchRatingsResponse(
+        ratings=rows,
+        games=ratings.games,
+        draws=sum(player.draws for player in ratings.players) // 2,
+        advantage=ratings.advantage,
+        advantage_error95=ratings.advantage_error95,
+        advantage_bound=pb.AdvantageBound.Value(f"ADVANTAGE_BOUND_{ratings.bound.name}"),
+        prior=ratings.prior,
+    )
