@@ -41,9 +41,10 @@ def match(course: MatchCourse, other: str, test: Sprt) -> Match:
     if not steps:
         return Match(lines, None)
     points = [(step.games, test.llr(step.counts)) for step in steps]
+    tested = f"{test.elo0:g} (H0) against {test.elo1:g} Elo (H1, {test.model})"
     lines.append(
-        f"A sequential test of {test.elo0:g} (H0) against {test.elo1:g} Elo (H1, {test.model})"
-        f" {_verdict(points, test)}; at the end the LLR is {points[-1][1]:.2f}, the bounds are {test.lower:.2f} and {test.upper:.2f}."
+        f"A sequential test of {tested} {_verdict(points, test)}; at the end the LLR is {points[-1][1]:.2f},"
+        f" the bounds are {test.lower:.2f} and {test.upper:.2f}."
     )
     return Match(lines, _picture(course, points, test, lines[-1]))
 
