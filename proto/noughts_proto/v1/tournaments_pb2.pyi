@@ -81,6 +81,46 @@ SCHEDULE_LADDER: Schedule.ValueType  # 5
 """Goes on until it is paused or cancelled: near ratings meet, and entries may join and leave at any time."""
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
+class _MatchDecision:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MatchDecisionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MatchDecision.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    MATCH_DECISION_UNSPECIFIED: _MatchDecision.ValueType  # 0
+    """It is not."""
+    MATCH_DECISION_BYE: _MatchDecision.ValueType  # 1
+    """There was no opponent."""
+    MATCH_DECISION_POINTS: _MatchDecision.ValueType  # 2
+    """More points."""
+    MATCH_DECISION_EXTRA_PAIR: _MatchDecision.ValueType  # 3
+    """Equal points, then a pair of further games that was won."""
+    MATCH_DECISION_FORFEITS: _MatchDecision.ValueType  # 4
+    """Equal points to the last, but fewer forfeits."""
+    MATCH_DECISION_SEED: _MatchDecision.ValueType  # 5
+    """All equal: the better seed goes on."""
+    MATCH_DECISION_WALKOVER: _MatchDecision.ValueType  # 6
+    """The other side was withdrawn."""
+
+class MatchDecision(_MatchDecision, metaclass=_MatchDecisionEnumTypeWrapper):
+    """Why a match is over."""
+
+MATCH_DECISION_UNSPECIFIED: MatchDecision.ValueType  # 0
+"""It is not."""
+MATCH_DECISION_BYE: MatchDecision.ValueType  # 1
+"""There was no opponent."""
+MATCH_DECISION_POINTS: MatchDecision.ValueType  # 2
+"""More points."""
+MATCH_DECISION_EXTRA_PAIR: MatchDecision.ValueType  # 3
+"""Equal points, then a pair of further games that was won."""
+MATCH_DECISION_FORFEITS: MatchDecision.ValueType  # 4
+"""Equal points to the last, but fewer forfeits."""
+MATCH_DECISION_SEED: MatchDecision.ValueType  # 5
+"""All equal: the better seed goes on."""
+MATCH_DECISION_WALKOVER: MatchDecision.ValueType  # 6
+"""The other side was withdrawn."""
+Global___MatchDecision: _TypeAlias = MatchDecision  # noqa: Y015
+
 @_typing.final
 class Tournament(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -805,6 +845,7 @@ class GetCrosstableResponse(_message.Message):
     STANDINGS_FIELD_NUMBER: _builtins.int
     CELLS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    MATCHES_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Empty on the last page."""
     @_builtins.property
@@ -815,20 +856,70 @@ class GetCrosstableResponse(_message.Message):
     def cells(self) -> _containers.RepeatedCompositeFieldContainer[Global___CrosstableCell]:
         """Every ordered pair of entries that has a game."""
 
+    @_builtins.property
+    def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___Match]:
+        """Of a knockout that has begun: its bracket, round by round, each from the top to the bottom; on the first page only."""
+
     def __init__(
         self,
         *,
         standings: _abc.Iterable[Global___Standing] | None = ...,
         cells: _abc.Iterable[Global___CrosstableCell] | None = ...,
         next_page_token: _builtins.str = ...,
+        matches: _abc.Iterable[Global___Match] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "next_page_token", b"next_page_token", "standings", b"standings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "matches", b"matches", "next_page_token", b"next_page_token", "standings", b"standings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetCrosstableResponse: _TypeAlias = GetCrosstableResponse  # noqa: Y015
+
+@_typing.final
+class Match(_message.Message):
+    """One place in the bracket of a knockout. Labels are empty where they are not known yet."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUND_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
+    SECOND_FIELD_NUMBER: _builtins.int
+    FIRST_POINTS_FIELD_NUMBER: _builtins.int
+    SECOND_POINTS_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    WINNER_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    round: _builtins.int
+    """From 1."""
+    first: _builtins.str
+    second: _builtins.str
+    """Empty in the first round: `first` has a bye."""
+    first_points: _builtins.float
+    second_points: _builtins.float
+    games: _builtins.int
+    winner: _builtins.str
+    """Empty: it is not over."""
+    decision: Global___MatchDecision.ValueType
+    def __init__(
+        self,
+        *,
+        round: _builtins.int = ...,
+        first: _builtins.str = ...,
+        second: _builtins.str = ...,
+        first_points: _builtins.float = ...,
+        second_points: _builtins.float = ...,
+        games: _builtins.int = ...,
+        winner: _builtins.str = ...,
+        decision: Global___MatchDecision.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "first", b"first", "first_points", b"first_points", "games", b"games", "round", b"round", "second", b"second", "second_points", b"second_points", "winner", b"winner"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Match: _TypeAlias = Match  # noqa: Y015
 
 @_typing.final
 class CrosstableCell(_message.Message):

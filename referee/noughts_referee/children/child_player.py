@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import grpc
 
+from noughts_proto.child_kinds import CHILD_KINDS
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import ChildCommand, Launcher
@@ -63,6 +64,8 @@ class ChildPlayer:
         """Hears of each life that begins."""
         self._on_fault = on_fault
         self._invite = invite
+        kind = CHILD_KINDS[command.kind]
+        self._is_spoken_for = kind.hosted and kind.starts_programs
         self._failures = 0
         """Starts that failed, one after the other."""
 
@@ -97,8 +100,10 @@ class ChildPlayer:
     async def _end(self, child: RunningChild, reason: str, lost: tuple[LostGame, ...]) -> None:
         """Sees to the end of a life, and tells of it."""
         death = await child.stop(reason)
-        # One that has taken nothing but its welcome has not started either.
-        self._failures = 0 if child.frames.written > 1 else self._failures + 1
+        # One that has taken nothing but its welcome has not started either; nor has a program that ended before its
+        # first answer, whose host has said hello for it.
+        started = child.frames.answered if self._is_spoken_for else child.frames.written > 1
+        self._failures = 0 if started else self._failures + 1
         benched = self._failures == MOST_STARTS
         self._on_fault(Fault(death, lost, benched))
 

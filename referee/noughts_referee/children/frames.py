@@ -28,6 +28,8 @@ class ChildFrames:
         """When the child was last heard of."""
         self.written = 0
         """Frames to the child."""
+        self.answered = False
+        """Whether the child has ever answered a question."""
         self._unasked = self._empty = 0
 
     def _count_written(self) -> None:
@@ -37,7 +39,9 @@ class ChildFrames:
     def _counted(self, request: pb.PlayRequest) -> pb.PlayRequest | None:
         """The frame, unless it was one too many."""
         self._unasked += 1
-        if not request.HasField("moves"):
+        if request.HasField("moves"):
+            self.answered = True
+        else:
             self._empty += 1
         if self._empty > MOST_EMPTY or self._unasked > MOST_UNASKED:
             self._refuse(f"sent {self._unasked:,} frames that nobody asked for")

@@ -26,6 +26,9 @@ class Listener(Protocol):
     def ended(self, reason: str) -> None:
         """No more lines will come; `reason` is a phrase that follows "it". Called once."""
 
+    def failed(self, error: Exception) -> None:
+        """What was raised by one of the others: an error of ours, which the loop would only log."""
+
 
 class EngineProcess:
     """The pipes of one engine. What it says besides its moves is kept with its stderr."""
@@ -93,6 +96,12 @@ class EngineProcess:
         return Death(reason, code, self._tail.text)
 
     def _readable(self) -> None:
+        try:
+            self._read()
+        except Exception as error:
+            self._listener.failed(error)
+
+    def _read(self) -> None:
         # The time at which a line was there is when the loop says so: what others do afterwards is not the engine's.
         now = self._now()
         try:
@@ -114,4 +123,7 @@ class EngineProcess:
     def _end(self, reason: str) -> None:
         if not self._ended:
             self._ended = True
-            self._listener.ended(reason)
+            try:
+                self._listener.ended(reason)
+            except Exception as error:
+                self._listener.failed(error)

@@ -43,7 +43,7 @@ class EngineRefused(Exception):
 
 
 class Owner(Protocol):
-    """Whose seat it is. Nothing of this may raise."""
+    """Whose seat it is. What one of these raises is an error of ours, and ends `EngineSeat.play`."""
 
     def ready(self) -> None:
         """A process can play now."""
@@ -97,6 +97,7 @@ class EngineSeat:
         self._restarts = options.restart is not Restart.ON
         self._failed_restarts = 0
         self._endings: set[asyncio.Task[None]] = set()
+        self._failure: Exception | None = None
 
     # What its owner wants.
 
@@ -146,6 +147,24 @@ class EngineSeat:
         if self._life is not None:
             self._life.ended(reason)
 
+    def fail(self, error: Exception) -> None:
+        """An error of ours in what the loop has called, of which it would say no more than a line: `play` raises it."""
+        self._failure = self._failure or error
+        self._wanted.set()
+        if self._life is not None:
+            self._life.leave(None)
+
+    def guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """The callback, for the loop: what it raises is raised by `play`."""
+
+        def run() -> None:
+            try:
+                callback()
+            except Exception as error:
+                self.fail(error)
+
+        return run
+
     @property
     def stderr(self) -> str:
         """The last that its process has written there, or said besides moves."""
@@ -156,13 +175,14 @@ class EngineSeat:
     async def play(self) -> None:
         """Keeps a process running until it is cancelled, or three in a row did not start.
 
-        Raises EngineRefused for a board that the engine does not set up, and what the launcher raises.
+        Raises EngineRefused for a board that the engine does not set up, what the launcher raises, and `fail`'s error.
         """
         failures = 0
         was_ready = False
         try:
             while failures < MOST_STARTS:
                 await self._wanted.wait()
+                self._raise_failure()
                 while len(self._endings) > _MOST_ENDING:
                     await asyncio.wait(self._endings, return_when=asyncio.FIRST_COMPLETED)
                 assert self._terms is not None
@@ -170,6 +190,7 @@ class EngineSeat:
                 life = self._life = _Life(self, await self._launcher.start(self._command), self._terms)
                 life.start(self.settings.start - (self.settings.now() - began) / 1e6)
                 reason = await life.over
+                self._raise_failure()
                 self._life = None
                 if life.refused_start and not was_ready:
                     self._see_off(life, "", tell=False)
@@ -184,6 +205,10 @@ class EngineSeat:
                 self._life = None
             while self._endings:
                 await asyncio.wait(self._endings)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
     def _try_other_line_end(self, refusal: str) -> None:
         if self.line_end == _LINE_ENDS[-1]:
@@ -356,6 +381,10 @@ class _Life:
             playing = self.talk.phase in (Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
             self._give_up(reason, lost=playing and not self._is_stale)
 
+    def failed(self, error: Exception) -> None:
+        """See `Listener`."""
+        self._seat.fail(error)
+
     def _give_up(self, reason: str, *, lost: bool) -> None:
         self.leave(reason)
         if lost and self._seat.in_game:
@@ -409,7 +438,7 @@ class _Life:
 
     def _within(self, seconds: float, late: Callable[[], None]) -> None:
         self._cancel_timer()
-        self._timer = asyncio.get_running_loop().call_later(max(0.0, seconds), late)
+        self._timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self._seat.guarded(late))
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

@@ -1,5 +1,6 @@
 """All that engines are told and say, with times: a file for each game, and one for what they say besides moves."""
 
+import errno
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +8,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from noughts_bots.gomocup.protocol import word_and_rest
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.monotonic import microseconds
 
 _MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")
@@ -26,8 +27,12 @@ class _Record:
 class Transcripts:
     """Those of a run. A context manager; both files and folder are made when it is entered."""
 
-    def __init__(self, folder: Path | None = None, messages: Path | None = None) -> None:
-        """`folder` gets a file for each game, `messages` a line (JSON) for each message."""
+    def __init__(self, folder: Path | None = None, messages: Path | None = None, *, goes_on: bool = False) -> None:
+        """`folder` gets a file for each game, `messages` a line (JSON) for each message.
+
+        If the run goes on with an earlier one, they are added to what that has written.
+        """
+        self._goes_on = goes_on
         self._folder = folder
         self._path = messages
         self._messages: TextIO | None = None
@@ -37,11 +42,15 @@ class Transcripts:
         """Why nothing more is written: the games go on, whatever becomes of their records."""
 
     def __enter__(self) -> Self:
-        """Raises OSError."""
+        """Raises OSError, and FileExistsError for a folder with the logs of an earlier run: two would be mixed up."""
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
+            earlier = None if self._goes_on else next(filter(Path.is_file, self._folder.glob("*.log")), None)
+            if earlier is not None:
+                what = f"got a folder with logs of an earlier run ({earlier.name}), expected one without"
+                raise FileExistsError(errno.EEXIST, what, str(self._folder))
         if self._path is not None:
-            self._messages = self._path.open("w", encoding="utf-8")
+            self._messages = self._path.open("a" if self._goes_on else "w", encoding="utf-8")
         return self
 
     def __exit__(

@@ -7,20 +7,20 @@ the event loop.
 import asyncio
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import rule_of
 from noughts_bots.gomocup.swap2 import Swap2Answer
-from noughts_referee.arbiter import Game
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.frame_wire import StreamClosed
+from noughts_referee.game import Game
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination, Variant
 from noughts_referee.work_units import Conditions
@@ -143,7 +143,7 @@ class EngineWire:
         elif outbox.turn_game and self._chosen_cell is not None:
             # It has said so with its choice, and took its time for both then.
             self._is_asked = True
-            self._loop.call_soon(self.moved, self._chosen_cell, 0, "")
+            self._loop.call_soon(self.seat.guarded(partial(self.moved, self._chosen_cell, 0, "")))
             self._chosen_cell = None
         elif outbox.turn_game:
             self._is_asked = True
@@ -207,7 +207,7 @@ class EngineWire:
         if self._timer is None or due < self._due:
             self._stop_timer()
             self._due = due
-            self._timer = self._loop.call_at(due, self._look)
+            self._timer = self._loop.call_at(due, self.seat.guarded(self._look))
 
     def _patience_us(self, game: Game) -> int:
         """How long the engine may take for this move before it is not waited for."""

@@ -16,6 +16,8 @@ from noughts_server.store.results import CommitReport
 
 # Of each bot: a bot that dies in every game of a million says the same in most of them.
 _MOST_NOTES = 100
+# So begins what the host of a program says, which quotes the line: each may be another one.
+_NO_ANSWER = "the program answered"
 # Of each bot, too: one may end in another way each time.
 _MOST_REASONS = 20
 _OTHER_REASONS = "failed in yet other ways"
@@ -102,8 +104,10 @@ class LocalFaults:
         ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
         lost = (LostGame(game.tournament, game.ordinal, side, ply),)
         # Exceptions are told apart; illegal moves and late ones by their first only.
-        distinct = termination is Termination.RESIGNED
+        distinct = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
         reason, what = (game.fault, "") if distinct else (_WHAT_IT_DID[termination], game.fault)
+        if termination is Termination.RESIGNED and not distinct:
+            reason = f"resigned: {_NO_ANSWER} what is no answer"
         known = self._count(label, reason, lost, what)
         stderr = ""
         if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +17,7 @@ from noughts_server.local.launcher import Locking
 if TYPE_CHECKING:
     from noughts_server.statistics.match_games import MatchStatistics
     from noughts_server.statistics.sprt import Sprt, SprtState
+    from noughts_server.store.brackets import BracketMatch
     from noughts_server.store.standings import CrosstableCell as PairScore
     from noughts_server.store.standings import Standing
 
@@ -172,6 +173,8 @@ class LocalOutcome:
     standings: "tuple[Standing, ...]"
     pairs: "tuple[PairScore, ...]"
     terminations: dict[str, int]
+    matches: "Sequence[BracketMatch]" = ()
+    """Of a knockout."""
     faults: tuple[LocalFault, ...] = ()
     """What bots did wrong, and what those wrote that were started."""
 

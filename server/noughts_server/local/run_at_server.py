@@ -24,8 +24,7 @@ from noughts_server.server import Server
 from noughts_server.statistics.match_games import MatchGames
 from noughts_server.store.games import ExportedGame, export, finished_games, terminations
 from noughts_server.store.results import CommitReport
-from noughts_server.store.standings import CrosstableCell as PairScore
-from noughts_server.store.standings import Standing, whole_crosstable
+from noughts_server.store.standings import Crosstable, Standing, whole_crosstable
 from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
 
 _START_SECONDS = 30.0
@@ -96,14 +95,15 @@ class RunAtServer:
         await self._server.recorder.flush()
         await self._children.faults.keep()
 
-        def read(connection: Any) -> tuple[Tournament, tuple[Standing, ...], tuple[PairScore, ...], dict[str, int]]:
+        def read(connection: Any) -> tuple[Tournament, Crosstable, dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
             if write is not None:
                 write(export(connection, tournament.id))
-            return tournament, tuple(table.standings), tuple(table.cells), terminations(connection, tournament.id)
+            return tournament, table, terminations(connection, tournament.id)
 
-        tournament, table, pairs, ends = await store.read(read)
+        tournament, crosstable, ends = await store.read(read)
+        table = tuple(crosstable.standings)
         self._report(tournament, table)
         decided = self._match is not None and self._match.decided
         return LocalOutcome(
@@ -111,7 +111,8 @@ class RunAtServer:
             games_total=tournament.games_total,
             interrupted=tournament.state is not TournamentState.FINISHED and not decided,
             standings=table,
-            pairs=pairs,
+            pairs=tuple(crosstable.cells),
+            matches=crosstable.matches,
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,

@@ -8,6 +8,7 @@ from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
+from noughts_server.store.brackets import BracketMatch
 from noughts_server.store.standings import Standing
 from noughts_server.store.tournaments import Kind, Tournament
 
@@ -131,4 +132,20 @@ def standing_message(row: Standing) -> tournaments_pb2.Standing:
         byes=row.byes,
         withdraw_time=timestamp(row.withdrawn_at),
         withdraw_reason=row.withdrawn_reason,
+    )
+
+
+def match_message(match: BracketMatch) -> tournaments_pb2.Match:
+    """A place in a knockout's bracket, for the wire."""
+    return tournaments_pb2.Match(
+        round=match.round,
+        first=match.first or "",
+        second=match.second or "",
+        first_points=match.first_points,
+        second_points=match.second_points,
+        games=match.games,
+        winner=match.winner or "",
+        decision=tournaments_pb2.MatchDecision.Value(
+            f"MATCH_DECISION_{match.decision.name if match.decision else 'UNSPECIFIED'}"
+        ),
     )

@@ -151,8 +151,8 @@ def _crosstable(tally: Tally) -> Part:
                 heat_picture(tally),
                 f"The scores of the first {drawn} bots against each other as coloured squares, in the order of the"
                 " standings.",
-                f"The first {drawn} of {number:,} bots in the order of the standings: each row's share of the points"
-                " against each column.",
+                f"{'All' if drawn == number else f'The first {drawn} of'} {number:,} bots in the order of the"
+                " standings: each row's share of the points against each column.",
             )
         )
     return part

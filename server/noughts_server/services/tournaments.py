@@ -12,6 +12,7 @@ from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import (
+    match_message,
     milliseconds,
     openings_value,
     standing_message,
@@ -159,7 +160,10 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             for cell in table.cells
         ]
         return pb.GetCrosstableResponse(
-            standings=map(standing_message, table.standings), cells=cells, next_page_token=table.next_page_token
+            standings=map(standing_message, table.standings),
+            cells=cells,
+            next_page_token=table.next_page_token,
+            matches=map(match_message, table.matches),
         )
 
     async def _full(self, slug: str) -> pb.Tournament:

@@ -1,6 +1,6 @@
 """How the entries of a tournament stand."""
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row, and_, func, select
 
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.store.bots import version_name
+from noughts_server.store.brackets import BracketMatch, StoredBracket
 from noughts_server.store.pages import read_page_token, write_page_token
 from noughts_server.store.schema import (
     bot_versions,
@@ -20,7 +21,6 @@ from noughts_server.store.schema import (
     ratings,
 )
 from noughts_server.store.tournaments import Tournament
-from noughts_server.store.waves import read_field, tournament_row
 
 _CELLS_A_PAGE = 65_536
 
@@ -75,6 +75,8 @@ class Crosstable(NamedTuple):
     """Every ordered pair of entries that has a game, in order of the entries' numbers."""
     next_page_token: str
     """Empty on the last page."""
+    matches: Sequence[BracketMatch] = ()
+    """Of a knockout, round by round; empty from the second page on."""
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
@@ -114,7 +116,7 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
     )
     byes_of = _byes(connection, tournament)
     table = [_standing(row, tournament, byes_of.get(row.number, 0)) for row in rows]
-    won = _matches_won(connection, tournament)
+    won = StoredBracket(connection, tournament).won()
     table.sort(key=lambda row: (-won.get(row.number, 0), -row.points, -row.wins))
     return table
 
@@ -127,17 +129,6 @@ def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
         select(byes.c.entry, func.count()).where(byes.c.tournament_id == tournament.id).group_by(byes.c.entry)
     )
     return {row[0]: row[1] for row in rows}
-
-
-def _matches_won(connection: Connection, tournament: Tournament) -> dict[int, int]:
-    """How far each entry of a knockout has come: matches won, byes included."""
-    if tournament.settings.schedule is not ScheduleKind.KNOCKOUT or not tournament.games_total:
-        return {}
-    from noughts_server.competition.knockout import bracket
-
-    field = read_field(connection, tournament_row(connection, tournament.id))
-    matches = (match for matches in bracket(field).rounds for match in matches)
-    return Counter(match.winner for match in matches if match.winner is not None)
 
 
 def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "") -> Crosstable:
@@ -165,7 +156,10 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
         for row in rows
     ]
     more = write_page_token(method, [page[-1]]) if len(page) < len(numbers) else ""
-    return Crosstable([] if page_token else table, cells, more)
+    if page_token:
+        return Crosstable([], cells, more)
+    matches = tuple(StoredBracket(connection, tournament).named(labels))
+    return Crosstable(table, cells, more, matches)
 
 
 def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstable:

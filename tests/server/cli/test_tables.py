@@ -63,6 +63,20 @@ def test_byes_and_how_far_each_came_are_read_from_a_database(noughts: Any, tmp_p
     ]
 
 
+def test_bracket_of_a_knockout_is_shown_round_by_round(noughts: Any) -> None:
+    line = "tournament run random first-free minimax --schedule knockout --seed 3"
+    bracket = json.loads(noughts(f"{line} --format json").stdout)["bracket"]
+    assert [(match["round"], match["first"], match["second"]) for match in bracket[:2]] == [
+        (1, "random", None),
+        (1, "minimax", "first-free"),
+    ]
+    assert (bracket[0]["decision"], bracket[0]["winner"]) == ("bye", "random")
+    assert {bracket[2]["first"], bracket[2]["second"]} == {"random", bracket[1]["winner"]}
+    text = noughts(line).stdout
+    assert "semifinals  random" in text
+    assert f"final       random - {bracket[1]['winner']}" in text
+
+
 def test_text_names_every_table(noughts: Any, played: Path) -> None:
     text = noughts(f"tournament tables {played}/games.jsonl").stdout
     for heading in ("Standings", "Crosstable", "By side", "By termination", "By opening", "Move times"):

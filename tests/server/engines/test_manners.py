@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from noughts_referee.children.running_child import ChildSettings
-from noughts_server.engines.wire import score_in
+from noughts_server.engines.wire import EngineWire, score_in
 from noughts_server.local.launcher import Locking
 from noughts_server.local.run import LocalError
 from tests.support.children.field import PROGRAMS, Field
@@ -215,6 +215,29 @@ async def test_all_that_is_said_is_kept_with_times_a_file_for_each_game(field: F
     assert times == sorted(times)
     told_of = [json.loads(line) for line in messages.read_text().splitlines()]
     assert told_of[0] == {"game": 1, "ply": 0, "bot": "odd", "line": "MESSAGE depth \r eval 12"}
+
+
+async def test_the_logs_of_an_earlier_run_are_not_written_into(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "said"
+    await field.play(engine(), "random", games=1, variant="mnk:7,7,5", children=TIMES, log=log)
+    before = (log / "000001.log").read_bytes()
+    with pytest.raises(FileExistsError, match="logs of an earlier run") as refused:
+        await field.play(engine(), "random", games=1, variant="mnk:7,7,5", children=TIMES, log=log)
+    assert refused.value.filename == str(log)
+    assert (log / "000001.log").read_bytes() == before
+
+
+@pytest.mark.parametrize("callback, habits", [("moved", ""), ("_look", "think=2")])
+async def test_an_error_of_ours_in_what_the_loop_calls_ends_the_run(
+    field: Field, monkeypatch: pytest.MonkeyPatch, callback: str, habits: str
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise ArithmeticError("ours")
+
+    monkeypatch.setattr(EngineWire, callback, fail)
+    with pytest.raises(ArithmeticError, match="ours"):
+        # It is looked at the clock of one that thinks longer than it may.
+        await field.play(engine(habits), "random", games=1, variant="mnk:7,7,5", time="0.1/move", children=TIMES)
 
 
 def test_scores_in_messages_are_scores_of_moves() -> None:

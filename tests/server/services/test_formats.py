@@ -81,6 +81,19 @@ async def test_a_tournament_of_every_format_is_played_to_its_end(
     assert sum(row.byes for row in over.standings) == byes
 
 
+async def test_the_bracket_of_a_knockout_comes_with_its_crosstable(client: Client) -> None:
+    token, bots = await client.token(), ("ada", "bob", "cleo")
+    async with online(client, token, *bots):
+        await begun(client, token, bots, schedule=pb.SCHEDULE_KNOCKOUT)
+        await shown(client, finished)
+    bye, semifinal, final = (await client.tournaments.GetCrosstable(pb.GetCrosstableRequest(name=CUP))).matches
+    assert (bye.first, bye.second, bye.winner, bye.decision) == ("ada", "", "ada", pb.MATCH_DECISION_BYE)
+    assert (semifinal.round, semifinal.first, semifinal.second) == (1, "cleo", "bob")
+    assert (final.round, final.first, final.second) == (2, "ada", semifinal.winner)
+    assert final.winner in (final.first, final.second)
+    assert final.games == final.first_points + final.second_points >= 2
+
+
 async def test_what_was_finished_plays_more_games_when_it_is_extended(client: Client) -> None:
     token, bots = await client.token(), ("ada", "bob")
     async with online(client, token, *bots):

@@ -12,6 +12,7 @@ import pytest
 
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
+from noughts_server.competition.knockout import Decision
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.errors import InvalidArgument, WrongState
 from noughts_server.store.bots import log_in
@@ -20,7 +21,8 @@ from noughts_server.store.entries import join_tournament, withdraw_entry
 from noughts_server.store.extensions import extend_tournament
 from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import commit_games
-from noughts_server.store.standings import standings
+from noughts_server.store.scheduled_starts import start_or_cancel
+from noughts_server.store.standings import crosstable, standings
 from noughts_server.store.tournaments import (
     Tournament,
     TournamentState,
@@ -120,9 +122,34 @@ async def test_the_table_of_a_knockout_begins_with_its_winner(arena: Arena) -> N
     assert {row.number for row in table[:2]} == final
 
 
+async def test_the_bracket_of_a_knockout_is_told_with_labels_and_what_came_of_each_match(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS, schedule=ScheduleKind.KNOCKOUT)
+    begun = (await arena.store.read(partial(crosstable, tournament=await get(arena)))).matches
+    assert [(match.first, match.second, match.decision) for match in begun if match.round == 1] == [
+        (BOTS[0], None, Decision.BYE),
+        (BOTS[4], BOTS[3], None),
+        (BOTS[2], BOTS[5], None),
+        (BOTS[6], BOTS[1], None),
+    ]
+    await play_to_the_end(arena)
+    table = await arena.store.read(partial(crosstable, tournament=await get(arena)))
+    over = table.matches
+    assert sum(match.decision is not Decision.BYE for match in over) == len(BOTS) - 1
+    assert over[-1].winner in (over[-1].first, over[-1].second)
+    assert sum(match.games for match in over) == len(pairings(arena))
+    assert table.standings[0].label == over[-1].winner
+
+
 async def test_more_rounds_than_opponents_are_refused_at_the_start(arena: Arena) -> None:
     with pytest.raises(WrongState, match="4 entries can play 3 rounds"):
         await arena.tournament(bots=BOTS[:4], schedule=ScheduleKind.SWISS, rounds=4)
+
+
+async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_why(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=ScheduleKind.SWISS, rounds=4, start=False)
+    tournament = await arena.store.write(partial(start_or_cancel, slug="cup", now_ms=NOW))
+    assert tournament.state is TournamentState.CANCELLED
+    assert "4 entries can play 3 rounds" in tournament.reason
 
 
 @pytest.mark.parametrize(

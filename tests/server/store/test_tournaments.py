@@ -359,7 +359,7 @@ async def test_table_and_crosstable_agree_with_the_games(arena: Arena) -> None:
     tournament = await arena.tournament(bots=("ada", "bob", "cleo"), games_per_pair=30)
     games = await arena.play(tournament)
     await arena.commit(games)
-    table, cells, _ = await arena.store.read(partial(crosstable, tournament=tournament))
+    table, cells, *_ = await arena.store.read(partial(crosstable, tournament=tournament))
     labels = ("ada", "bob", "cleo")
     for cell in cells:
         results = [

@@ -86,11 +86,14 @@ def run(
     login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
     if started:
         from noughts_referee.children.running_child import ChildSettings
+        from noughts_server.cli.bots.player_output import PlayerOutput
         from noughts_server.local.relay import RelayPlan, relay
 
         times = ChildSettings(start=start_timeout)
         plan = RelayPlan(parsed, max_games, challenges, times, locking, processes or 1, options.read_memory(memory))
-        run_loop(until_terminated(relay(plan, login, _printing(output_format), _pass_on)))
+        told = PlayerOutput(_printing(output_format))
+        with told.passed_on():
+            run_loop(until_terminated(relay(plan, login, told.happened, told.heard)))
         return
     bot = make_bot(parsed)
     bot.max_games, bot.accepts_challenges = max_games, challenges
@@ -127,12 +130,6 @@ def _printing(output_format: Format) -> "Callable[[RelayEvent], None]":
             before = event
 
     return say
-
-
-def _pass_on(said: bytes) -> None:
-    """What a player writes to its stderr is shown on ours."""
-    sys.stderr.write(output.printable(said.decode(errors="replace").expandtabs()))
-    sys.stderr.flush()
 
 
 def ask(

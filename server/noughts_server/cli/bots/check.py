@@ -1,5 +1,7 @@
 """`noughts bot check` and `noughts bot header`: for authors of bots that play in a child."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import options, output
@@ -87,7 +89,7 @@ def _print(found: "ConformanceReport") -> None:
     lines += [f"It {manner}." for manner in found.manners]
     lines += [f"The rule of {name}: it {kept}." for name, kept in found.rules.items()]
     if found.said:
-        lines += ["It printed:", *(f"  {line}" for line in found.said.splitlines())]
+        lines += ["It printed:", *(f"  {line}" for line in _counted(found.said.splitlines()))]
     if found.faults:
         lines += [f"Wrong: {found.spec}: {fault}." for fault in found.faults]
     else:
@@ -99,6 +101,18 @@ def _print(found: "ConformanceReport") -> None:
         lines.append("Nothing is wrong.")
     for line in lines:
         output.stdout().print(output.printable(line), soft_wrap=True)
+
+
+def _counted(said: Sequence[str]) -> Iterator[str]:
+    """The lines, each that is there several times only once, with their number; indented ones belong to those above."""
+    times = Counter(said)
+    told = set()
+    for line in said:
+        if line.startswith(" ") or times[line] == 1:
+            yield line
+        elif line not in told:
+            told.add(line)
+            yield f"{line}   ({times[line]:,} times)"
 
 
 def header(

@@ -47,15 +47,21 @@ async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None, every: 
     from noughts_server.local.run import LocalStop, play_locally
 
     stop = LocalStop()
-    with showing_progress() as show, two_stages(lambda: _finish(stop), stop.abort):
+    with showing_progress() as show, two_stages(lambda: _finish(stop, plan), stop.abort):
         return await play_locally(
             plan, on_progress=show, stop=stop, export=export, on_note=note, on_game=score_lines(plan, every)
         )
 
 
-def _finish(stop: "LocalStop") -> None:
+def _finish(stop: "LocalStop", plan: "LocalPlan") -> None:
     note("Finishing the games that are running; press Ctrl-C again to stop at once.")
+    if plan.has_children and not plan.settings.time.timed:
+        note(f"A bot that hangs in a game without a clock is waited for until it was silent for {_silence(plan)} s.")
     stop.finish()
+
+
+def _silence(plan: "LocalPlan") -> str:
+    return f"{plan.children.silence:g}"
 
 
 def leave_if_ended_early(outcome: "LocalOutcome") -> None:

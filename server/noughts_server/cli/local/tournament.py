@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
+from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
@@ -221,8 +222,9 @@ def run(
     "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
-    began. With --fit also "fit", as of `noughts rate`; with --time-of also "own_times": {LABEL: T}. "openings",
-    "faults" and the exit code are as of `match`.
+    began. A knockout has "bracket": [{"round", "first", "second", "first_points", "second_points", "games", "winner",
+    "decision"}], null where it is open. With --fit also "fit", as of `noughts rate`; with --time-of also "own_times":
+    {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
     With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
     "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
     games of a ladder are null, and its eta_seconds are until all have played once.
@@ -423,6 +425,7 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "variant": plan.settings.variant,
         **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
+        **({"bracket": bracket_document(outcome.matches)} if outcome.matches else {}),
         **_conditions_document(plan),
     }
 
@@ -452,6 +455,10 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     output.heading(console, CROSSTABLE_HEADING)
     console.print(_crosstable(plan, outcome).table(console))
     console.print()
+    if outcome.matches:
+        output.heading(console, BRACKET_HEADING)
+        console.print(bracket_table(outcome.matches))
+        console.print()
     output.heading(console, "Leaderboard")
     console.print(standings_table(*_ranking(plan, outcome)))
     if notes := standings_notes(outcome.standings):

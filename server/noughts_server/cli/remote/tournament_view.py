@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
+from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import rank, standings_document, standings_notes, standings_table
@@ -23,7 +24,7 @@ _MOST_PRINTED = 128
 def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format, *, fit: bool = False) -> None:
     """Prints a tournament with its standings and its crosstable; with `fit` also ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
-    crosstable = _crosstable(client, shown)
+    crosstable, matches = _crosstable(client, shown)
     standings, ranks = rank(standings, crosstable.pairs, knockout=_schedule(shown) == "knockout")
     crosstable = Crosstable(ranks, crosstable.pairs)
     fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
@@ -31,28 +32,31 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
         document = conditions_document(shown)
         document["standings"] = standings_document(standings, ranks)
         document["crosstable"] = crosstable.document()
+        if matches:
+            document["bracket"] = bracket_document(matches)
         document["offline"] = list(shown.offline)
         if fitted is not None:
             document["fit"] = ratings_document(fitted)
         output.print_json(document)
     else:
-        _print(shown, standings, crosstable, ranks)
+        _print(shown, standings, crosstable, ranks, matches)
         if fitted is not None:
             show_fit(fitted)
 
 
-def _crosstable(client: "Client", shown: "pb.Tournament") -> Crosstable:
-    """All of it, however many pages that takes."""
+def _crosstable(client: "Client", shown: "pb.Tournament") -> tuple[Crosstable, "list[_Match]"]:
+    """All of it, however many pages that takes, and the bracket of a knockout."""
     from noughts_proto.v1 import tournaments_pb2 as pb
 
     request = pb.GetCrosstableRequest(name=shown.name)
     page = client.call(client.tournaments.GetCrosstable, request)
     labels, cells = [row.label for row in page.standings], list(page.cells)
+    matches = list(map(_Match, page.matches))
     while page.next_page_token:
         request.page_token = page.next_page_token
         page = client.call(client.tournaments.GetCrosstable, request)
         cells += page.cells
-    return Crosstable(labels, cells)
+    return Crosstable(labels, cells), matches
 
 
 class _Standing:
@@ -68,11 +72,26 @@ class _Standing:
         self.withdrawn_reason = row.withdraw_reason
 
 
+class _Match:
+    """A place in the protocol's bracket, in which what is not known yet is None."""
+
+    def __init__(self, row: "pb.Match") -> None:
+        from noughts_proto.v1 import tournaments_pb2 as pb
+        from noughts_server.competition.knockout import Decision
+
+        self.round, self.games = row.round, row.games
+        self.first, self.second, self.winner = row.first or None, row.second or None, row.winner or None
+        self.first_points, self.second_points = row.first_points, row.second_points
+        name = pb.MatchDecision.Name(row.decision).removeprefix("MATCH_DECISION_")
+        self.decision = Decision.__members__.get(name)
+
+
 def _print(
     shown: "pb.Tournament",
     standings: list[_Standing],
     crosstable: Crosstable,
     ranks: "Mapping[str, RankedEntry]",
+    matches: "list[_Match]",
 ) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
@@ -94,6 +113,10 @@ def _print(
         console.print(standings_table(standings, ranks))
         if notes := standings_notes(standings):
             console.print(notes, soft_wrap=True)
+    if matches:
+        console.print()
+        output.heading(console, BRACKET_HEADING)
+        console.print(bracket_table(matches))
     if shown.games_done:
         console.print()
         output.heading(console, CROSSTABLE_HEADING)

@@ -52,6 +52,31 @@ def test_check_of_a_faulty_bot_exits_with_1_and_says_what_is_wrong(noughts: Any,
     assert "expected a hello" in shown
 
 
+def test_check_tells_a_line_that_comes_again_and_again_once(noughts: Any, tmp_path: Path) -> None:
+    (tmp_path / "chatty.py").write_text(
+        "from noughts_bots import Bot\n"
+        "class Chatty(Bot):\n"
+        "    def choose(self, position):\n"
+        "        print('hello')\n"
+        "        raise ValueError(position.ply)\n"
+    )
+    shown = noughts(f"bot check py:{tmp_path}/chatty.py:Chatty --games 6", code=1).stdout
+    assert shown.count("hello") == 1
+    assert "\n  hello   (6 times)\n" in shown
+
+
+def test_a_bot_that_cannot_be_loaded_is_told_of_once(
+    start: Any, centre: str, server: str, noughts: Any, database: str
+) -> None:
+    token = noughts(f"token create --owner ada --db {database}").stdout.strip()
+    with start(f"bot run py:{centre}x --server {server}", {"NOUGHTS_TOKEN": token}) as bot:
+        said, complained = bot.communicate(timeout=30)
+    assert bot.returncode == 2
+    assert said == ""
+    assert complained.count("got name 'Centrex'") == 1
+    assert "loaded in" in complained
+
+
 def test_check_of_a_bot_that_is_not_there_is_a_usage_error(noughts: Any, centre: str) -> None:
     assert "Did you mean Centre?" in noughts(f"bot check py:{centre}x", code=2).stderr
     assert "nothing.so, which is no file" in noughts("bot check dll:./nothing.so --format json", code=2).stderr

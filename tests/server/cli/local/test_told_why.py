@@ -195,6 +195,26 @@ def test_the_commands_of_a_single_bot_refuse_such_a_spec_too(desk: Desk, line: s
     assert said == ""
 
 
+def test_lines_that_are_no_answers_are_one_fault_whatever_they_say(desk: Desk) -> None:
+    (desk.folder / "odd.py").write_text("import sys\nfor line in sys.stdin: print('odd', len(line), flush=True)\n")
+    said = desk.run(f"match 'lines:{sys.executable} {desk.folder / 'odd.py'}' random --games 6 --seed 1 --format json")[
+        0
+    ]
+    faults = json.loads(said)["faults"]
+    assert [(fault["reason"], fault["times"]) for fault in faults] == [
+        ("resigned: the program answered what is no answer", 6)
+    ]
+    assert faults[0]["first"]["reason"].startswith("resigned: the program answered 'odd ")
+
+
+def test_a_program_that_ends_before_its_first_answer_is_benched(desk: Desk) -> None:
+    said, _ = desk.run("match 'lines:false' random --games 20 --seed 1 --format json", code=1)
+    faults = json.loads(said)["faults"]
+    assert [(fault["reason"], fault["times"], fault["games"], fault["benched"]) for fault in faults] == [
+        ("ended with exit code 70", 3, 20, True)
+    ]
+
+
 def test_a_run_in_which_a_bot_was_benched_exits_with_1_and_has_its_results(desk: Desk) -> None:
     (desk.folder / "dies.py").write_text("import sys; sys.exit('no licence found')")
     said, complained = desk.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 4", code=1)
