@@ -26,17 +26,21 @@ from noughts_proto.v1 import tournaments_pb2 as noughts__proto_dot_v1_dot_tourna
 from noughts_proto.v1 import types_pb2 as noughts__proto_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!noughts_proto/v1/challenges.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\x1a\x1cnoughts_proto/v1/types.proto\"\xb5\x01\n\x16\x43reateChallengeRequest\x12\x12\n\nchallenger\x18\x01 \x01(\t\x12\x10\n\x08opponent\x18\x02 \x01(\t\x12\x0f\n\x07variant\x18\x03 \x01(\t\x12%\n\x04time\x18\x04 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12\r\n\x05games\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x07 \x01(\tB\x07\n\x05_seed\"E\n\x17\x43reateChallengeResponse\x12*\n\ntournament\x18\x01 \x01(\x0b\x32\x16.noughts.v1.Tournament2n\n\x10\x43hallengeService\x12Z\n\x0f\x43reateChallenge\x12\".noughts.v1.CreateChallengeRequest\x1a#.noughts.v1.CreateChallengeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!noughts_proto/v1/challenges.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\x1a\x1cnoughts_proto/v1/types.proto\"\xc4\x02\n\x16\x43reateChallengeRequest\x12\x12\n\nchallenger\x18\x01 \x01(\t\x12\x10\n\x08opponent\x18\x02 \x01(\t\x12\x0f\n\x07variant\x18\x03 \x01(\t\x12%\n\x04time\x18\x04 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12\r\n\x05games\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x07 \x01(\t\x12\x43\n\town_times\x18\x08 \x03(\x0b\x32\x30.noughts.v1.CreateChallengeRequest.OwnTimesEntry\x1aH\n\rOwnTimesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12&\n\x05value\x18\x02 \x01(\x0b\x32\x17.noughts.v1.TimeControl:\x02\x38\x01\x42\x07\n\x05_seed\"E\n\x17\x43reateChallengeResponse\x12*\n\ntournament\x18\x01 \x01(\x0b\x32\x16.noughts.v1.Tournament2n\n\x10\x43hallengeService\x12Z\n\x0f\x43reateChallenge\x12\".noughts.v1.CreateChallengeRequest\x1a#.noughts.v1.CreateChallengeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'noughts_proto.v1.challenges_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._loaded_options = None
+  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_options = b'8\001'
   _globals['_CREATECHALLENGEREQUEST']._serialized_start=116
-  _globals['_CREATECHALLENGEREQUEST']._serialized_end=297
-  _globals['_CREATECHALLENGERESPONSE']._serialized_start=299
-  _globals['_CREATECHALLENGERESPONSE']._serialized_end=368
-  _globals['_CHALLENGESERVICE']._serialized_start=370
-  _globals['_CHALLENGESERVICE']._serialized_end=480
+  _globals['_CREATECHALLENGEREQUEST']._serialized_end=440
+  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_start=359
+  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_end=431
+  _globals['_CREATECHALLENGERESPONSE']._serialized_start=442
+  _globals['_CREATECHALLENGERESPONSE']._serialized_end=511
+  _globals['_CHALLENGESERVICE']._serialized_start=513
+  _globals['_CHALLENGESERVICE']._serialized_end=623
 # @@protoc_insertion_point(module_scope)

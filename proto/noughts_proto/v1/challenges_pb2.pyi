@@ -3,8 +3,10 @@
 isort:skip_file
 Challenges: a few unrated games against a bot that is online."""
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from noughts_proto.v1 import tournaments_pb2 as _tournaments_pb2
 from noughts_proto.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
@@ -22,6 +24,27 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class CreateChallengeRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class OwnTimesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        @_builtins.property
+        def value(self) -> _types_pb2.TimeControl: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _types_pb2.TimeControl | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     CHALLENGER_FIELD_NUMBER: _builtins.int
     OPPONENT_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
@@ -29,6 +52,7 @@ class CreateChallengeRequest(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    OWN_TIMES_FIELD_NUMBER: _builtins.int
     challenger: _builtins.str
     """`bots/NAME` or `bots/NAME/versions/V`; yours, and online. Without a version: the newest that is online."""
     opponent: _builtins.str
@@ -43,6 +67,10 @@ class CreateChallengeRequest(_message.Message):
     """Chosen by the caller, unique per token, at most 64 characters; empty: not idempotent."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl: ...
+    @_builtins.property
+    def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
+        """The times of bots that have others than `time`, by name (`NAME` of `bots/NAME`)."""
+
     def __init__(
         self,
         *,
@@ -53,10 +81,11 @@ class CreateChallengeRequest(_message.Message):
         games: _builtins.int = ...,
         seed: _builtins.int | None = ...,
         request_id: _builtins.str = ...,
+        own_times: _abc.Mapping[_builtins.str, _types_pb2.TimeControl] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "seed", b"seed", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "challenger", b"challenger", "games", b"games", "opponent", b"opponent", "request_id", b"request_id", "seed", b"seed", "time", b"time", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "challenger", b"challenger", "games", b"games", "opponent", b"opponent", "own_times", b"own_times", "request_id", b"request_id", "seed", b"seed", "time", b"time", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015

@@ -86,6 +86,15 @@ TimeOfOption = Annotated[
 ConcurrencyOption = Annotated[
     int, Option("--concurrency", min=1, max=65_536, metavar="C", help="Games in flight at most.")
 ]
+TimeOfTwoOption = Annotated[
+    list[str] | None,
+    Option(
+        "--time-of",
+        metavar="NAME=T",
+        help="Instead of --time for one of the two: `you=60+1`, or by the bot's name. May be given twice.",
+        show_default=False,
+    ),
+]
 SeedOption = Annotated[
     int | None,
     Option(
@@ -349,6 +358,12 @@ def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) 
     """The times written as `LABEL=T`, by label; `labels` are those there are, None if that is not known yet."""
     own = _by_label(texts, "--time-of", "T", labels)
     return {label: read_time(text, f"--time-of {label}") for label, text in own.items()}
+
+
+def read_times_of_two(texts: list[str] | None, own: str, opponent: str) -> "dict[str, TimeControl]":
+    """The same of the two bots of a challenge, by name; `you` means one's own."""
+    times = read_times_of(texts, ("you", own, opponent))
+    return {own if name == "you" else name: time for name, time in times.items()}
 
 
 def read_margins_of(texts: list[str] | None, labels: Sequence[str]) -> dict[str, int]:

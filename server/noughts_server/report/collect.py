@@ -1,9 +1,11 @@
 """What a report is made of, gathered in one pass over the games: little is kept of each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from noughts_referee.rules import FAULTS
+from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
+from noughts_server.statistics.match_games import MatchGame, MatchGames, MatchStatistics
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.tally import Tally
 
@@ -63,55 +65,49 @@ class MatchStep(NamedTuple):
 class MatchCourse:
     """How a match of two went, at no more than some hundred moments, from the point of view of `label`.
 
-    Two games that follow each other and have one opening and swapped sides are a pair. If all the games are (the last
-    one may be alone), pairs are counted, else games.
+    Two games that follow each other and have one opening and swapped sides are a pair. If all games are, pairs are
+    counted, and what only repeats others counts once (`statistics.match_games`); else single games.
     """
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.paired = True
-        self._three, self._five = [0, 0, 0], [0, 0, 0, 0, 0]
-        self._trinomial: _Thinned = _Thinned()
-        self._pentanomial: _Thinned = _Thinned()
+        self._paired = True
         self._games = 0
-        self._waiting: tuple[str, tuple[int, ...], float] | None = None
+        self._three = [0, 0, 0]
+        self._pairs = MatchGames()
+        self._trinomial, self._pentanomial = _Thinned(), _Thinned()
+        self._before: GameRecord | None = None
 
     def add(self, game: GameRecord) -> None:
-        """The next game. Void ones count nowhere, but leave their partner without a pair."""
+        """The next game. Void ones count nowhere."""
         self._games += 1
         score = _POINTS.get(game.result)
-        if score is None:
-            self.paired = False
+        own = None if score is None else score if game.first == self.label else 1 - score
+        if own is not None:
+            self._three[round(own * 2)] += 1
+            self._trinomial.add(self._games, lambda: tuple(self._three))
+        if not self._paired:
             return
-        own = score if game.first == self.label else 1 - score
-        self._three[round(own * 2)] += 1
-        self._trinomial.add(MatchStep(self._games, tuple(self._three)))
         opening = tuple(game.opening)
-        if self._waiting is None:
-            self._waiting = (game.first, opening, own)
-            return
-        first, same, before = self._waiting
-        self._waiting = None
-        if first == game.first or opening != same:
-            self.paired = False
-            return
-        self._five[round((own + before) * 2)] += 1
-        self._pentanomial.add(MatchStep(self._games, tuple(self._five)))
+        told = game.moves and game.termination not in _FAULTS
+        self._pairs.add(self._games, MatchGame(own, opening, tuple(game.moves) if told else None))
+        before, self._before = self._before, None if self._games % 2 == 0 else game
+        if before is not None:
+            self._paired = before.first == game.second and tuple(before.opening) == opening
+            self._pentanomial.add(self._games, lambda: tuple(self._pairs.statistics().pentanomial))
+
+    def statistics(self) -> MatchStatistics:
+        """All games: as pairs, or one by one."""
+        if self._paired:
+            return self._pairs.statistics()
+        losses, draws, wins = self._three
+        single = WinsDrawsLosses(wins, draws, losses)
+        return MatchStatistics(Pentanomial(), single, 0, sum(single), estimate(games=single), None)
 
     @property
-    def alone(self) -> tuple[int, int, int]:
-        """Losses, draws and wins of the games that belong to no pair: all where pairs are not counted."""
-        if not self.paired:
-            return self._three[0], self._three[1], self._three[2]
-        left = [0, 0, 0]
-        if self._waiting is not None:
-            left[round(self._waiting[2] * 2)] = 1
-        return left[0], left[1], left[2]
-
-    @property
-    def pairs(self) -> tuple[int, ...]:
-        """The counts of pairs from LL to WW; none where pairs are not counted."""
-        return tuple(self._five) if self.paired else (0,) * 5
+    def paired(self) -> bool:
+        """Whether pairs are counted: no two games that should be one spoke against it, and there is a pair."""
+        return self._paired and self._games > 1
 
     def steps(self) -> list[MatchStep]:
         """The moments, the last one among them."""
@@ -119,26 +115,27 @@ class MatchCourse:
 
 
 class _Thinned:
-    """At most so many steps, evenly spread, and the last."""
+    """At most so many steps, evenly spread, and the last. Counts are only asked for where they are kept."""
 
     def __init__(self) -> None:
         self._steps: list[MatchStep] = []
         self._stride, self._seen = 1, 0
-        self._last: MatchStep | None = None
+        self._last: tuple[int, Callable[[], tuple[int, ...]]] | None = None
 
-    def add(self, step: MatchStep) -> None:
-        self._last = step
+    def add(self, games: int, counts: Callable[[], tuple[int, ...]]) -> None:
+        self._last = games, counts
         if self._seen % self._stride == 0:
-            self._steps.append(step)
+            self._steps.append(MatchStep(games, counts()))
             if len(self._steps) > _MOST_STEPS:
                 self._steps = self._steps[::2]
                 self._stride *= 2
         self._seen += 1
 
     def steps(self) -> list[MatchStep]:
-        if self._last is None or self._steps[-1] == self._last:
+        if self._last is None or self._steps[-1].games == self._last[0]:
             return self._steps
-        return [*self._steps, self._last]
+        games, counts = self._last
+        return [*self._steps, MatchStep(games, counts())]
 
 
 class Collected(NamedTuple):

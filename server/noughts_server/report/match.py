@@ -6,7 +6,6 @@ from typing import NamedTuple
 from noughts_server.report.charts import llr_chart
 from noughts_server.report.collect import MatchCourse
 from noughts_server.report.picture import Picture
-from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Sprt
 
 _PAIRS = ("LL", "LD", "WL+DD", "WD", "WW")
@@ -22,8 +21,8 @@ class Match(NamedTuple):
 
 def match(course: MatchCourse, other: str, test: Sprt) -> Match:
     """The match from the point of view of the one who began it, against `other`."""
-    losses, draws, wins = course.alone
-    found = estimate(Pentanomial(*course.pairs), WinsDrawsLosses(wins, draws, losses))
+    counted = course.statistics()
+    found = counted.estimate
     lines = []
     if found.value is not None:
         error = f" ± {found.error95:.0f} (95 %)" if found.error95 is not None else ""
@@ -34,18 +33,30 @@ def match(course: MatchCourse, other: str, test: Sprt) -> Match:
     if found.los is not None:
         lines.append(f"{course.label} is the stronger one with a likelihood of {_likelihood(found.los)}.")
     if course.paired:
-        counted = ", ".join(f"{name} {count:,}" for name, count in zip(_PAIRS, course.pairs, strict=True))
-        lines.append(f"Pairs of games with swapped sides, by what {course.label} made of both: {counted}.")
+        told = ", ".join(f"{name} {count:,}" for name, count in zip(_PAIRS, counted.pentanomial, strict=True))
+        lines.append(f"Pairs of games with swapped sides, by what {course.label} made of both: {told}.")
+    if counted.repeats:
+        lines.append(f"{counted.repeats:,} of {counted.games:,} games only repeat others; they count once here.")
     steps = course.steps()
     if not steps:
         return Match(lines, None)
-    judged = test.judge(steps[-1].counts)
-    saying = {"H0": "accepts H0", "H1": "accepts H1"}.get(judged.decision, "is not decided")
+    points = [(step.games, test.llr(step.counts)) for step in steps]
+    tested = f"{test.elo0:g} (H0) against {test.elo1:g} Elo (H1, {test.model})"
     lines.append(
-        f"A sequential test of {test.elo0:g} (H0) against {test.elo1:g} Elo (H1, {test.model}) {saying}:"
-        f" LLR {judged.llr:.2f} between {judged.lower:.2f} and {judged.upper:.2f}."
+        f"A sequential test of {tested} {_verdict(points, test)}; at the end the LLR is {points[-1][1]:.2f},"
+        f" the bounds are {test.lower:.2f} and {test.upper:.2f}."
     )
-    return Match(lines, _picture(course, [(step.games, test.llr(step.counts)) for step in steps], test, lines[-1]))
+    return Match(lines, _picture(course, points, test, lines[-1]))
+
+
+def _verdict(points: Sequence[tuple[int, float]], test: Sprt) -> str:
+    """What the test said when it crossed a bound first: it is over then, wherever the ratio goes later."""
+    for games, llr in points:
+        if not test.lower < llr < test.upper:
+            # Of a long match not every moment is known.
+            about = "about " if points[-1][0] > 2 * len(points) else ""
+            return f"accepts {'H1' if llr >= test.upper else 'H0'} after {about}{games:,} games"
+    return "is not decided"
 
 
 def _likelihood(value: float) -> str:

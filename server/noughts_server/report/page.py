@@ -106,8 +106,8 @@ def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
         (other,) = (label for label in tally.labels if label != collected.course.label)
         found = match(collected.course, other, test)
         yield Part("match", "Match", lines=found.lines, pictures=[found.picture] if found.picture else [])
-    yield from _ratings(tally)
     yield _crosstable(tally)
+    yield from _ratings(tally)
     yield Part("sides", "By side", tables=[make_table(TableKind.SIDES, tally, MOST_ROWS)])
     yield Part("terminations", "By termination", tables=[make_table(TableKind.TERMINATIONS, tally, MOST_ROWS)])
     if set(tally.openings) != {()}:
@@ -151,8 +151,8 @@ def _crosstable(tally: Tally) -> Part:
                 heat_picture(tally),
                 f"The scores of the first {drawn} bots against each other as coloured squares, in the order of the"
                 " standings.",
-                f"The first {drawn} of {number:,} bots in the order of the standings: each row's share of the points"
-                " against each column.",
+                f"{'All' if drawn == number else f'The first {drawn} of'} {number:,} bots in the order of the"
+                " standings: each row's share of the points against each column.",
             )
         )
     return part

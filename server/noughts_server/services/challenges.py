@@ -8,6 +8,7 @@ import grpc
 
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
+from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
 from noughts_server.messages.conversions import time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id
@@ -60,6 +61,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 opponent=opponent,
                 variant=variant,
                 time=time_control(request.time),
+                own_times=_own_times(request, challenger, opponent),
                 games=request.games or _DEFAULT_GAMES,
                 seed=seed,
             )
@@ -73,6 +75,17 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
 
         tournament = await self._director.uncancelled(play)
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
+
+
+def _own_times(
+    request: pb.CreateChallengeRequest, challenger: BotVersion, opponent: BotVersion
+) -> dict[str, TimeControl]:
+    """The times by label, which is the bot's name. Raises InvalidArgument for a bot that does not play."""
+    names = (challenger.bot, opponent.bot)
+    for name in request.own_times:
+        if name not in names:
+            raise InvalidArgument.of("own_times", name, " or ".join(names))
+    return {name: time_control(time) for name, time in request.own_times.items()}
 
 
 def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, version: str) -> BotVersion:

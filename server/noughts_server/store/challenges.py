@@ -2,7 +2,8 @@
 
 import secrets
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
@@ -37,6 +38,8 @@ class NewChallenge:
     time: TimeControl
     games: int
     seed: int
+    own_times: Mapping[str, TimeControl] = field(default_factory=dict)
+    """The times of bots that have others than `time`, by name."""
 
 
 def create_challenge(connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int) -> Tournament:
@@ -53,6 +56,7 @@ def create_challenge(connection: Connection, new: NewChallenge, *, owner_id: int
         settings=TournamentSettings(
             variant=new.variant,
             time=new.time,
+            own_times=new.own_times,
             games_per_pair=new.games,
             concurrency=new.games,
             seed=new.seed,

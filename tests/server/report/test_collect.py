@@ -12,8 +12,16 @@ from tests.support.settings import examples
 RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 
 
-def game(first: str = "A", second: str = "B", result: str = "1-0", termination: str = "line") -> GameRecord:
-    return GameRecord("tictactoe", first, second, 1, [4], result, termination)
+def game(
+    first: str = "A", second: str = "B", result: str = "1-0", termination: str = "line", place: int = 0
+) -> GameRecord:
+    """Games with different places are different games."""
+    return GameRecord("tictactoe", first, second, 1, [4, place], result, termination)
+
+
+def sides(place: int) -> tuple[str, str]:
+    """A begins every second game."""
+    return ("A", "B") if place % 2 == 0 else ("B", "A")
 
 
 @given(st.integers(0, 700), st.integers(1, 40), st.sets(st.integers(1, 700), max_size=60))
@@ -36,17 +44,18 @@ def test_a_match_counts_pairs_by_the_points_of_both_games(results: list[str]) ->
     course = MatchCourse("A")
     own: list[float] = []
     for place, result in enumerate(results):
-        first, second = "AB" if place % 2 == 0 else "BA"
-        course.add(game(first, second, result))
+        first, second = sides(place)
+        course.add(game(first, second, result, place=place))
         own.append(RESULTS[result] if first == "A" else 1 - RESULTS[result])
     pairs = [one + other for one, other in zip(own[::2], own[1::2], strict=False)]
-    assert course.paired
-    assert course.pairs == tuple(pairs.count(points / 2) for points in range(5))
+    counted = course.statistics()
+    assert counted.pentanomial == tuple(pairs.count(points / 2) for points in range(5))
     left = own[len(pairs) * 2 :]
-    assert course.alone == tuple(left.count(points) for points in (0.0, 0.5, 1.0))
-    steps = course.steps()
+    assert counted.single == tuple(left.count(points) for points in (1.0, 0.5, 0.0))
+    assert course.paired == (len(results) > 1)
+    steps = course.steps() if course.paired else []
     assert [step.games for step in steps] == list(range(2, len(results) + 1, 2))
-    assert not steps or steps[-1].counts == course.pairs
+    assert not steps or steps[-1].counts == counted.pentanomial
 
 
 def test_games_that_are_no_pairs_are_counted_one_by_one() -> None:
@@ -54,14 +63,14 @@ def test_games_that_are_no_pairs_are_counted_one_by_one() -> None:
     for result in ("1-0", "0-1", "1/2-1/2", "1-0"):
         course.add(game("A", "B", result))
     assert not course.paired
-    assert (course.alone, course.pairs) == ((1, 1, 2), (0, 0, 0, 0, 0))
+    assert (course.statistics().single, course.statistics().pentanomial) == ((2, 1, 1), (0, 0, 0, 0, 0))
     assert [step.counts for step in course.steps()] == [(0, 0, 1), (1, 0, 1), (1, 1, 1), (1, 1, 2)]
 
 
 def test_the_course_of_a_long_match_is_short_and_ends_with_the_last_game() -> None:
     course = MatchCourse("A")
     for place in range(20_001):
-        course.add(game(*("AB" if place % 2 == 0 else "BA")))
+        course.add(game(*sides(place), "1-0", "line", place))
     steps = course.steps()
     assert len(steps) <= 514
     assert steps[-1].games == 20_000
@@ -70,3 +79,11 @@ def test_the_course_of_a_long_match_is_short_and_ends_with_the_last_game() -> No
 def test_only_two_make_a_match() -> None:
     assert collect("", [game()], most_games=0).course is not None
     assert collect("", [game(), game("A", "C")], most_games=0).course is None
+
+
+def test_what_two_always_play_counts_once() -> None:
+    course = MatchCourse("A")
+    for place in range(10):
+        course.add(game(*sides(place)))
+    counted = course.statistics()
+    assert (counted.pentanomial, counted.repeats, counted.games) == ((0, 0, 1, 0, 0), 8, 10)

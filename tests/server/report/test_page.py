@@ -115,7 +115,7 @@ def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin:
     text = report(round_robin("ABCD", opening=[4, 0]))
     page = Page(text)
     assert page.anchors == [
-        "standings", "ratings", "crosstable", "sides", "terminations", "openings", "times", "games",
+        "standings", "crosstable", "ratings", "sides", "terminations", "openings", "times", "games",
     ]  # fmt: skip
     assert [attributes["id"] for attributes in page.all("svg")] == ["chart-ratings", "chart-times"]
     assert [attributes["class"] for attributes in page.all("table") if "class" in attributes] == ["heat"]
@@ -124,23 +124,32 @@ def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin:
 
 
 def test_a_match_of_two_has_the_course_of_its_test(report: Any, game: Any) -> None:
-    games = [game(*pair, result) for pair in (("A", "B"), ("B", "A")) * 1 for result in ("1-0",)] * 30
-    games += [game("A", "B"), game("B", "A", "0-1")] * 30
+    drawn = [game("A", "B", moves=[place]) for place in range(9)]
+    level = [each for place in range(9) for each in (drawn[place], game("B", "A", moves=[place, 8 - place]))]
+    games = [*level, *(each for place in range(9) for each in (drawn[place], game("B", "A", "0-1", moves=[place])))]
     text = report(games)
     page = Page(text)
     assert "match" in page.anchors
     assert "chart-llr" in [attributes["id"] for attributes in page.all("svg")]
     told = " ".join(page.texts)
-    assert "LL 0, LD 0, WL+DD 30, WD 0, WW 30" in told
+    assert "LL 0, LD 0, WL+DD 9, WD 0, WW 9" in told
     assert "Elo difference of A to B: +191" in told
 
 
 def test_a_test_that_is_decided_says_so(report: Any, game: Any) -> None:
-    text = report([game("A", "B"), game("B", "A", "0-1")] * 500)
-    assert "accepts H1" in text
+    text = report([game("A", "B", moves=[]), game("B", "A", "0-1", moves=[])] * 500)
+    assert "accepts H1 after 414 games; at the end the LLR is 7.14, the bounds are -2.94 and 2.94." in text
     assert "A has won everything" in text
     assert "NaN" not in text
     assert "Infinity" not in text
+
+
+def test_a_test_is_over_when_it_crosses_a_bound_first(report: Any, game: Any) -> None:
+    won = [game("A", "B", moves=[]), game("B", "A", "0-1", moves=[])] * 250
+    lost = [game("A", "B", "0-1", moves=[]), game("B", "A", moves=[])] * 250
+    text = report(won + lost)
+    assert "accepts H1 after 414 games; at the end the LLR is -0.05, the bounds" in text
+    assert "is not decided" in report([game("A", "B", moves=[]), game("B", "A", moves=[])] * 10)
 
 
 def test_one_game_and_void_games_make_a_page(report: Any, game: Any) -> None:

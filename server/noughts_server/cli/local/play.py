@@ -79,6 +79,7 @@ def play(
             show_default=False,
         ),
     ] = None,
+    time_of: options.TimeOfTwoOption = None,
     seed: options.SeedOption = None,
     games_file: options.GamesFileOption = None,
     server: options.ServerOption = None,
@@ -101,10 +102,17 @@ def play(
         _check_terminal()
         from noughts_server.cli.local.play_online import OnlineMatchPlan, play_online
 
-        plan = OnlineMatchPlan(opponent, read_variant, options.read_time(time or _SERVERS_TIME), games, read_seed)
+        if time_of and opponent is None:
+            raise UsageProblem(
+                "--time-of: got it with --wait, expected it with --with: who challenges chooses the times"
+            )
+        read_time = options.read_time(time or _SERVERS_TIME)
+        plan = OnlineMatchPlan(opponent, read_variant, read_time, games, read_seed, tuple(time_of or ()))
         match = play_online(plan, name, own_mark, server, token, token_file)
         _report(match, output_format, at_server=True)
         return
+    if time_of:
+        raise UsageProblem("--time-of: got it at this board, expected --time, which limits the bot; you have no clock")
     if server is not None:
         raise UsageProblem("--server: got no opponent there, expected --with bot:NAME or --wait as well")
     if read_variant.agreement:

@@ -20,7 +20,7 @@ from noughts_server.cli.local.play_screen import show
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import free_name
 from noughts_server.cli.remote.time_controls import time_message
-from noughts_server.cli.resource_names import bot_name
+from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.signals import run_loop
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
@@ -40,6 +40,8 @@ class OnlineMatchPlan:
     time: TimeControl
     games: int
     seed: int
+    time_of: tuple[str, ...] = ()
+    """`NAME=T` of whoever has a time of its own; `you` is the person."""
 
 
 def play_online(
@@ -137,6 +139,9 @@ class _PersonSession:
             games=plan.games,
             seed=plan.seed + number,
         )
+        opponent = short(request.opponent).partition("/")[0]
+        for name, time in options.read_times_of_two(list(plan.time_of), self._login.name, opponent).items():
+            request.own_times[name].CopyFrom(time_message(time))
         create = self._client.challenges.CreateChallenge
         self._tournament = (await _aside(lambda: self._client.call(create, request))).tournament.name
         self._games_due = self._seating.ends + plan.games

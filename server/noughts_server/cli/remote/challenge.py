@@ -7,7 +7,7 @@ from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
-from noughts_server.cli.resource_names import bot_name
+from noughts_server.cli.resource_names import bot_name, short
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import challenges_pb2 as pb
@@ -56,6 +56,7 @@ def challenge(
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
     time: options.TimeOption = "none",
+    time_of: options.TimeOfTwoOption = None,
     seed: options.SeedOption = None,
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -97,14 +98,25 @@ def challenge(
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
         if own is not None:
             request.challenger = bot_name(own)
+            _give_own_times(request, time_of)
             played = run_loop(play_challenge(client, request))
         else:
             parsed = parse_spec(spec or "random")
             # A wrong option, or a variant that it does not play: now, and not in each game.
             make_bot(parsed, read_variant)
             request.challenger = f"bots/{name or free_name(client, unique_labels((parsed,))[0])}"
+            _give_own_times(request, time_of)
             played = run_loop(play_challenge_with(client, request, parsed, secret))
         _show(client, request, played, output_format)
+
+
+def _give_own_times(request: "pb.CreateChallengeRequest", time_of: list[str] | None) -> None:
+    """Adds the times of --time-of. Raises UsageProblem for a bot that does not play."""
+    from noughts_server.cli.remote.time_controls import time_message
+
+    own, opponent = (short(name).partition("/")[0] for name in (request.challenger, request.opponent))
+    for name, time in options.read_times_of_two(time_of, own, opponent).items():
+        request.own_times[name].CopyFrom(time_message(time))
 
 
 def _show(

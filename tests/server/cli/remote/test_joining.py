@@ -151,13 +151,31 @@ def test_challenge_with_a_reference_bot_prints_what_match_prints(
     assert (result["challenger"], result["opponent"]) == ("bots/alice-nextstep:depth=3", "bots/bob")
     assert set(result["elo"]) == {"value", "error95", "los"}
     played = ask("match nextstep:depth=3 minimax --games 10 --seed 5")
-    assert played.pop("faults") == []
-    assert {key: result[key] for key in played} == played
+    # What only a match on this machine counts: faults, and the pairs of games.
+    assert [played.pop(only) for only in ("faults", "repeats")] == [[], 0]
+    assert sum(played.pop("pentanomial")) == 5
+    # What is estimated of pairs differs from what is estimated of games.
+    assert result["elo"]["value"] == played["elo"]["value"]
+    shared = played.keys() - {"names", "elo", "normalized_elo"}
+    assert {key: result[key] for key in shared} == {key: played[key] for key in shared}
     text = noughts("challenge bot:bob@1 --seed 5", env=env).stdout
     assert "alice-random - bob: tictactoe, seed 5" in text
     assert ask("tournament list")["tournaments"] == []
     challenges = ask("tournament list --challenges")["tournaments"]
     assert [row["state"] for row in challenges] == ["finished", "finished"]
+
+
+def test_the_two_of_a_challenge_may_have_times_of_their_own(
+    ask: Ask, noughts: Any, bob: Any, env: dict[str, str]
+) -> None:
+    ask("challenge bot:bob --games 2 --time 5/move --time-of you=60+1 --time-of bob=7/move")
+    [played] = ask("tournament list --challenges")["tournaments"]
+    assert played["own_times"] == {"alice-random": "60+1", "bob": "7/move"}
+    for line, said in {
+        "challenge bot:bob --time-of carla=1/move": "expected one of you, alice-random, bob",
+        "play --time-of bob=1/move": "expected --time, which limits the bot",
+    }.items():
+        assert said in noughts(line, code=2, env=env).stderr
 
 
 def test_challenge_as_a_bot_of_ones_own(ask: Ask, bob: Any, start: Any, env: dict[str, str]) -> None:
