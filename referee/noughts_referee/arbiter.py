@@ -7,28 +7,22 @@ The columns of a frame are handled in one straight loop (`Arbiter.answered`): it
 So it does not ask `Position` how a game stands, but looks at the variant's tables itself; tests compare the two.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain, repeat
+from itertools import chain, repeat
 
-from noughts_referee.clock import MARGIN_US, TimeControl
+from noughts_referee.game import CHOICES, Game, Outbox, Player, opening_ply
 from noughts_referee.rules import (
     DRAWN,
     VOID,
     Choice,
     Opening,
     Outcome,
-    Position,
     Put,
     Result,
     Termination,
-    base_name,
     cell_name,
-    game_seed,
     lost,
-    parse_variant,
     placed_wrongly,
-    side_seed,
     won,
 )
 from noughts_referee.work_units import Conditions, Slot, Unit
@@ -41,11 +35,7 @@ MOST_COMPLAINTS = 100
 _WON = (won(0), won(1))
 _TOO_LONG = Outcome(Result.DRAW, Termination.ADJUDICATED)
 
-_NO_CLOCKS = [0, 0]
-
 _MOST_SHOWN = 5
-_STEPS = 4
-"""An even number, above that of the choices before a game by agreement."""
 
 
 def _in_words(choice: Choice, opening: Opening) -> str:
@@ -58,178 +48,6 @@ def _in_words(choice: Choice, opening: Opening) -> str:
         cells = " ".join(names)
         return f"got {len(choice.cells)} stones ({cells}), expected {expected}"
     return f"got a side ({'XO'[choice.side & 1]}), expected {expected}"
-
-
-def opening_ply(step: int) -> int:
-    """The ply of a game while its opening is agreed on: plies count up to 0, and tell by their parity whose clock runs,
-    as they do afterwards."""
-    return step - _STEPS
-
-
-class Outbox:
-    """What one player is to be told next, as columns (see the messages Starts, Turns and Ends of the protocol)."""
-
-    __slots__ = ("ends", "openings", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
-
-    def __init__(self) -> None:
-        self.starts: list[Game] = []
-        self.openings: list[Game] = []
-        """Games that have not begun: the player is to make a choice for the opening."""
-        self.turn_game: list[int] = []
-        self.turn_ply: list[int] = []
-        self.turn_cell: list[int] = []
-        self.turns_timed: list[Game] = []
-        """The games with clocks among the turns: the wire must watch the limits of those in which the mover has one."""
-        self.ends: list[Game] = []
-
-    def __bool__(self) -> bool:
-        return bool(self.turn_game or self.ends or self.starts or self.openings)
-
-    def without_turns(self) -> "Outbox":
-        """Keeps all but the questions; returns those."""
-        rest = Outbox()
-        for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed", "openings"):
-            setattr(rest, column, getattr(self, column))
-            setattr(self, column, [])
-        return rest
-
-    def split(self, most_moves: int) -> "Outbox":
-        """Keeps starts that carry at most so many moves together (one start at least); returns the rest.
-
-        Whatever concerns a game goes where its start goes.
-        """
-        carried = list(accumulate(game.ply for game in self.starts))
-        kept = max(1, bisect_right(carried, most_moves))
-        rest = Outbox()
-        self.starts, rest.starts = self.starts[:kept], self.starts[kept:]
-        later = {game.handle for game in rest.starts}
-        rows = list(zip(self.turn_game, self.turn_ply, self.turn_cell, strict=True))
-        for outbox, is_later in ((self, False), (rest, True)):
-            mine = [row for row in rows if (row[0] in later) is is_later]
-            outbox.turn_game, outbox.turn_ply, outbox.turn_cell = ([row[column] for row in mine] for column in range(3))
-        self.turns_timed, rest.turns_timed = _parted(self.turns_timed, later)
-        self.ends, rest.ends = _parted(self.ends, later)
-        return rest
-
-
-def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["Game"]]:
-    return [game for game in games if game.handle not in later], [game for game in games if game.handle in later]
-
-
-class Player:
-    """One who plays, as the arbiter knows it: its running games and what it is to be told."""
-
-    __slots__ = ("games", "key", "margin_us", "opens", "outbox")
-
-    def __init__(self, key: int, margin_us: int = MARGIN_US) -> None:
-        self.key = key
-        self.margin_us = margin_us
-        """What its moves may overstep their limits for transport. May be changed at any time."""
-        self.games: dict[int, Game] = {}
-        """Running games by handle."""
-        self.outbox = Outbox()
-        self.opens = False
-        """Whether it can be asked to agree on openings; for one that cannot, the arbiter makes the usual choices."""
-
-    def take_outbox(self) -> Outbox:
-        """Everything collected so far; the player gets an empty outbox."""
-        outbox = self.outbox
-        self.outbox = Outbox()
-        return outbox
-
-
-class Game:
-    """One attempt at a slot."""
-
-    __slots__ = (
-        "conditions",
-        "fault",
-        "handle",
-        "left_us",
-        "mover",
-        "moves",
-        "opponent",
-        "own",
-        "players",
-        "ply",
-        "result",
-        "slot",
-        "termination",
-        "times_us",
-        "unit",
-        "waiting",
-    )
-
-    result: Result
-    termination: Termination
-
-    def __init__(self, handle: int, unit: Unit, slot: Slot, first: Player, second: Player) -> None:
-        self.handle = handle
-        self.unit = unit
-        self.conditions = conditions = unit.conditions
-        self.slot = slot
-        self.players = (first, second)
-        self.mover = first
-        self.waiting = second
-        self.own = 0
-        """The mover's stones."""
-        self.opponent = 0
-        self.ply = 0
-        self.moves: list[int] = []
-        self.times_us: list[int] = []
-        self.left_us = _clocks(conditions, slot) if conditions.timed else _NO_CLOCKS
-        """What each side's clock shows: what is left of its bank, or without one the limit of each move; 0 without a
-        limit."""
-        # `result` and `termination` are set at the end.
-        self.fault = ""
-        """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"."""
-
-    @property
-    def opening(self) -> Opening:
-        """What the mover is asked before the game has begun; while that is so, `ply` is below 0."""
-        variant = self.conditions.variant
-        base = parse_variant(base_name(variant.name))
-        clock_us = 0 if self.time is None else self.limit_us()
-        seed = side_seed(self.seed, self.ply & 1)
-        return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
-
-    @property
-    def seed(self) -> int:
-        """What both sides' seeds follow from. Worked out when asked: what tells thousands does so for all at once."""
-        return game_seed(self.conditions.seed, self.slot[0])
-
-    @property
-    def time(self) -> TimeControl | None:
-        """The mover's time control; None where it has no limit."""
-        return self.time_of(self.ply & 1)
-
-    def time_of(self, side: int) -> TimeControl | None:
-        """A side's time control; None where it has no limit."""
-        # A slot is (ordinal, first, second).
-        return self.conditions.limits[self.slot[1 + side]]
-
-    def side_of(self, player: Player) -> int:
-        """0 if the player moved first, else 1."""
-        return 0 if player is self.players[0] else 1
-
-    def clock_us(self, side: int) -> int:
-        """What a side's clock shows; 0 without a limit."""
-        return self.left_us[side]
-
-    def limit_us(self) -> int:
-        """What this move may take; only where the mover has a limit."""
-        assert self.time is not None
-        return self.time.limit_us(self.left_us[self.ply & 1])
-
-    def position(self) -> Position:
-        """The position now."""
-        return Position.after(self.conditions.variant, self.moves)
-
-
-def _clocks(conditions: Conditions, slot: Slot) -> list[int]:
-    """What the two sides' clocks show at the start."""
-    limits = conditions.limits[slot[1]], conditions.limits[slot[2]]
-    return [0 if limit is None else limit.start_us for limit in limits]
 
 
 class Complaint(Exception):
@@ -397,7 +215,7 @@ class Arbiter:
         self.touched.add(player)
 
     def _choose(self, game: Game, choice: Choice | None, took: int, why: str = "") -> None:
-        step, side = game.ply + _STEPS, game.ply & 1
+        step, side = game.ply + CHOICES, game.ply & 1
         if choice is None or not game.opening.allows(choice):
             game.times_us.append(took)
             if choice is None:
@@ -414,7 +232,7 @@ class Arbiter:
             if step:
                 # Also before it has been made a third choice can be told from none.
                 game.times_us[step + 1] = 1
-        game.times_us[step] = took if step < _STEPS - 2 else max(1, took)
+        game.times_us[step] = took if step < CHOICES - 2 else max(1, took)
         if isinstance(choice, Put):
             self._ask_choice(game, step + 1)
         else:

@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from noughts_referee.arbiter import Game, Player
+from noughts_referee.game import Game, Player
 from noughts_referee.monotonic import Now
 
 Overdue = tuple[int, int, int]

@@ -5,8 +5,8 @@ from typing import Any
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.arbiter import Game, Outbox, Player
 from noughts_referee.clock import TimeControl
+from noughts_referee.game import Game, Outbox, Player
 from noughts_referee.rules import FAULTS, Choice, Put, Take, Variant, base_name, side_seeds
 from noughts_referee.work_units import Conditions
 

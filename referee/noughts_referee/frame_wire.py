@@ -15,7 +15,7 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint, Outbox, opening_ply
+from noughts_referee.arbiter import MOST_COMPLAINTS, Complaint
 from noughts_referee.deadlines import Overdue, Questions
 from noughts_referee.frame_encoding import (
     IndexedScore,
@@ -29,6 +29,7 @@ from noughts_referee.frame_encoding import (
     starts_columns,
     turns_columns,
 )
+from noughts_referee.game import Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination

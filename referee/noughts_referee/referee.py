@@ -14,8 +14,9 @@ from itertools import count, repeat
 from operator import attrgetter
 from typing import Protocol, cast
 
-from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
+from noughts_referee.arbiter import Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
+from noughts_referee.game import Game, Player
 from noughts_referee.rules import Choice, Result, Termination
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 

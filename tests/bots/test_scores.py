@@ -13,7 +13,7 @@ import pytest
 from noughts_bots import Bot, Move, Position
 from noughts_bots.session import play
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.rules import Termination
 from noughts_referee.work_units import FinishedGame
 from tests.support.games import Question, conditions, unit

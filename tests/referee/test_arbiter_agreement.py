@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.rules import Choice, Put, Take, Termination, side_seed
 from noughts_referee.work_units import Slot, agreed_stones
 from tests.support.games import Table, conditions, verdict

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.work_units import Conditions, Slot
 from tests.support.games import Table, conditions
 from tests.support.settings import examples

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.arbiter import Game
 from noughts_referee.clock import TimeControl
+from noughts_referee.game import Game
 from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
 from noughts_referee.work_units import Conditions
 from tests.support.forbidding import centre_later, corners_only, no_overline

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import Conditions, Slot, unpack_moves, unpack_times
 from tests.support.games import conditions, unit

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
 from noughts_referee.work_units import FinishedGame

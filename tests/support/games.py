@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from noughts_referee.arbiter import Arbiter, Complaint, Game, Player
+from noughts_referee.arbiter import Arbiter, Complaint
 from noughts_referee.clock import parse_time_control
+from noughts_referee.game import Game, Player
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import Conditions, Slot, Unit
 

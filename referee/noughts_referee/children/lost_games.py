@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from noughts_referee.arbiter import Player
+from noughts_referee.game import Player
 
 
 class LostGame(NamedTuple):

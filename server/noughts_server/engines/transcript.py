@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from noughts_bots.gomocup.protocol import word_and_rest
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.monotonic import microseconds
 
 _MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")

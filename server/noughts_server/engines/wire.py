@@ -14,13 +14,13 @@ from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import rule_of
 from noughts_bots.gomocup.swap2 import Swap2Answer
-from noughts_referee.arbiter import Game
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.frame_wire import StreamClosed
+from noughts_referee.game import Game
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination, Variant
 from noughts_referee.work_units import Conditions

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.referee import Referee
 from noughts_server.feed.clocks import own_time_message, tell_clocks
 from noughts_server.messages.conversions import time_control_message

@@ -2,6 +2,7 @@
 
 from sqlalchemy import Connection, func, select
 
+from noughts_server.errors import WrongState
 from noughts_server.store.schema import entries, tournaments
 from noughts_server.store.tournaments import (
     Tournament,
@@ -10,6 +11,8 @@ from noughts_server.store.tournaments import (
     get_tournament,
     start_tournament,
 )
+
+_LONGEST_REASON = 200
 
 
 def next_start(connection: Connection) -> int | None:
@@ -31,7 +34,7 @@ def due_tournaments(connection: Connection, *, now_ms: int) -> list[str]:
 
 
 def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tournament:
-    """Starts a tournament whose moment has come, or cancels it when it has too few entries. Writes.
+    """Starts a tournament whose moment has come, or cancels it when it cannot, say for want of entries. Writes.
 
     Whatever is not open any more stays as it is. Raises NotFound.
     """
@@ -45,4 +48,8 @@ def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tourna
     if got < expected:
         reason = f"too few entries: got {got}, expected at least {expected}"
         return cancel_tournament(connection, slug, now_ms=now_ms, reason=reason)
-    return start_tournament(connection, slug, now_ms=now_ms)
+    try:
+        return start_tournament(connection, slug, now_ms=now_ms)
+    except WrongState as error:
+        # Nobody is there to read it: more rounds than the entries can play, for one.
+        return cancel_tournament(connection, slug, now_ms=now_ms, reason=f"could not start: {error}"[:_LONGEST_REASON])

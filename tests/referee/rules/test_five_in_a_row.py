@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.rules import Outcome, Position, Termination, Variant, lost, parse_variant
 from tests.support.dense_boards import positions
 from tests.support.diagrams import Diagram, diagrams

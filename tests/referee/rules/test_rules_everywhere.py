@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.arbiter import Game
+from noughts_referee.game import Game
 from noughts_referee.rules import Board, Position, PositionError, Variant, parse_variant
 from tests.support.games import Table, conditions, verdict
 from tests.support.settings import examples

@@ -21,6 +21,7 @@ from noughts_server.store.entries import join_tournament, withdraw_entry
 from noughts_server.store.extensions import extend_tournament
 from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import commit_games
+from noughts_server.store.scheduled_starts import start_or_cancel
 from noughts_server.store.standings import crosstable, standings
 from noughts_server.store.tournaments import (
     Tournament,
@@ -142,6 +143,13 @@ async def test_the_bracket_of_a_knockout_is_told_with_labels_and_what_came_of_ea
 async def test_more_rounds_than_opponents_are_refused_at_the_start(arena: Arena) -> None:
     with pytest.raises(WrongState, match="4 entries can play 3 rounds"):
         await arena.tournament(bots=BOTS[:4], schedule=ScheduleKind.SWISS, rounds=4)
+
+
+async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_why(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:4], schedule=ScheduleKind.SWISS, rounds=4, start=False)
+    tournament = await arena.store.write(partial(start_or_cancel, slug="cup", now_ms=NOW))
+    assert tournament.state is TournamentState.CANCELLED
+    assert "4 entries can play 3 rounds" in tournament.reason
 
 
 @pytest.mark.parametrize(
