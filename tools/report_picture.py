@@ -23,7 +23,7 @@ _BOTS = (
     "random",
 )
 _PLAYING = "--variant gomoku --openings random:4 --time 0.1/move --margin 500ms --games 16 --seed 1 --concurrency 2"
-_WIDTH, _HEIGHT = 1000, 1500
+_WIDTH, _HEIGHT = 1000, 1880
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ the entries. Small fields look ahead, so that they play all rounds that were ask
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, permutations
+from itertools import groupby, permutations, takewhile
 
 from noughts_referee.rules.chance import game_seed
 from noughts_server.competition.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
@@ -186,8 +186,11 @@ class _Standing:
             return None
         allowed = {seat: {other for other in seats if self._may_meet(seat, other)} for seat in seats}
         pairings = sorted(perfect_matchings(allowed), key=lambda pairs: sum(self._cost(*pair) for pair in pairs))
+        # Who has withdrawn may have left fewer rounds than were asked for.
+        rounds_left = min(rounds_left, *map(len, allowed.values()))
         lookahead = Lookahead()
-        return next((pairs for pairs in pairings if lookahead.leaves(allowed, pairs, rounds_left - 1)), None)
+        untried = takewhile(lambda _: not lookahead.exhausted, pairings)
+        return next((pairs for pairs in untried if lookahead.leaves(allowed, pairs, rounds_left - 1)), None)
 
     def _cheapest(self, reach: int) -> Sequence[tuple[int, int]] | None:
         """The cheapest perfect matching of pairs at most so many places apart, and of halves of score groups."""

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Set
 LOOKAHEAD_SEATS = 12
 """Fields of up to so many entries look ahead: more have too many pairings (10,395 of 12 seats) to try."""
 
-# Pairings tried in one search, of all rounds together: a second at most. What is not found by then counts as not there.
-_BUDGET = 50_000
+# Pairings tried in one search, of all rounds together: some tenths of a second. Without withdrawals some
+# tens are enough.
+_BUDGET = 2_000
 
 Pairing = tuple[tuple[int, int], ...]
 """Every seat in one pair."""
@@ -31,11 +32,16 @@ def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Pairing]:
 
 
 class Lookahead:
-    """Searches on one budget, which remember what failed."""
+    """Searches on one budget, which remember what failed. What is not found within it counts as not there."""
 
     def __init__(self) -> None:
         self._budget = _BUDGET
         self._failed: set[tuple[int, frozenset[tuple[int, int]]]] = set()
+
+    @property
+    def exhausted(self) -> bool:
+        """The budget is spent."""
+        return self._budget <= 0
 
     def leaves(self, allowed: Mapping[int, Set[int]], pairs: Pairing, rounds: int) -> bool:
         """Whether so many more rounds can be paired after this pairing."""
@@ -61,7 +67,7 @@ class Lookahead:
             if forced is not None and (min(tightest, forced), max(tightest, forced)) not in map(_ordered, pairs):
                 continue
             self._budget -= 1
-            if self._budget < 0:
+            if self.exhausted:
                 return False
             if self.leaves(allowed, pairs, rounds - 1):
                 return True

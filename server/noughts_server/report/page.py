@@ -106,8 +106,8 @@ def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
         (other,) = (label for label in tally.labels if label != collected.course.label)
         found = match(collected.course, other, test)
         yield Part("match", "Match", lines=found.lines, pictures=[found.picture] if found.picture else [])
-    yield from _ratings(tally)
     yield _crosstable(tally)
+    yield from _ratings(tally)
     yield Part("sides", "By side", tables=[make_table(TableKind.SIDES, tally, MOST_ROWS)])
     yield Part("terminations", "By termination", tables=[make_table(TableKind.TERMINATIONS, tally, MOST_ROWS)])
     if set(tally.openings) != {()}:

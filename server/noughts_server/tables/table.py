@@ -68,7 +68,8 @@ def text(value: Value, unit: Unit) -> str:
             return f"{value:g}" if abs(value) < 1e6 else f"{value:.2f}"
         return f"{whole or ''}½" if half else str(whole)
     if unit is Unit.SHARE:
-        return f"{value:.1%}"
+        # What is not all is not shown as all.
+        return ">99.9%" if 0.9995 <= value < 1 else "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
     if unit is Unit.NUMBER:
         return f"{value:.1f}"
     if unit is Unit.MILLISECONDS:

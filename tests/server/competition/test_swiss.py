@@ -274,3 +274,16 @@ def test_rounds_that_cannot_be_played_are_refused(entries: int, rounds: int, mes
 @pytest.mark.parametrize("entries, rounds", [(6, 5), (7, 7), (2, 0)])
 def test_rounds_that_can_be_played_are_not_refused(entries: int, rounds: int) -> None:
     check_rounds(entries, rounds)
+
+
+def test_rounds_that_withdrawals_have_left_are_all_played() -> None:
+    # Some are gone after the first of seven rounds. Where six are left, four of them have met one another in it: each
+    # of those has four to meet, so four rounds follow.
+    def played_out(withdrawn: frozenset[int]) -> int:
+        begin = Field(8, withdrawn=withdrawn, played=[Played(1, one, one + 4, 2, 0, 2) for one in range(4)], rounds=7)
+        *_, (end, _) = waves_of(next_wave, begin, Chance(1))
+        return max(encounter.round for encounter in end.played)
+
+    assert played_out(frozenset()) == 7
+    assert played_out(frozenset({7})) == 7
+    assert played_out(frozenset({6, 7})) == 5

@@ -1,15 +1,18 @@
 """Openings from files: every form, and what is said of a line that is none."""
 
+import runpy
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from noughts_referee.rules import Variant, parse_variant
+from noughts_referee.rules import Variant, cell_names, parse_variant
 from noughts_server.openings import settings
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.reading import OpeningsFileError, read_opening, read_openings, read_openings_file
 from noughts_server.openings.settings import Openings
 from noughts_server.openings.symmetries import symmetries
+from tests.support.root import ROOT
 
 GOMOKU, GOMOKU20 = parse_variant("gomoku"), parse_variant("gomoku20")
 
@@ -101,6 +104,14 @@ def test_a_file_without_openings_or_with_too_many_is_refused(monkeypatch: pytest
 
 def stones(cells: tuple[int, ...], image: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(sorted(image[cell] for cell in cells[::2])), tuple(sorted(image[cell] for cell in cells[1::2]))
+
+
+@pytest.mark.long
+def test_books_are_what_their_tool_makes() -> None:
+    # The first of them, which takes seconds; for all of it takes minutes. After a change of `threats` make them again.
+    make = runpy.run_path(str(ROOT / "tools/make_books.py"))["make"]
+    lines = [line for line in book_lines("balanced15") if not line.startswith("#")]
+    assert [cell_names(GOMOKU, cells) for cells in islice(make("balanced15"), 2)] == lines[:2]
 
 
 @pytest.mark.parametrize("name, board", list(zip(BOOKS, (GOMOKU, GOMOKU20), strict=True)))

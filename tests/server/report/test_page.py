@@ -115,7 +115,7 @@ def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin:
     text = report(round_robin("ABCD", opening=[4, 0]))
     page = Page(text)
     assert page.anchors == [
-        "standings", "ratings", "crosstable", "sides", "terminations", "openings", "times", "games",
+        "standings", "crosstable", "ratings", "sides", "terminations", "openings", "times", "games",
     ]  # fmt: skip
     assert [attributes["id"] for attributes in page.all("svg")] == ["chart-ratings", "chart-times"]
     assert [attributes["class"] for attributes in page.all("table") if "class" in attributes] == ["heat"]

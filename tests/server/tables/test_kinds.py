@@ -14,6 +14,7 @@ from noughts_server.competition.score import Score
 from noughts_server.tables.formats import as_csv, as_markdown
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.kinds import TableKind, make_table
+from noughts_server.tables.table import Unit, text
 from noughts_server.tables.tally import Tally
 from tests.support.settings import examples
 
@@ -178,3 +179,24 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert "d e" in written
     table = [line for line in written.splitlines() if line.startswith("|")]
     assert len({line.replace("\\|", "").count("|") for line in table}) == 1
+
+
+@pytest.mark.parametrize(
+    "value, unit, shown",
+    [
+        (1.0, Unit.SHARE, "100.0%"),
+        (0.99996, Unit.SHARE, ">99.9%"),
+        (0.0001, Unit.SHARE, "<0.1%"),
+        (0.0, Unit.SHARE, "0.0%"),
+        (0.5, Unit.POINTS, "½"),
+        (12.5, Unit.POINTS, "12½"),
+        (0.75, Unit.POINTS, "0.75"),
+        (1234567, Unit.COUNT, "1,234,567"),
+        (0.0, Unit.POINTS, "0"),
+        (9.994, Unit.MILLISECONDS, "9.99"),
+        (1234.5, Unit.MILLISECONDS, "1,234"),
+        (None, Unit.SHARE, ""),
+    ],
+)
+def test_cells_are_written_for_people(value: float | None, unit: Unit, shown: str) -> None:
+    assert text(value, unit) == shown

@@ -30,19 +30,20 @@ def arranged(
     `draw(full, height)` draws the boards with all that is known or as low as can be, none higher than `height`.
     """
     needed = sum(_height(count, min(count, _FEWEST_ROWS)) for count in entries)
-    for full in (True, False):
-        rows_of_boards = _packed(draw(full, None), width)
-        shown = _fitting(rows_of_boards, height - needed)
-        if shown or not rows_of_boards:
-            left = height - sum(map(_row_height, shown))
-            return Layout(shown, _most_rows(entries, left), beside=False)
+    whole, low = (_fitting(packed(draw(full, None), width), height - needed) for full in (True, False))
+    # Rather more boards than all that is known of them.
+    shown = low if sum(map(len, low)) > sum(map(len, whole)) else whole
+    lowest = draw(False, height)
+    if shown or not lowest:
+        left = height - sum(map(_row_height, shown))
+        return Layout(shown, _most_rows(entries, left), beside=False)
     # Standings and a board above one another do not fit.
-    low = _packed(draw(False, height), width)[0][:1]
-    beside = any(entries) and width - low[0].width - 1 >= _NARROWEST_STANDINGS
-    return Layout([low], _most_rows(entries, height) if beside else 0, beside)
+    first = lowest[0]
+    beside = any(entries) and width - first.width - 1 >= _NARROWEST_STANDINGS
+    return Layout([[first]], _most_rows(entries, height) if beside else 0, beside)
 
 
-def _packed(pictures: Sequence[Picture], width: int) -> list[list[Picture]]:
+def packed(pictures: Sequence[Picture], width: int) -> list[list[Picture]]:
     """In rows, a blank column between two boards."""
     rows: list[list[Picture]] = []
     used = width + 1

@@ -15,7 +15,7 @@ from rich.text import Text
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.remote.watch_board import Picture, picture
-from noughts_server.cli.remote.watch_layout import arranged
+from noughts_server.cli.remote.watch_layout import arranged, packed
 from noughts_server.cli.remote.watch_lines import rating_of, tournament_line
 from noughts_server.feed.view import View
 
@@ -140,12 +140,13 @@ class Screen:
 
     def _at_the_end(self, tournaments: Sequence[pb.WatchedTournament]) -> list[RenderableType]:
         """What stays: every board, and beneath them, where people look, how it ended."""
-        games = [picture(game, self._passed, self._console.width).panel for game in self._view.games.values()]
-        parts: list[RenderableType] = list(games)
+        width = self._console.width
+        games = [picture(game, self._passed, width) for game in self._view.games.values()]
+        parts: list[RenderableType] = [_row(each.panel for each in row) for row in packed(games, width)]
         for tournament in tournaments:
             parts += self._head(tournament)
             if count := len(tournament.standings):
-                parts.append(self._standings(tournament, count, self._console.width))
+                parts.append(self._standings(tournament, count, width))
         return parts
 
     def _head(self, tournament: pb.WatchedTournament) -> list[RenderableType]:
