@@ -209,7 +209,8 @@ def test_advantage_is_bounded_by_a_cycle_of_three_bots() -> None:
 
 
 def by_linear_programming(table: RatedGames) -> bool:
-    """Whether no direction separates the results: what makes the maximum finite (Albert and Anderson, 1984)."""
+    """Whether the maximum is finite and only one: no direction separates the results (Albert and Anderson, 1984), and
+    none but a shift of all ratings leaves every game as it is."""
     from scipy.optimize import linprog
 
     number = len(table.players)
@@ -223,6 +224,8 @@ def by_linear_programming(table: RatedGames) -> bool:
             level.append(row)
         else:
             above.append(row if wins else -row)
+    if np.linalg.matrix_rank(np.array(above + level)) < number:
+        return False
     if not above:
         return True
     found: Any = linprog(
@@ -252,9 +255,8 @@ def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_r
     table = games(*((*players, score) for players, score in results))
     fitted = rate(table)
     assert all(map(math.isfinite, everything(fitted)))
-    if fitted.bound is not AdvantageBound.CONFOUNDED:
-        finite = len(fitted.groups) == 1 and fitted.bound is AdvantageBound.FINITE
-        assert finite == by_linear_programming(table)
+    finite = len(fitted.groups) == 1 and fitted.bound is AdvantageBound.FINITE
+    assert finite == by_linear_programming(table)
 
 
 @settings(max_examples=40, deadline=None)
