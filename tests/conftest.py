@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import os
 import signal
 import threading
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 import noughts_proto as noughts_proto
 from tests.support import guard
 from tests.support.tools import NOT_TRIED
+
+# Several workers share the cores: threads of a library of linear algebra would wait for each other. It is not loaded yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 WITH_PROCESSES = ("bots/hosts", "referee/children", "server/cli", "server/engines", "server/local", "system")
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""

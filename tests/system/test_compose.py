@@ -167,7 +167,8 @@ def test_locks_of_the_image_agree_with_the_lock_of_development(name: str) -> Non
     assert part.items() <= everything.items()
     assert len(part) < len(everything) / 2, "packages for development in the image"
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert len(re.findall(r"(?m)^[\w.-]+==.+ \\\n    --hash=sha256:\w{64}", text)) == len(part)
+    # Some have a version for older Pythons, too: a line each.
+    assert set(re.findall(r"(?m)^([\w.-]+)==.+ \\\n    --hash=sha256:\w{64}", text)) == part.keys()
 
 
 def test_runtime_lock_holds_all_dependencies() -> None:

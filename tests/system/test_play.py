@@ -338,6 +338,7 @@ def test_games_and_result_can_be_written_down(tmp_path: Path) -> None:
         "opponent": "first-free",
         "variant": "tictactoe",
         "seed": 3,
+        "seed_text": "3",
     }
     (game,) = [json.loads(line) for line in file.read_text().splitlines()]
     assert (game["first"], game["second"], game["moves"]) == ("you", "first-free", [4, 0, 2, 1, 6])
