@@ -12,7 +12,7 @@ import noughts_proto as noughts_proto
 from tests.support import guard
 from tests.support.tools import NOT_TRIED
 
-# Several workers share the cores: threads of a library of linear algebra would wait for each other. It is not loaded yet.
+# Several workers share the cores: threads of linear algebra would wait for each other. It is not loaded yet.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 WITH_PROCESSES = ("bots/hosts", "referee/children", "server/cli", "server/engines", "server/local", "system")
