@@ -255,6 +255,7 @@ ScheduleOption = Annotated[
         "--schedule",
         metavar="KIND",
         help="`round-robin`, `gauntlet` (the first against all), `swiss`, `knockout`, or `ladder` (until stopped).",
+        completes=Completes.SCHEDULE,
     ),
 ]
 RoundsOption = Annotated[
