@@ -12,6 +12,8 @@ _ORDER = (
     *("first_time", "second_time", "fault", "times_ms"),
 )
 _NEEDED = ("variant", "first", "second", "moves", "result")
+_LONGEST = 1e12
+"""Milliseconds: beyond it is no time, be it NaN, infinity or a number that no float holds."""
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -137,6 +139,10 @@ def _cells(value: object, name: str) -> tuple[int, ...]:
 
 
 def _times(value: object) -> tuple[float, ...]:
-    if not isinstance(value, list) or not set(map(type, value)) <= {int, float} or min(value, default=0) < 0:
+    if not isinstance(value, list) or not set(map(type, value)) <= {int, float} or not all(map(_is_time, value)):
         raise RecordError("'times_ms' that are no list of times", "milliseconds, as in [1.5, 0.25]")
     return tuple(map(float, value))
+
+
+def _is_time(value: float) -> bool:
+    return 0 <= value < _LONGEST

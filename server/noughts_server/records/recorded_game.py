@@ -89,5 +89,6 @@ def point(variant: Variant, column: int, row: int, text: str) -> int:
 
 
 def five_in_a_row(columns: int, rows: int) -> str:
-    """The name of free five in a row on a board of this size. Raises VariantError where nobody could win there."""
-    return variant_of(f"mnk:{columns},{rows},5").name
+    """The name of free five in a row on a board of this size; on a smaller one of as many as it is long. Raises
+    VariantError."""
+    return variant_of(f"mnk:{columns},{rows},{max(1, min(5, max(columns, rows)))}").name

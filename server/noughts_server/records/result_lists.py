@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from noughts_server.records.recorded_game import RESULTS, Placed, RecordedGame, RecordError
 
-CSV_HEAD = "white,black,result\n"
+_COLUMNS = ("white", "black", "result")
+CSV_HEAD = ",".join(_COLUMNS) + "\n"
 
 _TAG = re.compile(r'\s*\[(\w+)\s+"((?:[^"\\]|\\.)*)"\]\s*')
 
@@ -74,13 +75,21 @@ def csv_text(record: RecordedGame) -> str:
 def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
     """The games of a file, whose first line may name the columns."""
     rows = csv.reader(lines)
-    for row in rows:
-        if not row or (rows.line_num == 1 and row[0].strip().lower() == "white"):
-            continue
-        if len(row) < 3:
-            yield Placed(rows.line_num, RecordError(f"{len(row)} columns", "white,black,result"))
-        else:
-            yield _result(rows.line_num, row[0].strip(), row[1].strip(), row[2].strip())
+    places = [0, 1, 2]
+    try:
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            names = [cell.lower() for cell in cells]
+            if rows.line_num == 1 and set(_COLUMNS) <= set(names):
+                places = [names.index(column) for column in _COLUMNS]
+            elif len(cells) > max(places):
+                white, black, result = (cells[place] for place in places)
+                yield _result(rows.line_num, white, black, result)
+            elif cells:
+                shown = repr(",".join(row)[:60])
+                yield Placed(rows.line_num, RecordError(shown, "white,black,result as in `alpha,beta,1-0`"))
+    except csv.Error as error:
+        yield Placed(rows.line_num, RecordError(f"no CSV ({error})", "white,black,result as in `alpha,beta,1-0`"))
 
 
 def _result(line: int, first: str, second: str, result: str, variant: str = "", termination: str = "") -> Placed:

@@ -113,11 +113,19 @@ def _count(results: Results, first: str, second: str, score: float, times: int) 
     results.counts[key] = results.counts.get(key, 0) + times
 
 
-def _csv_games(file: TextIO) -> Iterator[GameLine | None]:
+def _csv_rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(file)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise ResultsError(reader.line_num, f"no CSV ({error})", _EXPECTED_ROW) from None
+
+
+def _csv_games(file: TextIO) -> Iterator[GameLine | None]:
     places: list[int] | None = None
     ending: int | None = None
-    for row in reader:
+    for number, row in _csv_rows(file):
         cells = [cell.strip() for cell in row]
         if not any(cells):
             continue
@@ -129,12 +137,12 @@ def _csv_games(file: TextIO) -> Iterator[GameLine | None]:
                 continue
             places = [0, 1, 2]
         if len(cells) <= max(places):
-            raise ResultsError(reader.line_num, _shown(",".join(row)), _EXPECTED_ROW)
+            raise ResultsError(number, _shown(",".join(row)), _EXPECTED_ROW)
         white, black, result = (cells[place] for place in places)
         if not white or not black:
-            raise ResultsError(reader.line_num, _shown(",".join(row)), _EXPECTED_ROW)
+            raise ResultsError(number, _shown(",".join(row)), _EXPECTED_ROW)
         fault = ending is not None and len(cells) > ending and cells[ending].lower().replace(" ", "_") in _FAULTS
-        yield _game(reader.line_num, white, black, result, fault)
+        yield _game(number, white, black, result, fault)
 
 
 def _json_games(file: TextIO) -> Iterator[GameLine | None]:
@@ -156,9 +164,9 @@ def _json_games(file: TextIO) -> Iterator[GameLine | None]:
         variant = played
         start = None
         if moves is not None:
-            plies = document.get("opening_plies", 0)
-            opening = moves[:plies] if type(plies) is int and plies >= 0 else ()
-            start = (first, second, opening)
+            opening = document.get("opening")
+            # What players agreed on is an object, and their own choice.
+            start = (first, second, moves[: len(opening)] if isinstance(opening, list) else ())
         fault = document.get("termination") in _FAULTS
         yield _game(number, first, second, result, fault, start, moves or ())
 

@@ -8,6 +8,7 @@ end in `TE`, a number of Gomocup's for a rule, and `C[opening move]`.
 
 import re
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any
 
 from noughts_referee.rules import Termination, Variant, VariantError
@@ -34,6 +35,7 @@ _HOW = {
 }
 _TERMINATIONS = {"R": str(Termination.RESIGNED), "T": str(Termination.TIMEOUT)}
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
+_SET_UP = ("AB", "AW", "AE")
 _OPENING = "opening move"
 _AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d+) stones, begun by (?P<opener>.*)")
 _BY_NUMBER = {"0": "gomoku", "1": "gomoku:exact", "4": "renju", "8": "caro:exact", "9": "caro"}
@@ -65,6 +67,11 @@ def read_sgf(lines: Iterable[str]) -> Iterator[Placed]:
 
 def _game(nodes: list[Node]) -> RecordedGame:
     root, said = nodes[0], _comments(nodes[0])
+    game = _simple(root, "GM").strip()
+    if game not in ("", "4"):
+        raise RecordError(f"another game, GM[{game}]", "GM[4], Gomoku and Renju")
+    if set_up := next((name for node in nodes for name in _SET_UP if name in node), ""):
+        raise RecordError(f"stones that are set up, {set_up}[...]", "moves alone, from the empty board")
     variant = _variant(root)
     moves: list[int] = []
     times: list[float] = []
@@ -79,11 +86,11 @@ def _game(nodes: list[Node]) -> RecordedGame:
                 if comment.startswith(_OPENING) and opening == len(moves) - 1:
                     opening += 1
                 found = _TIME.search(comment)
-                times.append(float(found.group(1)) if found else 0.0)
+                times.append(_time(found.group(1)) if found else 0.0)
     if not any("ms" in text for node in nodes for text in node.get("C", ())):
         times = []
     if last := said.get("last answer"):
-        times += [float(found) for found in _TIME.findall(last)]
+        times += [_time(found) for found in _TIME.findall(last)]
     result, termination = _ending(root, said)
     seed = said.get("seed", "")
     return RecordedGame(
@@ -149,6 +156,13 @@ def _cell(variant: Variant, value: str) -> int:
     if len(value) != 2 or not set(value) <= set(_LETTERS):
         raise RecordError(f"the move [{value}]", "two letters as in [hh], column and row from the top left")
     return point(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
+
+
+def _time(text: str) -> float:
+    milliseconds = float(text)
+    if milliseconds == inf:
+        raise RecordError(f"the time {text}ms", "milliseconds, as in 12.5ms")
+    return milliseconds
 
 
 def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:

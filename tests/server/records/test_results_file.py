@@ -38,6 +38,7 @@ def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> No
     "text, line, got",
     [
         ("a,b,1-0\na,b,2-0\n", 2, "the result '2-0'"),
+        ("a,b,1-0\n" + "a" * 200_000 + ",b,1-0\n", 2, "no CSV (field larger than field limit (131072))"),
         ("a,b,1-0\na,b\n", 2, "'a,b'"),
         ("a,b,1-0\na,a,1-0\n", 2, "'a' against itself"),
         (",b,1-0\n", 1, "',b,1-0'"),
@@ -84,8 +85,8 @@ def test_where_chance_is_at_work_equal_games_are_results_of_their_own(tmp_path: 
 
 
 def test_games_from_different_openings_are_no_repeats_and_do_not_speak_for_each_other(tmp_path: Path) -> None:
-    one = game("a", "b", [4, 0, 3, 1, 5], opening_plies=2)
-    other = game("a", "b", [5, 0, 3, 1, 4], opening_plies=2)
+    one = game("a", "b", [4, 0, 3, 1, 5], opening=[4, 0])
+    other = game("a", "b", [5, 0, 3, 1, 4], opening=[5, 0])
     results = read_results(written(tmp_path, "\n".join([one, other, one])))
     assert results.counts == {("a", "b", 1.0): 2}
     assert results.repeats == 1

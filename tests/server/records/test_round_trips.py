@@ -15,7 +15,7 @@ from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
 from noughts_server.records.replay import faults_of
-from noughts_server.records.result_lists import read_pgn
+from noughts_server.records.result_lists import read_csv, read_pgn
 from noughts_server.records.sgf import read_sgf, sgf_text
 
 FLAT = (
@@ -203,6 +203,9 @@ def test_games_of_another_programs_files_are_read() -> None:
         ("(;FF[4]SZ[big];B[hh])", "got the size SZ[big]"),
         ("(;FF[4]SZ[15];B[hh];B[hi])", "two moves of B in a row, B[hi]"),
         ("(;FF[4]SZ[15]RE[B wins])", "got the result RE[B wins]"),
+        ("(;FF[4]GM[1]SZ[19];B[hh])", "got another game, GM[1], expected GM[4]"),
+        ("(;FF[4]SZ[15]AB[hh][ii];W[aa])", "got stones that are set up, AB[...]"),
+        ("(;FF[4]SZ[15];B[hh]C[1e999ms])", "got the time 1e999ms"),
         ("(;FF[4]RU[4]SZ[11])", "got the rule RU[4] with SZ[11]"),
         ("(;FF[4]SZ[15];B[hh]", "a tree that does not end"),
         ("()", "a tree without nodes"),
@@ -245,6 +248,32 @@ def test_what_is_wrong_in_psq_is_said(text: str, message: str) -> None:
     with pytest.raises(RecordError) as refused:
         read_psq(text.splitlines())
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("times", ["[0, NaN]", "[0, Infinity]", "[0, -1]", f"[0, 1{'0' * 400}]", "[true]"])
+def test_what_is_no_time_is_said(times: str) -> None:
+    line = f'{{"variant": "gomoku", "first": "a", "second": "b", "moves": [0, 1], "result": "*", "times_ms": {times}}}'
+    (placed,) = read_json_lines([line])
+    assert isinstance(placed.game, RecordError)
+    assert "no list of times" in str(placed.game)
+
+
+def test_a_heading_of_csv_orders_the_columns() -> None:
+    (placed,) = read_csv(["round,Black,White,Result\n", "1,bob,ada,1-0\n"])
+    assert isinstance(placed.game, RecordedGame)
+    assert (placed.game.first, placed.game.second, placed.game.result) == ("ada", "bob", "1-0")
+
+
+def test_what_is_no_csv_is_said() -> None:
+    *_, placed = read_csv(["ada,bob,1-0\n", "a" * 200_000])
+    assert isinstance(placed.game, RecordError)
+    assert placed.line == 2
+
+
+def test_a_small_board_of_psq_is_that_of_as_many_as_it_is_long() -> None:
+    game = read_psq(["Piskvorky 3x3, 11:11, 0", "1,1,0", "1,2,0", "2,1,0", "2,2,0", "3,1,0", "a", "b", "-1"])
+    assert (game.moves, game.result) == ((0, 3, 1, 4, 2), "1-0")
+    assert game.variant == variant_of("mnk:3,3,3").name
 
 
 def test_a_won_game_of_psq_has_its_result() -> None:

@@ -63,6 +63,8 @@ def _at(file: str, number: int, games: Games) -> "RecordedGame":
     game = _found(file, number, games)
     if game is None:
         count = sum(1 for _ in games(file))
+        if not count:
+            raise UsageProblem(f"{file}: got no games, expected some to show")
         raise UsageProblem(f"{file}: got no game {number}, expected 1 to {count}", f"noughts records list {file}")
     return game
 
