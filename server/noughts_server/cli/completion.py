@@ -1,4 +1,4 @@
-"""What a shell offers when somebody presses Tab: variants, bots, tournaments."""
+"""What a shell offers when somebody presses Tab: variants, bots, tournaments, formats, openings."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +17,10 @@ def candidates(what: Completes, server: str | None) -> list[str]:
         return list(_variants())
     if what is Completes.SPEC:
         return list(_specs())
+    if what is Completes.SCHEDULE:
+        return _schedules()
+    if what is Completes.OPENINGS:
+        return _openings()
     found: list[str] = []
     # Whatever is wrong, the command itself will say it; here there is nobody to tell.
     with suppress(Exception):
@@ -42,6 +46,18 @@ def _specs() -> Iterator[str]:
         yield from (f"{name}:{option.name}=" for option in row.options)
     yield from (f"{kind}:" for kind in CHILD_KINDS)
     yield from (f"py:{row.name}" for row in installed_bots())
+
+
+def _schedules() -> list[str]:
+    from noughts_server.competition.schedule import ScheduleKind
+
+    return [str(kind) for kind in ScheduleKind]
+
+
+def _openings() -> list[str]:
+    from noughts_server.openings.books import BOOKS
+
+    return ["none", "random:", "balanced:", *BOOKS]
 
 
 def _at_the_server(what: Completes, server: str | None) -> list[str]:

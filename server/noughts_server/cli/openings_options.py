@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.parameters import Option
+from noughts_server.cli.parameters import Completes, Option
 
 if TYPE_CHECKING:
     from noughts_referee.rules import Variant
@@ -20,6 +20,7 @@ OpeningsOption = Annotated[
         metavar="WHICH",
         help="What games begin with, two of each pair with the same: `random:K` or `balanced:K` plies, `balanced15`, "
         "`balanced20`, or a file.",
+        completes=Completes.OPENINGS,
     ),
 ]
 OpeningsOrderOption = Annotated[

@@ -186,7 +186,7 @@ DatabaseOption = Annotated[
 ]
 ResumeOption = Annotated[
     bool,
-    Option("--resume", help="Goes on with the games of --db that were begun last; more --games or bots are added."),
+    Option("--resume", help="Goes on with the newest such run in --db; more --games or bots are added."),
 ]
 ServerOption = Annotated[
     str | None,
@@ -255,6 +255,7 @@ ScheduleOption = Annotated[
         "--schedule",
         metavar="KIND",
         help="`round-robin`, `gauntlet` (the first against all), `swiss`, `knockout`, or `ladder` (until stopped).",
+        completes=Completes.SCHEDULE,
     ),
 ]
 RoundsOption = Annotated[

@@ -15,6 +15,8 @@ class Completes(Enum):
     BOT = "bots of the server"
     OPPONENT = "the same, as specs"
     TOURNAMENT = "tournaments of the server"
+    SCHEDULE = "formats of tournaments"
+    OPENINGS = "what games can begin with"
 
 
 class Option:

@@ -63,7 +63,7 @@ def page(collected: Collected, test: Sprt) -> str:
         has_viewer=any(part.viewer for part in parts),
         games=tally.games,
         version=software_version(),
-        tie_breaks=TIE_BREAKS,
+        ranks_by="who has come how far" if tally.by_place else TIE_BREAKS,
         levels=LEVELS,
         cell=_cell,
         css=_own("report.css"),

@@ -199,7 +199,7 @@ class Director:
                 supply.committed(progress.games_total)
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
             for left in progress.withdrawn:
-                logger.warning("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
+                logger.info("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
 
     def conditions(self, tournament: int) -> Conditions | None:
         """The conditions of a tournament whose games are being played or stored."""

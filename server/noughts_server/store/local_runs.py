@@ -1,4 +1,4 @@
-"""Tournaments that were played on this machine alone: which one is gone on with, and whether that is the one meant."""
+"""Tournaments that were played on this machine alone: which of them is gone on with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -61,25 +61,39 @@ class StoredRun:
         return wanted
 
 
-async def newest_run(database: str) -> StoredRun:
-    """The one that was begun last there. Raises NotResumed, and what opening a database raises."""
+async def run_to_resume(
+    database: str, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
+) -> tuple[StoredRun, TournamentSettings]:
+    """Of those that were begun there and are what is wanted, the newest, and the settings that it goes on with.
+
+    Raises NotResumed with what the newest of all lacks, and what opening a database raises.
+    """
     store = await Store.open(database, create=False)
     try:
-        return await store.read(_newest_run)
+        runs = await store.read(_runs)
     finally:
         await store.close()
+    failed: NotResumed | None = None
+    for run in runs:
+        try:
+            return run, run.resumed(wanted, versions, same_seed=same_seed)
+        except NotResumed as error:
+            failed = failed or error
+    raise failed or NotResumed("the database has no tournament that was played on this machine")
 
 
-def _newest_run(connection: Connection) -> StoredRun:
-    key = connection.execute(
+def _runs(connection: Connection) -> list[StoredRun]:
+    """Newest first."""
+    keys = connection.execute(
         select(tournaments.c.id)
         .join(owners)
         .where(owners.c.name == OWNER, tournaments.c.state != TournamentState.CANCELLED)
         .order_by(tournaments.c.id.desc())
-        .limit(1)
-    ).scalar()
-    if key is None:
-        raise NotResumed("the database has no tournament that was played on this machine")
+    ).scalars()
+    return [_run(connection, key) for key in keys.all()]
+
+
+def _run(connection: Connection, key: int) -> StoredRun:
     tournament = get_tournament_by_id(connection, key)
     rows = connection.execute(
         select(entries.c.label, bot_versions.c.version)

@@ -59,7 +59,8 @@ def withdraw_failing(
         counts = _faults(connection, tournament.id, entry)
         if counts.total() >= limit:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-            reason = f"lost {counts.total()} games by its own fault ({kinds})"
+            lost = f"{counts.total()} game{'s' * (counts.total() != 1)}"
+            reason = f"lost {lost} by its own fault ({kinds})"
             found += withdraw(connection, tournament.id, [entry], reason, now_ms=now_ms)
     return found
 

@@ -60,9 +60,15 @@ def _standings(tally: Tally, limit: int | None) -> Table:
         Column("head_to_head", "h2h", Unit.POINTS),
         Column("sonneborn_berger", "SB", Unit.POINTS),
     )
-    notes = [f"Tie-breaks in this order: {TIE_BREAKS}; equal in all of them is an equal rank."]
+    notes = [_ranking_note(tally)]
     notes += _void_note(tally) + _left_out(len(rows), len(standings), "entries")
     return Table(TableKind.STANDINGS, "Standings", columns, rows, notes)
+
+
+def _ranking_note(tally: Tally) -> str:
+    if tally.by_place:
+        return "Ranks go by who has come how far."
+    return f"Tie-breaks in this order: {TIE_BREAKS}; equal in all of them is an equal rank."
 
 
 def _crosstable(tally: Tally, limit: int | None) -> Table:

@@ -160,6 +160,11 @@ class Tally:
         """The same as rows."""
         return [PairRow(first, second, *astuple(score)) for (first, second), score in self.scores.items()]
 
+    @property
+    def by_place(self) -> bool:
+        """Whether ranks are those that the tournament gave (a knockout), not by points."""
+        return self._order is not None
+
     def standings(self) -> list[RankedEntry]:
         """The standings by the tie-breaks of `standings`."""
         return ranked(self.labels, self.scores, self._byes, self._order)

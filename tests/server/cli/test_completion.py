@@ -34,6 +34,12 @@ def test_bots_of_this_machine_are_offered_as_specs() -> None:
     assert {"random", "py:", "gomocup:"} <= set(offered("noughts tournament run random "))
 
 
+def test_formats_and_openings_are_offered() -> None:
+    assert offered("noughts tournament run a b --schedule l") == ["ladder"]
+    assert offered("noughts tournament create cup --schedule kn") == ["knockout"]
+    assert offered("noughts match a b --openings balanced1") == ["balanced15"]
+
+
 def test_bots_and_tournaments_are_those_of_the_server(noughts: Any, start: Any, server: str, token: str) -> None:
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
     noughts("tournament create spring", env=env)

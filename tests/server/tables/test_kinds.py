@@ -200,3 +200,9 @@ def test_markdown_shows_names_as_they_are() -> None:
 )
 def test_cells_are_written_for_people(value: float | None, unit: Unit, shown: str) -> None:
     assert text(value, unit) == shown
+
+
+def test_a_knockout_is_not_said_to_be_ranked_by_points() -> None:
+    labels = list(Tally(GAMES).labels)
+    (note,) = [note for note in make_table(TableKind.STANDINGS, Tally(GAMES, order=labels)).notes if "void" not in note]
+    assert note == "Ranks go by who has come how far."

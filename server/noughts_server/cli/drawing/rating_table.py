@@ -139,7 +139,7 @@ def _advantage_line(ratings: "RatingTable") -> str:
         return f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
     return {
         AdvantageBound.ABOVE_ALL: "These games do not bound what moving first is worth, it won too often: taken as 0.",
-        AdvantageBound.BELOW_ALL: "These games do not bound what moving second is worth, it won too often: 0.",
+        AdvantageBound.BELOW_ALL: "These games do not bound what moving second is worth, it won too often: taken as 0.",
         AdvantageBound.CONFOUNDED: "What moving first is worth cannot be told from who moved first: taken as 0.",
         AdvantageBound.FINITE: "No games.",
     }[ratings.bound]

@@ -85,9 +85,15 @@ def leave_if_ended_early(outcome: "LocalOutcome") -> None:
         )
         note(what)
         if outcome.kept:
-            note(f"They are kept in {outcome.kept}; this goes on with them:\n  {_resuming(outcome.kept)}")
+            kept = _as_given(outcome.kept)
+            note(f"They are kept in {kept}; this goes on with them:\n  {_resuming(kept)}")
         if not outcome.endless:
             raise SystemExit(INTERRUPTED)
+
+
+def _as_given(database: str) -> str:
+    """The file of a database of SQLite, as `--db` takes it; the address of any other, as it is."""
+    return database.removeprefix("sqlite:///")
 
 
 def _resuming(database: str) -> str:

@@ -9,7 +9,7 @@ from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
-from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.openings_options import (
@@ -245,6 +245,7 @@ def run(
         _run_there(_plan(named, playing, title, there=True), playing, (server, token, token_file), output_format)
         return
     plan = _plan(specs, playing, title)
+    _check_rounds(plan)
     if playing.dry_run:
         _show_forecast(plan, output_format)
         return
@@ -269,8 +270,13 @@ def _run_there(
     server, token, token_file = where
     secret = options.require_token(token, token_file)
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
-        played = RunThere(plan.specs, plan.settings).play(client, secret)
+        running = RunThere(plan.specs, plan.settings)
+        played = running.play(client, secret)
         show_tournament(client, played, output_format)
+    if running.is_interrupted(played):
+        output.note(f"Stopped after {output.count(played.games_done, 'game')}.")
+        if str(plan.settings.schedule) != "ladder":
+            raise SystemExit(INTERRUPTED)
     if played.reason:
         raise Problem(f"{played.name} was cancelled: {played.reason}")
 
@@ -278,15 +284,20 @@ def _run_there(
 def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
     from noughts_server.cli.dry_run import show_forecasts
     from noughts_server.cli.local.trial import pace_by_trial
+
+    show_forecasts(plan.settings, [len(plan.specs)], pace_by_trial(plan), output_format, one=True)
+
+
+def _check_rounds(plan: "LocalPlan") -> None:
+    """Raises UsageProblem where so few bots cannot play so many rounds of a Swiss."""
+    if str(plan.settings.schedule) != "swiss":
+        return
     from noughts_server.competition.swiss import check_rounds
 
-    count = len(plan.specs)
-    if str(plan.settings.schedule) == "swiss":
-        try:
-            check_rounds(count, plan.settings.rounds)
-        except ValueError as error:
-            raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
-    show_forecasts(plan.settings, [count], pace_by_trial(plan), output_format, one=True)
+    try:
+        check_rounds(len(plan.specs), plan.settings.rounds)
+    except ValueError as error:
+        raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
 
 
 def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":
@@ -361,15 +372,19 @@ def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
     import asyncio
 
     from noughts_bots.specs import unique_labels
-    from noughts_server.store.local_runs import NotResumed, newest_run
+    from noughts_server.store.local_runs import NotResumed, run_to_resume
 
     versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
     try:
-        stored = asyncio.run(newest_run(plan.database))
-        settings = stored.resumed(plan.settings, versions, same_seed=same_seed)
+        stored, settings = asyncio.run(run_to_resume(plan.database, plan.settings, versions, same_seed=same_seed))
     except NotResumed as error:
         raise UsageProblem(f"--resume: {error}", "Without --resume another tournament begins there.") from error
-    output.note(f"Going on after {stored.games_done:,} of {output.count(stored.games_total, 'game')}.")
+    before, after = stored.settings, settings
+    added = (after.games_per_pair, after.rounds, len(versions)) != (
+        before.games_per_pair, before.rounds, len(stored.versions)
+    )  # fmt: skip
+    total = output.count(stored.games_total, "game")
+    output.note(f"Going on after {stored.games_done:,} of {total}{', with more to play' if added else ''}.")
     return replace(plan, settings=settings, resumes=stored.slug)
 
 

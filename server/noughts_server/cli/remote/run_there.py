@@ -39,7 +39,7 @@ class RunThere:
     settings: TournamentSettings
 
     def play(self, client: Client, secret: str) -> pb.Tournament:
-        """Plays it; what is run here is online as long as that takes. Interrupted, it cancels the tournament.
+        """Plays it; what is run here is online as long as that takes. Ctrl-C cancels it; what was played stays.
 
         Raises Problem for a bot that does not come online, and what the server refuses.
         """
@@ -55,6 +55,11 @@ class RunThere:
                     entering.append((label, f"bots/{name}"))
             return self._play(client, entering)
 
+    @staticmethod
+    def is_interrupted(played: pb.Tournament) -> bool:
+        """Whether it was ended before its end, by Ctrl-C or its owner, and not by the server for a reason."""
+        return played.state == pb.TOURNAMENT_STATE_CANCELLED and not played.reason
+
     def _play(self, client: Client, entering: Sequence[tuple[str, str]]) -> pb.Tournament:
         request = pb.CreateTournamentRequest(tournament=self._message())
         made = client.call(client.tournaments.CreateTournament, request).tournament
@@ -63,18 +68,24 @@ class RunThere:
                 joining = pb.JoinTournamentRequest(name=made.name, bot=bot, label=label)
                 client.call(client.tournaments.JoinTournament, joining)
             client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
-            output.note(f"{made.name} plays at {client.address}; `noughts tournament watch` shows it.")
-            while True:
-                shown = client.call(
-                    client.tournaments.GetTournament, pb.GetTournamentRequest(name=made.name)
-                ).tournament
-                if shown.state in _OVER:
-                    return shown
-                time.sleep(_LOOK_SECONDS)
+            return self._watch(client, made.name)
         except BaseException:
             with suppress(Problem):
                 client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=made.name))
             raise
+
+    def _watch(self, client: Client, name: str) -> pb.Tournament:
+        """The tournament as soon as it is over; Ctrl-C ends it, with what was played."""
+        try:
+            output.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
+            while True:
+                request = pb.GetTournamentRequest(name=name)
+                shown = client.call(client.tournaments.GetTournament, request).tournament
+                if shown.state in _OVER:
+                    return shown
+                time.sleep(_LOOK_SECONDS)
+        except KeyboardInterrupt:
+            return client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=name)).tournament
 
     def _message(self) -> pb.Tournament:
         settings = self.settings

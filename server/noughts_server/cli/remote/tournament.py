@@ -199,7 +199,9 @@ def join(
     JSON: {"tournament", "label", "bot_version"} of the first, and all in "entries": [{"label", "bot_version"}].
     """
     wanted = [bot_name(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
-    if bool(wanted) == all_online:
+    if wanted and all_online:
+        raise UsageProblem("join: got --all-online and bots by name, expected one of the two")
+    if not wanted and not all_online:
         raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
     if label and len(wanted) != 1:
         raise UsageProblem(f"--label {label!r}: got several bots, expected one: labels differ")

@@ -68,7 +68,7 @@ def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_w
     [command] = [line.strip() for line in errors.splitlines() if line.strip().startswith("noughts match")]
     _, *given = shlex.split(command)
     assert given[:-3] == [*shlex.split(words), "--every", "10"]
-    assert Path(given[-2].removeprefix("sqlite:///")).is_relative_to(tmp_path)
+    assert Path(given[-2]).is_relative_to(tmp_path)
     resumed = said([*given, "--format", "json"], env)
     assert json.loads(resumed.stdout)["games"] == 5_000
     assert "Going on after" in resumed.stderr
@@ -110,3 +110,14 @@ def test_resuming_takes_a_database_with_a_run(tmp_path: Path) -> None:
     assert "expected --db FILE" in said(["match", "random", "random", "--resume"], env, code=2).stderr
     missing = said(["match", "random", "random", "--resume", "--db", str(tmp_path / "no.db")], env, code=1)
     assert "it does not exist" in missing.stderr
+
+
+def test_of_several_runs_in_a_database_the_one_that_was_asked_for_is_gone_on_with(tmp_path: Path) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    kept = f"--seed 5 --db {tmp_path / 'kept.db'}"
+    few = played(f"match random three-stage --games 4 {kept}", tmp_path / "few.jsonl", env)
+    played(f"match random first-free --games 2 {kept}", tmp_path / "other.jsonl", env)
+    resumed = said(shlex.split(f"match random three-stage --games 6 {kept} --resume -o {tmp_path / 'more.jsonl'}"), env)
+    more = (tmp_path / "more.jsonl").read_text().splitlines()
+    assert (more[:4], len(more)) == (few, 6)
+    assert "Going on after 4 of 4 games, with more to play." in resumed.stderr

@@ -251,3 +251,10 @@ def test_leaderboard_leaves_retired_bots_out_unless_asked(
     assert "retired" in noughts("bot show two", env=env).stdout
     ask("bot retire one")
     assert "out of service" in noughts("leaderboard", env=env).stdout
+
+
+@pytest.mark.parametrize("given, said", [("", "got no bot"), ("--bot bob --all-online", "expected one of the two")])
+def test_join_takes_bots_by_name_or_all_that_are_online(
+    noughts: Any, env: dict[str, str], given: str, said: str
+) -> None:
+    assert said in noughts(f"tournament join cup {given}", env=env, code=2).stderr

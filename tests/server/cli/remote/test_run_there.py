@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,3 +37,18 @@ def test_what_a_server_refuses_leaves_nothing_running(ask: Ask, noughts: Any, en
 def test_what_only_a_referee_here_can_do_is_refused(noughts: Any, env: dict[str, str]) -> None:
     refused = noughts("tournament run bot:nobody random -o games.jsonl", env=env, code=2)
     assert "-o: got a bot of a server as well" in refused.stderr
+
+
+@pytest.mark.parametrize("schedule, code", [("ladder", 0), ("round-robin --games 50000", 130)])
+def test_what_was_played_until_ctrl_c_is_shown(
+    start: Any, env: dict[str, str], champion: str, schedule: str, code: int
+) -> None:
+    with start(f"tournament run bot:{champion} random --schedule {schedule} --format json", env) as process:
+        assert "plays at" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode == code, errors
+    played = json.loads(output)
+    assert played["state"] == "cancelled"
+    assert {row["name"] for row in played["standings"]} == {"champion", "random"}
+    assert errors.startswith("Stopped after ")
