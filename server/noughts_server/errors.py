@@ -14,6 +14,7 @@
     ├── WrongState             the thing exists, but is not in the state that the request needs
     ├── ProtocolUnsupported    the bot speaks another protocol
     ├── ResourceExhausted      a limit of the server
+    │   ├── LimitReached       a bound on one caller, or on all of them: try again later
     │   └── TooManyEntries     the tournament is full
     ├── Unavailable            try again later
     │   ├── Draining           the server is shutting down
@@ -47,6 +48,9 @@ DOMAIN = "noughts"
 INTERNAL_REASON = "INTERNAL"
 """The reason of whatever the caller may not learn more about."""
 
+
+LONG_SECONDS = 60.0
+"""When to come again where nobody can say: what is bounded has to become less first."""
 
 # Details travel as metadata, of which gRPC takes 8 KiB: what a caller sent is told back in part only.
 _LONGEST_VALUE, _LONGEST_MESSAGE = 200, 1000
@@ -247,6 +251,21 @@ class ResourceExhausted(NoughtsError):
         self.limit = limit
 
 
+class LimitReached(ResourceExhausted):
+    """The bound called `name` (see `noughts_server.limits`) is reached for `subject`."""
+
+    reason = "LIMIT_REACHED"
+
+    def __init__(self, name: str, subject: str, *, got: int, limit: int, retry_seconds: float) -> None:
+        wait = (
+            f"Try again in {retry_seconds:.1f} s" if retry_seconds < LONG_SECONDS else "Try again when there are fewer"
+        )
+        hint = f"{wait}; the operator sets the bound with: noughts serve --limit {name}=NUMBER"
+        super().__init__(subject, got=got, limit=limit, hint=hint)
+        self.name = name
+        self.retry_seconds = retry_seconds
+
+
 class TooManyEntries(ResourceExhausted):
     """The tournament `subject` is full."""
 
@@ -358,6 +377,7 @@ _CODES: Mapping[type[NoughtsError], int] = {
     WrongState: Code.FAILED_PRECONDITION,
     ProtocolUnsupported: Code.FAILED_PRECONDITION,
     ResourceExhausted: Code.RESOURCE_EXHAUSTED,
+    LimitReached: Code.RESOURCE_EXHAUSTED,
     TooManyEntries: Code.RESOURCE_EXHAUSTED,
     Unavailable: Code.UNAVAILABLE,
     Draining: Code.UNAVAILABLE,
@@ -400,6 +420,8 @@ def _metadata(error: NoughtsError) -> dict[str, str]:
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
     if isinstance(error, ProtocolUnsupported):
         named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
+    elif isinstance(error, LimitReached):
+        named |= {"limit": error.name}
     return {name: text for name, text in named.items() if text}
 
 
@@ -420,7 +442,7 @@ def _precondition_failure(error: WrongState | ProtocolUnsupported) -> Message:
     return PreconditionFailure(violations=[violation])
 
 
-def _retry_info(error: Unavailable) -> Message:
+def _retry_info(error: Unavailable | LimitReached) -> Message:
     delay = Duration()
     delay.FromMilliseconds(round(error.retry_seconds * 1000))
     return RetryInfo(retry_delay=delay)
@@ -431,6 +453,6 @@ def _further_details(error: NoughtsError) -> list[Message]:
         return [_bad_request(error)]
     if isinstance(error, WrongState | ProtocolUnsupported):
         return [_precondition_failure(error)]
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | LimitReached):
         return [_retry_info(error)]
     return []

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
+from dataclasses import fields
 
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -16,6 +17,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.rules import Termination
 from noughts_server.errors import AddressUnusable
 from noughts_server.feed.watcher import FeedCounts
+from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Sessions
@@ -106,6 +108,8 @@ class ServerMetrics:
         yield from self._of_commits()
         yield from self._of_bots()
         yield _labelled("noughts_errors", "Calls that ended with an error.", "reason", self._counters.errors)
+        refused = {each.name: self._counters.refused[each.name] for each in fields(Limits)}
+        yield _labelled("noughts_refused", "Calls that were beyond a bound, by its name.", "limit", refused)
         yield from self._of_feed()
 
     def _of_games(self) -> Iterator[Metric]:

@@ -217,6 +217,10 @@ class Sessions:
         self._tickets[secret] = ticket
         return secret
 
+    def has_ticket(self, secret: str) -> bool:
+        """Whether there is such a ticket, which stays good."""
+        return secret in self._tickets
+
     def redeem_ticket(self, secret: str) -> Ticket | None:
         """The ticket, which is used up by this; None if there is none such."""
         return self._tickets.pop(secret, None)

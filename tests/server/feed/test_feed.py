@@ -364,7 +364,7 @@ async def test_unknown_names_are_refused(cinema: Cinema, token: str, name: str, 
 
 
 async def test_one_watcher_too_many_is_refused_until_another_leaves(tmp_path: Path) -> None:
-    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(most_watchers=1, interval=0.02)) as cinema:
+    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(interval=0.02), limits=Limits(watchers=1)) as cinema:
         first = cinema.watch("featured")
         await first.must()
         refusal = await refused(cinema.watch("featured").call.read())
