@@ -27,8 +27,8 @@
         └── DatabaseTooNew     it was written by a newer version of Noughts
 
 What ends a bot's stream from the referee's side has reasons of its own (`noughts_referee.frame_wire.StreamClosed`):
-SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, DRAINING, that of the
-error which ended its token, and of children also SILENT and TICKET_EXPIRED.
+SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS,
+DRAINING, that of the error which ended its token, and of children also SILENT and TICKET_EXPIRED.
 
 A new error needs a `reason` of its own and a row in `_CODES` (a test fails otherwise).
 """

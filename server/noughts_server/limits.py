@@ -29,7 +29,7 @@ class Limits:
     address_rate: int = 500
     """Calls a second from one address."""
     address_bytes: int = 1_000_000
-    """Bytes a second in requests without a token from one address."""
+    """Bytes a second in requests without a token from one address; each message counts 1,000 more."""
     address_watchers: int = 500
     """Streams of the feed to one address."""
     address_strangers: int = 50
@@ -43,7 +43,7 @@ class Limits:
     token_rate: int = 200
     """Calls a second with one token."""
     token_bytes: int = 16_000_000
-    """Bytes a second in requests and frames with one token."""
+    """Bytes a second in requests and frames with one token; each message counts 1,000 more."""
     sessions: int = 500
     """Bots that are logged in at once with one token."""
     bots: int = 500

@@ -20,6 +20,8 @@ from noughts_server.services.limiter import Limiter, caller_network, host_of_pee
 from noughts_server.store.database import Store
 from noughts_server.store.tokens import Caller, authenticate, touch_token
 
+MESSAGE_BYTES = 1_000
+"""What a message counts beyond its length: an empty one costs time, too."""
 PROXY_KEY = "x-real-ip"
 """Metadata in which a reverse proxy says who has called it."""
 
@@ -82,8 +84,8 @@ class Admission:
             yield
 
     def charge(self, size: int) -> None:
-        """The visitor has sent so many bytes. Raises LimitReached."""
-        visitor = VISITOR.get()
+        """The visitor has sent a message of so many bytes. Raises LimitReached."""
+        visitor, size = VISITOR.get(), size + MESSAGE_BYTES
         if visitor.caller is not None:
             self.limiter.take("token_bytes", visitor.caller.token_id, "bytes a second with your token", size)
         elif not visitor.ticket:
