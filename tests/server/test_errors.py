@@ -133,6 +133,8 @@ def test_status_names_reason_subject_and_hint(error: NoughtsError) -> None:
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
     if isinstance(error, ProtocolUnsupported):
         named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
+    if isinstance(error, LimitReached):
+        named |= {"limit": error.name}
     assert dict(info(status).metadata) == {name: text for name, text in named.items() if text}
 
 

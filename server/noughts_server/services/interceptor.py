@@ -8,6 +8,7 @@ import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any, NoReturn
 
 import grpc
@@ -26,6 +27,8 @@ REQUEST_SECONDS = 5.0
 """How long a caller may take to send its request, or the first frame of a stream."""
 _FOREIGN = ("/grpc.health.v1.Health/", "/grpc.reflection.")
 """Services that are not ours, and declare nothing: open to anyone."""
+_REFUSAL_SECONDS = 0.1
+"""A stream is not refused sooner: a client on grpc.aio whose first frame meets its end is not told why."""
 _REFLECTION_SECONDS = 60.0
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -69,7 +72,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         admission = self._admission
 
         async def answer(requests: Any, context: Context) -> None:
-            async with admission.visit(access, context) as visitor:
+            async with AsyncExitStack() as inside:
+                try:
+                    visitor = await inside.enter_async_context(admission.visit(access, context))
+                except NoughtsError:
+                    if handler.stream_stream is not None:
+                        await asyncio.sleep(_REFUSAL_SECONDS)
+                    raise
                 if handler.stream_stream is not None:
                     await (_reflected if inspect.isasyncgenfunction(call) else _as_it_is)(call, requests, context)
                 elif handler.unary_stream is not None:
