@@ -17,9 +17,10 @@ from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.frame_wire import StreamClosed
-from noughts_server.errors import INTERNAL_REASON, InvalidArgument, LimitReached, NoughtsError, UnknownMethod, to_status
+from noughts_server.errors import InvalidArgument, LimitReached, NoughtsError, UnknownMethod
 from noughts_server.services.access import Access, Context, declared
 from noughts_server.services.admission import Admission
+from noughts_server.statuses import INTERNAL_REASON, to_status
 
 logger = structlog.get_logger("noughts.grpc")
 
