@@ -104,11 +104,11 @@ def add_services(
     play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
-        TournamentServicer(store, sessions, director), grpc_server
+        TournamentServicer(store, sessions, director, limiter.limits), grpc_server
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
-    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry), grpc_server)
+    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
         ChallengeServicer(store, sessions, director), grpc_server
     )

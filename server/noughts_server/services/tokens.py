@@ -7,6 +7,7 @@ import grpc
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument
+from noughts_server.limits import Limits
 from noughts_server.messages.conversions import milliseconds, timestamp
 from noughts_server.messages.resource_names import token_id
 from noughts_server.runtime.token_expiry import TokenExpiry
@@ -21,8 +22,9 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
     """Makes, reads and revokes tokens. Nobody gets more than they have: not by a new token, not by revoking others."""
 
-    def __init__(self, store: Store, token_expiry: TokenExpiry) -> None:
+    def __init__(self, store: Store, token_expiry: TokenExpiry, limits: Limits) -> None:
         self._store = store
+        self._limits = limits
         self._token_expiry = token_expiry
 
     @open_to(Access.TOKEN)
@@ -42,6 +44,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
                 life_ms=life,
                 made_by=who.token_id,
                 now_ms=now,
+                limits=self._limits,
             )
         )
         return pb.CreateTokenResponse(token=_message(made.token), secret=made.secret)

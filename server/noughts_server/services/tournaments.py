@@ -11,6 +11,7 @@ from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
+from noughts_server.limits import Limits
 from noughts_server.messages.conversions import (
     match_message,
     milliseconds,
@@ -48,8 +49,9 @@ _DEFAULT_GAMES, _DEFAULT_CONCURRENCY = 2, 1024
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     """Checks who is calling, and hands on to the store and the director."""
 
-    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+    def __init__(self, store: Store, sessions: Sessions, director: Director, limits: Limits) -> None:
         self._store = store
+        self._limits = limits
         self._sessions = sessions
         self._director = director
 
@@ -61,7 +63,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         new, now = _new_tournament(request.tournament), self._store.now_ms()
 
         def create(connection: Connection) -> str:
-            return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug
+            return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
         async def schedule() -> str:
             slug = await self._store.write(idempotent(who, request.request_id, request, create))
