@@ -12,6 +12,9 @@ from noughts_referee.game import Game
 from noughts_referee.monotonic import microseconds
 
 _MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")
+_Line = tuple[int, str, str, str]
+"""When it was said in microseconds, the engine's label, whether to it (<) or by it (>), and what. It is worded when the
+game is over: that takes longer than to keep it, and the opponent waits."""
 
 
 class _Record:
@@ -21,7 +24,7 @@ class _Record:
         self.ordinal = ordinal
         self.seats = 0
         """Engines that play it still."""
-        self.lines: list[str] = []
+        self.lines: list[_Line] = []
 
 
 class Transcripts:
@@ -82,10 +85,6 @@ class Transcripts:
         if not record.seats:
             self._write(record)
 
-    def line(self, label: str, direction: str, text: str) -> str:
-        """A line of the file, with the time since the run began in seconds."""
-        return f"{(microseconds() - self._began_us) / 1e6:12.6f} {label} {direction} {text}\n"
-
     def message(self, ordinal: int, ply: int, label: str, line: str) -> None:
         """An engine has said something that is no move."""
         if self._messages is not None and self.failure is None:
@@ -100,7 +99,8 @@ class Transcripts:
         if self._folder is not None and record.lines and self.failure is None:
             try:
                 with (self._folder / f"{record.ordinal:06d}.log").open("a", encoding="utf-8") as file:
-                    file.writelines(record.lines)
+                    for at_us, label, direction, text in record.lines:
+                        file.write(f"{(at_us - self._began_us) / 1e6:12.6f} {label} {direction} {text}\n")
             except OSError as error:
                 self.failure = error
 
@@ -111,7 +111,7 @@ class Transcript:
     def __init__(self, transcripts: Transcripts, label: str) -> None:
         self._transcripts = transcripts
         self._label = label
-        self._early: list[str] = []
+        self._early: list[_Line] = []
         self._record: _Record | None = None
         self._moves: Sequence[int] = ()
 
@@ -140,4 +140,6 @@ class Transcript:
 
     def _keep(self, direction: str, lines: Sequence[str]) -> None:
         kept = self._early if self._record is None else self._record.lines
-        kept.extend(self._transcripts.line(self._label, direction, line) for line in lines)
+        now = microseconds()
+        for line in lines:
+            kept.append((now, self._label, direction, line))
