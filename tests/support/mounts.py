@@ -17,10 +17,9 @@ class Disk:
     def __init__(self, folder: Path, keeper: int) -> None:
         self.folder = folder
         """Where those processes find it."""
-        self.enter = ("nsenter", "--target", str(keeper), "--user", "--preserve-credentials", "--mount", "--")
+        user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
+        self.enter = ("nsenter", "--target", str(keeper), *user, "--mount", "--")
         """Before a command: it sees the disk."""
-        if os.geteuid() == 0:
-            self.enter = ("nsenter", "--target", str(keeper), "--mount", "--")
         self.here = Path(f"/proc/{keeper}/root{folder}")
         """The same folder for the test itself."""
 
