@@ -65,7 +65,7 @@ class Admission:
                 limiter.take("token_rate", token, "calls a second with your token")
                 held.enter_context(limiter.holding("token_calls", token, "calls at once with your token"))
                 require_declared(who, access)
-                if who.stale:
+                if who.stale and self._store.trouble is None:
                     await self._store.write(partial(touch_token, token_id=token, now_ms=self._store.now_ms()))
             VISITOR.set(visitor := Visitor(address, who))
             yield visitor

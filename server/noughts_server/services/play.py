@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from functools import partial
 
 import grpc.aio
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
-from noughts_server.errors import InvalidArgument
+from noughts_server.errors import InvalidArgument, NotFound
 from noughts_server.runtime.sessions import OnlineBot, Sessions, check_hello
 from noughts_server.services.access import VISITOR, Access, bearer_token, caller_as, open_to
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
-from noughts_server.store.bots import LoggedIn, log_in
+from noughts_server.store.bots import LoggedIn, log_in, log_in_again
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import pinned_elsewhere
 from noughts_server.store.scopes import play_as
@@ -68,6 +70,11 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         return hello
 
     async def _log_in(self, owner: int, name: str, version: str, token: int | None) -> LoggedIn:
+        if self._store.trouble is not None:
+            # A bot that comes back to its running games can: that writes nothing.
+            again = partial(log_in_again, owner_id=owner, name=name, version=version)
+            with suppress(NotFound):
+                return await self._store.read(again)
         now = self._store.now_ms()
         # Whoever comes with a ticket is registered already.
         limits = None if token is None else self._limiter.limits
