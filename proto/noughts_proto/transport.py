@@ -50,6 +50,7 @@ SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.max_metadata_size", 8 * 1024),
     ("grpc.absolute_max_metadata_size", 16 * 1024),
     ("grpc.http2.max_ping_strikes", 2),
+    ("grpc.http2.bdp_probe", 0),
     # Calls that the event loop has not yet looked at.
     ("grpc.server.max_pending_requests", 1_000),
     ("grpc.server.max_pending_requests_hard_limit", 2_000),

@@ -27,7 +27,7 @@ class Access(Enum):
     """What a method takes of its callers."""
 
     ANYONE = "no token"
-    TOKEN = "a token; what it must permit depends on what is asked"  # no secret
+    TOKEN = "a token; what it must permit depends on what is asked"
     PLAY = "a token with the scope `play`, or `play:NAME` of the bot that the request is about"
     ORGANISE = "a token with the scope `organise`"
 
@@ -78,7 +78,7 @@ def caller_as(scope: str) -> Caller:
     return who
 
 
-NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"  # no secret
+NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
 
 
 def bearer_token(context: Context) -> str | None:
