@@ -104,8 +104,10 @@ tournaments = Table(
     Column("schedule", SmallInteger, nullable=False),
     Column("games_per_pair", Integer, nullable=False),
     Column("concurrency", Integer, nullable=False),
-    # Unsigned 64 bits, kept as signed (`tournaments.signed` and `unsigned`).
+    # Unsigned 64 bits, kept as signed (`seeds.signed` and `stored_seed`).
     Column("seed", BigInteger, nullable=False),
+    # A SeedKind: how it came about, and what follows from it.
+    Column("seed_kind", SmallInteger, nullable=False, server_default="0"),
     Column("rated", Boolean(create_constraint=False), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
