@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.support.root import ROOT
@@ -44,18 +44,14 @@ class WallClock:
         self.path.write_bytes(round(ahead_seconds * 1e9).to_bytes(_CLOCK_BYTES, sys.byteorder, signed=True))
 
 
-class Noughts:
-    """One process of `noughts`. What it says is in files."""
+class Forked:
+    """A process that runs one function. What it says is in files."""
 
-    def __init__(
-        self, arguments: Sequence[str], said: Path, variables: Mapping[str, str], clock: WallClock | None = None
-    ) -> None:
+    def __init__(self, said: Path, run: Callable[..., object], *arguments: object) -> None:
         """`said` gets what it writes to stdout; what it writes to stderr is added to `said` with the suffix `.log`."""
         self.said = said
         said.unlink(missing_ok=True)
-        self._process = _CONTEXT.Process(
-            target=_become, args=(list(arguments), str(said), dict(variables), clock and str(clock.path)), daemon=True
-        )
+        self._process = _CONTEXT.Process(target=_become, args=(str(said), run, arguments), daemon=True)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -85,12 +81,23 @@ class Noughts:
         return code
 
 
-def _become(arguments: list[str], said: str, variables: dict[str, str], clock: str | None) -> None:
-    """This process is `noughts` with these arguments from now on."""
+def noughts(
+    arguments: Sequence[str], said: Path, variables: Mapping[str, str], clock: WallClock | None = None
+) -> Forked:
+    """A process of `noughts` with these arguments, and these variables in its environment."""
+    return Forked(said, _command_line, list(arguments), dict(variables), clock and str(clock.path))
+
+
+def _become(said: str, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    """What this process is from now on."""
     for fd, path in ((1, said), (2, f"{said}.log")):
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(opened, fd)
         os.close(opened)
+    run(*arguments)
+
+
+def _command_line(arguments: list[str], variables: dict[str, str], clock: str | None) -> None:
     os.environ.update(variables)
     if clock is not None:
         _follow(clock)

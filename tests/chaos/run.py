@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from tests.chaos.troubles import TROUBLES
-from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, World, check_ladder, compare, world
+from tests.chaos.world import FORMATS, LADDER, PATIENCE, Tally, World, check_ladder, compare, going
 from tests.support.mounts import small_disk
 
 _LONGEST_PAUSE = 0.3
@@ -32,11 +32,11 @@ async def run_chaos(
     undisturbed, disturbed = folder / "undisturbed", folder / "disturbed"
     undisturbed.mkdir()
     disturbed.mkdir()
-    async with world(undisturbed) as quiet:
+    async with going(World(undisturbed)) as quiet:
         await asyncio.wait_for(quiet.play_round(1), PATIENCE)
         expected = {name: quiet.of(f"{name}-1") for name in FORMATS if name != LADDER}
     with small_disk(disturbed / "disk", disk_mib) if disk_mib else nullcontext(disturbed) as disk:
-        async with world(disturbed, seed, disk) as troubled:
+        async with going(World(disturbed, seed, disk)) as troubled:
             over = asyncio.Event()
             async with asyncio.TaskGroup() as tasks:
                 rounds = tasks.create_task(_rounds(troubled, over))

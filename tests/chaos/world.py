@@ -21,10 +21,11 @@ from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, tournaments_pb2, tournamen
 from noughts_server.store.database import Store
 from noughts_server.store.rating_lists import rebuild_ratings
 from noughts_server.store.tokens import create_token
-from tests.chaos.nursery import Noughts, WallClock
+from tests.chaos.nursery import Forked, WallClock, noughts
 from tests.support.loopback import Link, link_to
 
 Returned = TypeVar("Returned")
+Some = TypeVar("Some", bound="World")
 
 PATIENCE = 120.0
 """Seconds after which something that must come has failed to."""
@@ -90,26 +91,31 @@ class Tally:
 
 
 class World:
-    """One server, its bots and their network. Made by `world`."""
+    """One server, its bots and their network; `going` sets it going."""
 
-    def __init__(self, folder: Path, seed: int, database_folder: Path | None = None) -> None:
+    names: tuple[str, ...] = BOTS
+    """Its bots, each of an owner of that name."""
+    others: tuple[str, ...] = ()
+    """Who has a token, too."""
+
+    def __init__(self, folder: Path, seed: int = 1, database_folder: Path | None = None) -> None:
         self.chance = random.Random(seed)
         self.tally = Tally()
         self.clock = WallClock(folder / "clock")
         self.database_folder = database_folder or folder
         self.database = self.database_folder / "noughts.sqlite"
         self.tokens: dict[str, str] = {}
-        self.bots: dict[str, Noughts] = {}
+        self.bots: dict[str, Forked] = {}
         self.link = Link(0)
-        self.server: Noughts
+        self.server: Forked
         self.address = "127.0.0.1:0"
-        self._folder = folder
+        self.folder = folder
         self._channel: grpc.aio.Channel
 
     async def begin(self) -> None:
         """Makes the tokens, and starts the server: from now on it has its port."""
         store = await Store.open(f"sqlite:///{self.database}", alone=True)
-        for owner in (_ORGANISER, *BOTS):
+        for owner in (_ORGANISER, *self.names, *self.others):
             made = await store.write(
                 lambda connection, owner=owner: create_token(connection, owner=owner, now_ms=store.now_ms())  # type: ignore[misc]
             )
@@ -137,18 +143,18 @@ class World:
 
     def start_server(self) -> None:
         """Starts the server, at its port if it has one already."""
-        self.server = Noughts(
+        self.server = noughts(
             ["serve", "--listen", self.address, "--db", str(self.database), "--format", "json"],
-            self._folder / "server",
+            self.folder / "server",
             {},
             self.clock,
         )
 
     def start_bot(self, name: str) -> None:
         """Starts a bot, which dials through the link."""
-        self.bots[name] = Noughts(
+        self.bots[name] = noughts(
             ["bot", "run", "random", "--name", name, "--server", f"127.0.0.1:{self.link.port}"],
-            self._folder / name,
+            self.folder / name,
             {TOKEN_VARIABLE: self.tokens[name]},
         )
 
@@ -195,7 +201,7 @@ class World:
         listing = bots_pb2.ListBotsRequest()
         deadline = time.monotonic() + PATIENCE
         while {bot.name for bot in (await self.asked(self.registered.ListBots, listing)).bots} < {
-            f"bots/{name}" for name in BOTS
+            f"bots/{name}" for name in self.names
         }:
             assert time.monotonic() < deadline, "the bots do not come"
             await asyncio.sleep(_LOOK)
@@ -203,21 +209,21 @@ class World:
     async def play_round(self, number: int) -> None:
         """Plays a tournament of each format at once."""
         for name, settings in FORMATS.items():
-            await self._organise(f"{name}-{number}", settings)
+            await self.organise(f"{name}-{number}", settings)
         while self._unfinished() != {f"{LADDER}-{number}"}:  # noqa: ASYNC110  # other processes end them
             await asyncio.sleep(_LOOK)
         cancel = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{LADDER}-{number}")
         await self._unless(self.tournaments.CancelTournament, cancel)
         self.tally.rounds += 1
 
-    async def _organise(self, slug: str, settings: Mapping[str, Any]) -> None:
+    async def organise(self, slug: str, settings: Mapping[str, Any]) -> None:
+        """Makes a tournament of all bots, and starts it."""
         name = f"tournaments/{slug}"
-        wanted = tournaments_pb2.Tournament(
-            name=name, variant="tictactoe", concurrency=_CONCURRENCY, seed=5, **settings
-        )
+        usual = {"variant": "tictactoe", "concurrency": _CONCURRENCY, "seed": 5}
+        wanted = tournaments_pb2.Tournament(name=name, **{**usual, **settings})
         request = tournaments_pb2.CreateTournamentRequest(tournament=wanted, request_id=slug)
         await self.asked(self.tournaments.CreateTournament, request)
-        for bot in BOTS:
+        for bot in self.names:
             entry = tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}")
             await self.asked(self.tournaments.JoinTournament, entry, bot)
         await self._unless(self.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
@@ -255,15 +261,14 @@ class World:
 
 
 @asynccontextmanager
-async def world(folder: Path, seed: int = 1, database_folder: Path | None = None) -> AsyncIterator[World]:
+async def going(made: Some) -> AsyncIterator[Some]:
     """A world that goes on while the block does. What it has left when it has ended is in its tally."""
     tasks = asyncio.all_tasks()
-    made = World(folder, seed, database_folder)
     processes = set(psutil.Process().children(recursive=True))
     await made.begin()
     try:
         async with link_to(made.port) as made.link:
-            for name in BOTS:
+            for name in made.names:
                 made.start_bot(name)
             await made.all_online()
             yield made
