@@ -101,7 +101,8 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
     table = Table("attack", "plies/s", "lost on time", "MiB before", "most", "after", "what the attacker was told")
     sieges: list[Siege] = []
     for name in options.only:
-        async with honest_matches(folder / name.replace(" ", "-")) as made:
+        (within := folder / name.replace(" ", "-")).mkdir()
+        async with honest_matches(within) as made:
             siege = await besiege(made, name, options.seconds)
         siege.died += bool(made.tally.traceback)
         sieges.append(siege)

@@ -106,8 +106,7 @@ def _attack(name: str, seconds: float, address: str, token: str, victims: tuple[
 
 @asynccontextmanager
 async def honest_matches(folder: Path) -> AsyncIterator[HonestWorld]:
-    """A server at which the matches go on."""
-    folder.mkdir(exist_ok=True)
+    """A server in this folder, at which the matches go on."""
     async with going(HonestWorld(folder)) as made:
         await made.begin_matches()
         while made.counts()[0] < _UNDER_WAY:  # noqa: ASYNC110  # another process plays

@@ -11,10 +11,10 @@ class NoMounts(Exception):
 
 
 @contextmanager
-def small_disk(folder: Path, mebibytes: int) -> Iterator[Path]:
-    """A disk of this size at `folder`, which is made. Raises NoMounts."""
+def small_disk(folder: Path, mebibytes: int, files: int = 0) -> Iterator[Path]:
+    """A disk of this size at `folder`, which is made; 0 files: as many as there is room for. Raises NoMounts."""
     folder.mkdir()
-    mount = ("mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder))
+    mount = ("mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,nr_inodes={files}", "tmpfs", str(folder))
     try:
         done = subprocess.run(mount, capture_output=True, text=True, check=False)
     except OSError as error:
