@@ -14,8 +14,7 @@ from noughts_referee.children.locked_launcher import LockedLauncher
 from noughts_referee.children.patience import REFUSALS, Patience, PatientLauncher
 from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 from tests.support.loopback import until
-from tests.support.mounts import NoMounts, small_disk
-from tests.support.tools import NOT_TRIED
+from tests.support.mounts import small_disk
 
 
 class Refusing:
@@ -71,21 +70,18 @@ async def test_a_child_is_started_when_there_is_room_for_its_folder_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    try:
-        with small_disk(tmp_path / "disk", 1, files=100) as disk:
-            monkeypatch.setattr("tempfile.tempdir", str(disk))
-            launcher = PatientLauncher(_made(LockedLauncher), Patience(told.append))
-            taken = _fill(disk)
-            async with asyncio.TaskGroup() as tasks:
-                starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
-                await until(lambda: told)
-                for path in taken[:20]:
-                    path.unlink()
-            assert "No space left on device" in told[0]
-            await _end(starting.result())
-            await launcher.close()
-    except NoMounts as refusal:
-        pytest.skip(f"{NOT_TRIED}a full disk; no mounts here: {refusal}")
+    with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
+        monkeypatch.setattr("tempfile.tempdir", str(disk.here))
+        launcher = PatientLauncher(_made(LockedLauncher), Patience(told.append))
+        taken = _fill(disk.here)
+        async with asyncio.TaskGroup() as tasks:
+            starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
+            await until(lambda: told)
+            for path in taken[:20]:
+                path.unlink()
+        assert "No space left on device" in told[0]
+        await _end(starting.result())
+        await launcher.close()
 
 
 def _fill(disk: Path) -> list[Path]:
