@@ -170,7 +170,7 @@ async def test_no_game_begins_with_a_bot_that_is_away(server: Loopback, second: 
 async def test_however_a_bot_leaves_it_may_come_back(server: Loopback, second: RawBot, leaves: str) -> None:
     server.referee.add(unit(conditions(), 1))
     async with AsyncExitStack() as stack:
-        link: Link = await stack.enter_async_context(link_to(server))
+        link: Link = await stack.enter_async_context(link_to(server.port))
         first = await stack.enter_async_context(raw_bot(server, 1, port=link.port))
         await first.asked()
         if leaves == "half-closed":

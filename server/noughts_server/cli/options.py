@@ -162,6 +162,15 @@ MemoryOption = Annotated[
         show_default=False,
     ),
 ]
+MemoryTotalOption = Annotated[
+    str,
+    Option(
+        "--memory-total",
+        metavar="SIZE",
+        help="Memory of all programs and plugins together behind the lock; else three quarters of this machine's.",
+        show_default=False,
+    ),
+]
 LogOption = Annotated[
     Path | None,
     Option(
@@ -427,14 +436,14 @@ def read_margin(text: str, option: str = "--margin") -> int:
     return microseconds
 
 
-def read_memory(text: str) -> int:
+def read_memory(text: str, option: str = "--memory") -> int:
     """Bytes from `512` (MiB) or `2g`; 0 for an empty text."""
     from noughts_bots.gomocup.options import read_size
 
     try:
         return read_size(text) if text else 0
     except ValueError:
-        raise UsageProblem(f"--memory {text!r}: expected MiB as in `512`, or `2g`") from None
+        raise UsageProblem(f"{option} {text!r}: expected MiB as in `512`, or `2g`") from None
 
 
 def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
