@@ -150,12 +150,22 @@ class _Tournament(_Room):
 class Referee:
     """Plays units. `report` gets the games that were finished, in batches."""
 
-    def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = MARGIN_US) -> None:
-        """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`)."""
+    def __init__(
+        self,
+        report: Callable[[list[FinishedGame]], None],
+        *,
+        margin_us: int = MARGIN_US,
+        journal: Callable[[Iterable[Game]], None] = lambda games: None,
+    ) -> None:
+        """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`).
+
+        `journal` gets running games that are journaled whenever they got further.
+        """
         self.arbiter = Arbiter()
         self.plies = 0
         """Answers taken since the start."""
         self._report = report
+        self._journal = journal
         self._margin_us = margin_us
         self._players: dict[int, Seated] = {}
         self._tournaments: dict[int, _Tournament] = {}
@@ -344,6 +354,9 @@ class Referee:
             if self._observer is not None:
                 for game in agreed:
                     self._observer.began(game)
+        if arbiter.advanced:
+            advanced, arbiter.advanced = arbiter.advanced, []
+            self._journal(advanced)
         if arbiter.touched:
             # A wire that is woken may answer at once and so come back here.
             touched, arbiter.touched = arbiter.touched, set()
@@ -468,7 +481,7 @@ def _finished(games: list[Game]) -> list[FinishedGame]:
                 len(openings.get(ordinal, ())) if openings else 0,
             )
         )
-        for (conditions, attempt, _, openings), (
+        for (conditions, attempt, _, openings, _), (
             ordinal,
             first,
             second,

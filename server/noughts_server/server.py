@@ -89,7 +89,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         recording = await stack.enter_async_context(asyncio.TaskGroup())
         recording.create_task(recorder.run(), name="recorder")
         stack.push_async_callback(recorder.close)
-        referee = Referee(recorder.record, margin_us=settings.margin_us)
+        referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus)
         feed = Feed(store, referee, bus, settings.feed)
