@@ -72,7 +72,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         return ReadGame(SlotKey(tournament.id, ordinal), message)
     message.moves.extend(game.moves)
     message.times_us.extend(game.times_us)
-    if game.running:
+    if game.clocks_us is not None:
         first, second = game.clocks_us
         tell_clocks(message, first if limits[0] else None, second if limits[1] else None)
     else:

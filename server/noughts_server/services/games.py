@@ -80,7 +80,7 @@ def game_message(game: StoredGame) -> pb.Game:
         opening_plies=game.opening_plies,
         agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )
-    if not game.running:
+    if game.clocks_us is None:
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.end_time.FromMilliseconds(game.ended_at)
     return message

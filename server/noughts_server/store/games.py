@@ -59,7 +59,7 @@ class StoredGame:
     """Thinking time of the two sides."""
     second_time: TimeControl
     ended_at: int
-    """When it was stored, in milliseconds since 1970 in UTC; 0: it is being played, and these are its moves so far."""
+    """When it was stored, in milliseconds since 1970 in UTC."""
     fault: str
     """Why the loser lost, if by its own doing and anything is known of it: a phrase that follows "it"; else empty."""
     rating_seq: int | None
@@ -68,13 +68,8 @@ class StoredGame:
     """How its opening was agreed on, if it was."""
     opening_plies: int = 0
     """How many of the moves were on the board when the game began."""
-    clocks_us: tuple[int, int] = (0, 0)
-    """Of a game that is being played: what the clocks of the two sides showed after the last move."""
-
-    @property
-    def running(self) -> bool:
-        """Whether it is being played, or will be gone on with: its result and termination say nothing."""
-        return not self.ended_at
+    clocks_us: tuple[int, int] | None = None
+    """Of a game that is being played what the two clocks showed after its last move: nothing is said of its end yet."""
 
     @property
     def name(self) -> str:
@@ -255,7 +250,7 @@ def _game(
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
         opening_plies=row.opening_plies,
-        clocks_us=(0, 0) if row.ended_at else (row.first_clock_us, row.second_clock_us),
+        clocks_us=(row.first_clock_us, row.second_clock_us) if "first_clock_us" in row._fields else None,
     )
 
 
