@@ -8,26 +8,34 @@ RESTART; it starts no tournament, has no clock, no lock and no records, and stor
 as `noughts match` does: behind the lock, judged, and stored in SQLite. Start-up is left out of both: of Noughts by
 taking the time of a short match away.
 
-With `--thinking` the engines take 5 ms a move, to the microsecond, and wall time from the first question to the last
-answer (of Noughts by its `--log`) is compared with what they took.
+With `--thinking` the engines take 5 ms a move, to the microsecond, and wall time (start-up left out in the same way) is
+compared with what they took: with 5 ms a move, and with their time from the question written to the line read, which is
+what is charged to them. The first holds what the machine takes to wake a
+process, twice a move, whoever manages the games; the second only what the manager takes between an answer and the next
+question.
 """
 
 import argparse
 import os
 import selectors
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from itertools import count
+from operator import sub
 from pathlib import Path
+
+from noughts_referee.work_units import unpack_times
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "bots" / "examples" / "c"
 HEADER = Path(__file__).resolve().parents[1] / "bots" / "noughts_bots" / "include"
 SIZE, FIVE = 15, 5
-FEW_GAMES, THINKING_GAMES, THINKING_SECONDS = 20, 20, 0.005
+FEW_GAMES = 20
+THINKING_GAMES, FEW_THINKING_GAMES, THINKING_SECONDS = 60, 4, 0.005
 _WAYS = ((1, 0), (0, 1), (1, 1), (1, -1))
 _THINKER = """
 #define _POSIX_C_SOURCE 200809L
@@ -74,6 +82,7 @@ class _Game:
         ]
         self.first = 1
         self.restarting = 0
+        self.asked = 0.0
         for side in (0, 1):
             self.tell(side, f"START {SIZE}\n".encode())
             said = b""
@@ -93,7 +102,11 @@ class _Game:
     def begin(self) -> None:
         self.first ^= 1
         self.stones: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
-        self.tell(self.first, b"BEGIN\n")
+        self.ask(self.first, b"BEGIN\n")
+
+    def ask(self, side: int, line: bytes) -> None:
+        self.tell(side, line)
+        self.asked = time.perf_counter()
 
     def played(self, side: int, line: bytes) -> bool:
         """Takes a move; whether the game goes on."""
@@ -105,7 +118,7 @@ class _Game:
             for each in (0, 1):
                 self.tell(each, b"RESTART\n")
             return False
-        self.tell(1 - side, b"TURN %d,%d\n" % (column, row))
+        self.ask(1 - side, b"TURN %d,%d\n" % (column, row))
         return True
 
     def close(self) -> None:
@@ -127,19 +140,20 @@ def _has_five(stones: set[tuple[int, int]], column: int, row: int) -> bool:
     return False
 
 
-def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, int]:
-    """Seconds of wall time, and plies."""
+def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, int, float]:
+    """Seconds of wall time, plies, and the seconds of all engines together from a question to its answer."""
     running = [_Game(engine) for _ in range(at_once)]
     with selectors.DefaultSelector() as selector:
         for game in running:
             for side in (0, 1):
                 selector.register(game.descriptor(side), selectors.EVENT_READ, (game, side))
-        waiting, done, plies = games - at_once, 0, 0
+        waiting, done, plies, charged = games - at_once, 0, 0, 0.0
         began = time.perf_counter()
         for game in running:
             game.begin()
         while done < games:
             for key, _ in selector.select():
+                now = time.perf_counter()
                 game, side = key.data
                 for line in os.read(key.fd, 4096).splitlines():
                     if game.restarting:
@@ -149,39 +163,38 @@ def bare_loop(engine: Path, games: int, at_once: int) -> tuple[float, int]:
                             game.begin()
                     else:
                         plies += 1
+                        charged += now - game.asked
                         done += not game.played(side, line)
         took = time.perf_counter() - began
     for game in running:
         game.close()
-    return took, plies
+    return took, plies, charged
 
 
-def match(engine: Path, games: int, at_once: int, log: Path | None = None) -> float:
+def match(engine: Path, games: int, at_once: int, database: Path | None = None) -> float:
     """Seconds of wall time of a whole `noughts match`."""
+    kept = ["--db", f"sqlite:///{database}"] if database else []
     began = time.perf_counter()
     subprocess.run(
         [
             sys.executable, "-m", "noughts_server.cli", "match", f"gomocup:{engine}", f"gomocup:{engine}",
             "--variant", "gomoku", "--games", str(games), "--concurrency", str(at_once), "--processes", str(at_once),
-            "--seed", "1", "--format", "json", *(["--log", str(log)] if log else []),
+            "--seed", "1", "--format", "json", *kept,
         ],
         check=True, capture_output=True,
     )  # fmt: skip
     return time.perf_counter() - began
 
 
-def from_first_to_last(log: Path) -> float:
-    """Seconds from the first question to the last answer of the games in this folder."""
-    asked: list[float] = []
-    answered: list[float] = []
-    for file in log.iterdir():
-        for line in file.read_text().splitlines():
-            at, _, direction, text = line.split(maxsplit=3)
-            if direction == "<" and text == "BEGIN":
-                asked.append(float(at))
-            elif direction == ">" and text[0].isdigit():
-                answered.append(float(at))
-    return max(answered) - min(asked)
+def timed_match(engine: Path, games: int, at_once: int, folder: Path) -> tuple[float, float]:
+    """Seconds of wall time, and what all engines together took, as it is stored."""
+    database = folder / "games.db"
+    took = match(engine, games, at_once, database)
+    with sqlite3.connect(database) as connection:
+        charged = sum(sum(unpack_times(row[0])) for row in connection.execute("SELECT times FROM games"))
+    for file in folder.glob("games.db*"):
+        file.unlink()
+    return took, charged / 1e6
 
 
 def show_trivial(engine: Path, rounds: int, games: int) -> None:
@@ -189,7 +202,7 @@ def show_trivial(engine: Path, rounds: int, games: int) -> None:
     for at_once in (1, 2, 8):
         rows = []
         for _ in range(rounds):
-            bare, plies = bare_loop(engine, games, at_once)
+            bare, plies, _ = bare_loop(engine, games, at_once)
             ours = match(engine, games, at_once) - match(engine, FEW_GAMES, at_once)
             played = (games - FEW_GAMES) / games
             rows.append((games / bare, bare / plies * 1e6, played * games / ours, ours / (plies * played) * 1e6))
@@ -201,17 +214,20 @@ def show_trivial(engine: Path, rounds: int, games: int) -> None:
 
 
 def show_thinking(engine: Path, rounds: int, folder: Path) -> None:
-    print(f"{'at once':>8} {'bare, s over thinking':>22} {'Noughts, s over thinking':>25}")
+    print(f"{'':>8} {'bare, wall time over':>24} {'Noughts, wall time over':>24}")
+    print(f"{'at once':>8}" + f" {'5 ms a move':>12} {'charged':>11}" * 2)
     for at_once in (1, 2):
         rows = []
-        for number in range(rounds):
-            bare, plies = bare_loop(engine, THINKING_GAMES, at_once)
-            log = folder / f"{at_once}-{number}"
-            match(engine, THINKING_GAMES, at_once, log)
+        for _ in range(rounds):
+            bare, plies, charged = bare_loop(engine, THINKING_GAMES, at_once)
+            few = timed_match(engine, FEW_THINKING_GAMES, at_once, folder)
+            ours, ours_charged = map(sub, timed_match(engine, THINKING_GAMES, at_once, folder), few)
             thinking = plies * THINKING_SECONDS / at_once
-            rows.append((bare / thinking - 1, from_first_to_last(log) / thinking - 1))
-        bare_over, ours_over = (statistics.median(column) for column in zip(*rows, strict=True))
-        print(f"{at_once:>8} {bare_over:>22.1%} {ours_over:>25.1%}", flush=True)
+            ours_thinking = thinking * (1 - FEW_THINKING_GAMES / THINKING_GAMES)
+            over = bare / thinking, bare * at_once / charged, ours / ours_thinking, ours * at_once / ours_charged
+            rows.append([ratio - 1 for ratio in over])
+        medians = [statistics.median(column) for column in zip(*rows, strict=True)]
+        print(f"{at_once:>8}" + " {:>12.1%} {:>11.1%} {:>12.1%} {:>11.1%}".format(*medians), flush=True)
 
 
 def main() -> None:

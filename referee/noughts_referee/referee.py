@@ -174,6 +174,8 @@ class Referee:
         self._queued: dict[int, int] = {}
         """Slots not yet started, by tournament."""
         self._arrivals = 0
+        self._held: set[str] = set()
+        """Why no game begins now."""
         self._starting = True
         self._on_progress: Callable[[], None] = lambda: None
         self._observer: Observer | None = None
@@ -273,9 +275,20 @@ class Referee:
                     if game.players[0] is connection and game.conditions.tournament == tournament:
                         yield game
 
-    def stop_starting(self) -> None:
-        """No game begins from now on; those running go on."""
+    def hold(self, why: str) -> None:
+        """No game begins until `go_on` with the same word; those running go on."""
+        self._held.add(why)
         self._starting = False
+
+    def go_on(self, why: str) -> None:
+        """What games were held for is over: they begin, unless something else holds them."""
+        self._held.discard(why)
+        self._starting = not self._held
+        self._settle()
+
+    def stop_starting(self) -> None:
+        """No game begins from now on, for good; those running go on."""
+        self.hold("the end")
 
     # The wires' side.
 

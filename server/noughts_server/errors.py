@@ -17,36 +17,28 @@
     │   └── TooManyEntries     the tournament is full
     ├── Unavailable            try again later
     │   ├── Draining           the server is shutting down
-    │   └── DatabaseBusy       another process holds the database
+    │   └── DatabaseTrouble    the database cannot be written for now; all goes on by itself when it can
+    │       ├── DatabaseBusy       another process holds it
+    │       ├── DatabaseFull       its disk is full
+    │       ├── DatabaseReadOnly   its file, folder or disk is read-only
+    │       └── DatabaseFailing    its disk fails
+    ├── DatabaseDamaged        what was to be read, or written beside, cannot be read
     └── OperatorError          for whoever runs the server: callers only learn that something internal failed
         ├── AddressUnusable    it cannot listen there
         ├── TlsUnusable        its certificate or key cannot be used
         ├── BadDatabaseUrl     the address of the database cannot be read
         ├── DatabaseUnusable   it cannot be opened, or is damaged
+        ├── DatabaseGone       its files were taken away, or replaced, while it was open
         └── DatabaseTooNew     it was written by a newer version of Noughts
 
 What ends a bot's stream from the referee's side has reasons of its own (`noughts_referee.frame_wire.StreamClosed`):
 SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, DRAINING, that of the
 error which ended its token, and of children also SILENT and TICKET_EXPIRED.
 
-A new error needs a `reason` of its own and a row in `_CODES` (a test fails otherwise).
+A new error needs a `reason` of its own and a row in `statuses.CODES` (a test fails otherwise).
 """
 
-from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
-
-from google.protobuf.duration_pb2 import Duration
-from google.protobuf.message import Message
-from google.rpc.code_pb2 import Code
-from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
-from google.rpc.status_pb2 import Status
-
-DOMAIN = "noughts"
-"""The domain of every `google.rpc.ErrorInfo` of this server."""
-
-INTERNAL_REASON = "INTERNAL"
-"""The reason of whatever the caller may not learn more about."""
-
 
 # Details travel as metadata, of which gRPC takes 8 KiB: what a caller sent is told back in part only.
 _LONGEST_VALUE, _LONGEST_MESSAGE = 200, 1000
@@ -272,13 +264,60 @@ class Draining(Unavailable):
         super().__init__("the server is shutting down", retry_seconds=retry_seconds)
 
 
-class DatabaseBusy(Unavailable):
-    """Another process has held the database for longer than we wait. Nothing was changed."""
+class DatabaseTrouble(Unavailable):
+    """The database cannot be written, or read, for now. Nothing was changed."""
+
+    reason = "DATABASE_TROUBLE"
+    problem: ClassVar[str] = "it cannot be used"
+    """What is wrong with it, as a sentence about it."""
+    remedy: ClassVar[str] = "Look at its file, its folder and its disk."
+    """What whoever runs it can do."""
+
+    def __init__(self, got: str = "") -> None:
+        super().__init__(f"the database cannot be used now: {self.problem}", retry_seconds=5.0, subject="database")
+        self.got = got or self.problem
+
+
+class DatabaseBusy(DatabaseTrouble):
+    """Another process has held the database for longer than we wait."""
 
     reason = "DATABASE_BUSY"
+    problem = "it is held by another process"
+    remedy = "Find out with `fuser` or `lsof` which process that is, and end it."
 
-    def __init__(self) -> None:
-        super().__init__("the database is held by another process")
+
+class DatabaseFull(DatabaseTrouble):
+    """There is no room left on its disk."""
+
+    reason = "DATABASE_FULL"
+    problem = "its disk is full"
+    remedy = "Make room on that disk."
+
+
+class DatabaseReadOnly(DatabaseTrouble):
+    """Its file, its folder or its disk is read-only."""
+
+    reason = "DATABASE_READ_ONLY"
+    problem = "it is read-only"
+    remedy = "Make its file, its folder and its disk writable for this user."
+
+
+class DatabaseFailing(DatabaseTrouble):
+    """The system refuses to read or write its files."""
+
+    reason = "DATABASE_FAILING"
+    problem = "its disk fails"
+    remedy = "Look at the kernel's log (`dmesg`), quotas and limits of file sizes."
+
+
+class DatabaseDamaged(NoughtsError):
+    """A part of the database cannot be read, so nothing that needs it can be done. The rest can."""
+
+    reason = "DATABASE_DAMAGED"
+
+    def __init__(self, got: str = "") -> None:
+        hint = "Whoever runs the server finds out with `noughts db check` what is damaged."
+        super().__init__("a part of the database is damaged", subject="database", got=got, hint=hint)
 
 
 class OperatorError(NoughtsError):
@@ -329,6 +368,20 @@ class DatabaseUnusable(OperatorError):
         super().__init__(f"database {database}: {problem}", subject=database, got=problem, hint=hint)
 
 
+class DatabaseGone(OperatorError):
+    """The files of an open database were deleted, moved or replaced: what is written now would be lost."""
+
+    reason = "DATABASE_GONE"
+
+    def __init__(self, database: str, problem: str) -> None:
+        super().__init__(
+            f"database {database}: {problem} while it was open",
+            subject=database,
+            got=problem,
+            hint="Put the files back, or a backup, and start again: what was not stored is played again.",
+        )
+
+
 class DatabaseTooNew(OperatorError):
     """A newer version of Noughts has changed the database."""
 
@@ -342,95 +395,3 @@ class DatabaseTooNew(OperatorError):
             expected=known,
             hint="Use the newer version of Noughts that wrote it, or another database.",
         )
-
-
-_CODES: Mapping[type[NoughtsError], int] = {
-    InvalidArgument: Code.INVALID_ARGUMENT,
-    Unauthenticated: Code.UNAUTHENTICATED,
-    TokenRevoked: Code.UNAUTHENTICATED,
-    TokenExpired: Code.UNAUTHENTICATED,
-    PermissionDenied: Code.PERMISSION_DENIED,
-    ScopeMissing: Code.PERMISSION_DENIED,
-    NotFound: Code.NOT_FOUND,
-    UnknownMethod: Code.UNIMPLEMENTED,
-    AlreadyExists: Code.ALREADY_EXISTS,
-    RequestConflict: Code.ALREADY_EXISTS,
-    WrongState: Code.FAILED_PRECONDITION,
-    ProtocolUnsupported: Code.FAILED_PRECONDITION,
-    ResourceExhausted: Code.RESOURCE_EXHAUSTED,
-    TooManyEntries: Code.RESOURCE_EXHAUSTED,
-    Unavailable: Code.UNAVAILABLE,
-    Draining: Code.UNAVAILABLE,
-    DatabaseBusy: Code.UNAVAILABLE,
-    OperatorError: Code.INTERNAL,
-    AddressUnusable: Code.INTERNAL,
-    TlsUnusable: Code.INTERNAL,
-    BadDatabaseUrl: Code.INTERNAL,
-    DatabaseUnusable: Code.INTERNAL,
-    DatabaseTooNew: Code.INTERNAL,
-}
-
-
-def to_status(error: BaseException) -> Status:
-    """What a caller over the network learns of `error`.
-
-    Always an ErrorInfo (domain `noughts`); BadRequest, PreconditionFailure or RetryInfo where one fits. Of errors
-    without a place in the tree, and of those meant for the operator, only that something internal failed.
-    """
-    if not isinstance(error, NoughtsError) or isinstance(error, OperatorError):
-        info = ErrorInfo(reason=INTERNAL_REASON, domain=DOMAIN)
-        return _status(Code.INTERNAL, "internal error; the server's log has more", [info])
-    info = ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_metadata(error))
-    return _status(_code(error), str(error), [info, *_further_details(error)])
-
-
-def _code(error: NoughtsError) -> int:
-    """Of the nearest class in the tree: a subclass of a mapped error is never unmapped."""
-    return next((_CODES[kind] for kind in type(error).__mro__ if kind in _CODES), Code.INTERNAL)
-
-
-def _status(code: int, message: str, details: list[Message]) -> Status:
-    status = Status(code=code, message=message)
-    for detail in details:
-        status.details.add().Pack(detail)
-    return status
-
-
-def _metadata(error: NoughtsError) -> dict[str, str]:
-    named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
-    if isinstance(error, ProtocolUnsupported):
-        named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
-    return {name: text for name, text in named.items() if text}
-
-
-def _bad_request(error: InvalidArgument) -> Message:
-    violations = [
-        BadRequest.FieldViolation(
-            field=violation.field, description=f"got {violation.got!r}, expected {violation.expected}"
-        )
-        for violation in error.violations
-    ]
-    return BadRequest(field_violations=violations)
-
-
-def _precondition_failure(error: WrongState | ProtocolUnsupported) -> Message:
-    violation = PreconditionFailure.Violation(
-        type="STATE" if isinstance(error, WrongState) else "PROTOCOL", subject=error.subject, description=str(error)
-    )
-    return PreconditionFailure(violations=[violation])
-
-
-def _retry_info(error: Unavailable) -> Message:
-    delay = Duration()
-    delay.FromMilliseconds(round(error.retry_seconds * 1000))
-    return RetryInfo(retry_delay=delay)
-
-
-def _further_details(error: NoughtsError) -> list[Message]:
-    if isinstance(error, InvalidArgument):
-        return [_bad_request(error)]
-    if isinstance(error, WrongState | ProtocolUnsupported):
-        return [_precondition_failure(error)]
-    if isinstance(error, Unavailable):
-        return [_retry_info(error)]
-    return []

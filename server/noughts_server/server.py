@@ -20,6 +20,7 @@ from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.sessions import Sessions
+from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.endpoint import SERVICES, add_services, answering, bound_server
 from noughts_server.settings import ServerSettings
@@ -89,13 +90,16 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         recording = await stack.enter_async_context(asyncio.TaskGroup())
         recording.create_task(recorder.run(), name="recorder")
         stack.push_async_callback(recorder.close)
+        # Before that: a trouble of the store must not keep a server from ending.
+        stack.callback(store.lose_patience, settings.store_patience)
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
-        director = Director(store, referee, recorder, bus)
+        director = Director(store, referee, recorder, bus, store_patience=settings.store_patience)
         feed = Feed(store, referee, bus, settings.feed)
         counters = Counters(referee, bus)
         token_expiry, challenge_expiry = TokenExpiry(store, sessions), ChallengeExpiry(store, sessions, director)
         health_servicer = health.aio.HealthServicer()
+        guard = StoreGuard(store, referee, lambda serves: _tell_health(health_servicer, serves))
         await stack.enter_async_context(counters.measuring())
         stack.enter_context(EventLog(bus, director, sessions).writing())
         metrics_address = None
@@ -123,9 +127,10 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         )
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
-        await stack.enter_async_context(_running(token_expiry.run(), challenge_expiry.run()))
-        for service in ("", *SERVICES):
-            await health_servicer.set(service, health_pb2.HealthCheckResponse.SERVING)
+        await stack.enter_async_context(_running(token_expiry.run(), challenge_expiry.run(), guard.run()))
+        await _tell_health(health_servicer, store.trouble is None)
+        if store.closed_to_others:
+            logger.warning("the database is for this user alone now: other users could read it, or hold it up")
         if store.created:
             logger.info(f"new database at {store.url}")
         logger.info("serving", grpc=address, database=store.url, metrics=metrics_address or "off")
@@ -144,6 +149,12 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             health=health_servicer,
         )
         referee.stop_starting()
+
+
+async def _tell_health(servicer: health.aio.HealthServicer, serves: bool) -> None:
+    status = health_pb2.HealthCheckResponse
+    for service in ("", *SERVICES):
+        await servicer.set(service, status.SERVING if serves else status.NOT_SERVING)
 
 
 @asynccontextmanager

@@ -16,7 +16,13 @@ from noughts_server.errors import (
     AlreadyExists,
     BadDatabaseUrl,
     DatabaseBusy,
+    DatabaseDamaged,
+    DatabaseFailing,
+    DatabaseFull,
+    DatabaseGone,
+    DatabaseReadOnly,
     DatabaseTooNew,
+    DatabaseTrouble,
     DatabaseUnusable,
     Draining,
     FieldViolation,
@@ -37,8 +43,8 @@ from noughts_server.errors import (
     Unavailable,
     UnknownMethod,
     WrongState,
-    to_status,
 )
+from noughts_server.statuses import CODES, to_status
 
 EXAMPLES = (
     InvalidArgument.of("tournament.variant", "chess", "`tictactoe` or `mnk:M,N,K`"),
@@ -56,7 +62,12 @@ EXAMPLES = (
     TooManyEntries("tournaments/42", got=4_097, limit=4_096),
     Unavailable("not now"),
     Draining(),
+    DatabaseTrouble(),
     DatabaseBusy(),
+    DatabaseFull("database or disk is full"),
+    DatabaseReadOnly(),
+    DatabaseFailing("disk I/O error"),
+    DatabaseDamaged("database disk image is malformed"),
     UnknownMethod("/noughts.v1.PlayService/Win"),
 )
 FOR_THE_OPERATOR = (
@@ -66,6 +77,7 @@ FOR_THE_OPERATOR = (
     BadDatabaseUrl("/secret/place", "something else"),
     DatabaseUnusable("/secret/place", "is damaged"),
     DatabaseTooNew("/secret/place", found="9999", known="0001"),
+    DatabaseGone("/secret/place", "it was deleted"),
 )
 
 
@@ -92,7 +104,7 @@ def info(status: Status) -> ErrorInfo:
 
 
 def test_every_error_has_a_code() -> None:
-    assert set(errors._CODES) == set(tree())
+    assert set(CODES) == set(tree())
 
 
 def test_a_subclass_without_a_row_of_its_own_has_its_parents_code() -> None:

@@ -55,6 +55,7 @@ class RunningTournament(_message.Message):
     GAMES_TOTAL_FIELD_NUMBER: _builtins.int
     GAMES_IN_FLIGHT_FIELD_NUMBER: _builtins.int
     GAMES_PER_SECOND_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
     games_done: _builtins.int
@@ -62,6 +63,8 @@ class RunningTournament(_message.Message):
     games_in_flight: _builtins.int
     games_per_second: _builtins.float
     """Over the last minute; 0 while nothing is known."""
+    problem: _builtins.str
+    """Why it is not played on while others are, e.g. that a part of the database is damaged; empty: it is."""
     def __init__(
         self,
         *,
@@ -70,10 +73,11 @@ class RunningTournament(_message.Message):
         games_total: _builtins.int = ...,
         games_in_flight: _builtins.int = ...,
         games_per_second: _builtins.float = ...,
+        problem: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_done", b"games_done", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "games_total", b"games_total", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games_done", b"games_done", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "games_total", b"games_total", "name", b"name", "problem", b"problem"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -117,6 +121,7 @@ class GetStatusResponse(_message.Message):
     COMMIT_SECONDS_FIELD_NUMBER: _builtins.int
     LOOP_LAG_SECONDS_FIELD_NUMBER: _builtins.int
     DATABASE_BYTES_FIELD_NUMBER: _builtins.int
+    DATABASE_TROUBLE_FIELD_NUMBER: _builtins.int
     version: _builtins.str
     """Of the server's software."""
     address: _builtins.str
@@ -143,6 +148,8 @@ class GetStatusResponse(_message.Message):
     loop_lag_seconds: _builtins.float
     """The worst in the last ten seconds: how late a timer of the event loop was."""
     database_bytes: _builtins.int
+    database_trouble: _builtins.str
+    """Why the database cannot be used now; no game begins until it can. Empty: it can."""
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -177,10 +184,11 @@ class GetStatusResponse(_message.Message):
         commit_seconds: _builtins.float = ...,
         loop_lag_seconds: _builtins.float = ...,
         database_bytes: _builtins.int = ...,
+        database_trouble: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "bots", b"bots", "bots_online", b"bots_online", "commit_seconds", b"commit_seconds", "database_bytes", b"database_bytes", "draining", b"draining", "games", b"games", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "loop_lag_seconds", b"loop_lag_seconds", "plies", b"plies", "plies_history", b"plies_history", "plies_per_second", b"plies_per_second", "slots_queued", b"slots_queued", "start_time", b"start_time", "tournaments", b"tournaments", "uptime_seconds", b"uptime_seconds", "version", b"version", "watchers", b"watchers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "bots", b"bots", "bots_online", b"bots_online", "commit_seconds", b"commit_seconds", "database_bytes", b"database_bytes", "database_trouble", b"database_trouble", "draining", b"draining", "games", b"games", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "loop_lag_seconds", b"loop_lag_seconds", "plies", b"plies", "plies_history", b"plies_history", "plies_per_second", b"plies_per_second", "slots_queued", b"slots_queued", "start_time", b"start_time", "tournaments", b"tournaments", "uptime_seconds", b"uptime_seconds", "version", b"version", "watchers", b"watchers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

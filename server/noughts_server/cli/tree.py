@@ -442,7 +442,7 @@ TREE = Group(
         Command(
             "health",
             "operator.health:health",
-            "Asks the server's standard health service; exit code 0 if it serves, 1 if it drains or cannot be reached.",
+            "Asks the server's standard health service; exit code 0 if it serves, 1 if not.",
             ("noughts health --server 127.0.0.1:7450",),
             panel=_SERVER,
         ),

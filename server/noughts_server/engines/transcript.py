@@ -3,6 +3,7 @@
 import errno
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
@@ -12,6 +13,9 @@ from noughts_referee.game import Game
 from noughts_referee.monotonic import microseconds
 
 _MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")
+_Line = tuple[int, str, str, str]
+"""When it was said in microseconds, the engine's label, whether to it (<) or by it (>), and what. It is worded when the
+game is over: that takes longer than to keep it, and the opponent waits."""
 
 
 class _Record:
@@ -21,7 +25,7 @@ class _Record:
         self.ordinal = ordinal
         self.seats = 0
         """Engines that play it still."""
-        self.lines: list[str] = []
+        self.lines: list[_Line] = []
 
 
 class Transcripts:
@@ -38,6 +42,8 @@ class Transcripts:
         self._messages: TextIO | None = None
         self._records: dict[int, _Record] = {}
         self._began_us = microseconds()
+        # The next game does not wait for the disk.
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transcripts")
         self.failure: OSError | None = None
         """Why nothing more is written: the games go on, whatever becomes of their records."""
 
@@ -57,7 +63,8 @@ class Transcripts:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         for record in list(self._records.values()):
-            self._write(record)
+            self._hand_on(record)
+        self._writer.shutdown()
         if self._messages is not None:
             try:
                 self._messages.close()
@@ -80,11 +87,7 @@ class Transcripts:
         """An engine has finished it."""
         record.seats -= 1
         if not record.seats:
-            self._write(record)
-
-    def line(self, label: str, direction: str, text: str) -> str:
-        """A line of the file, with the time since the run began in seconds."""
-        return f"{(microseconds() - self._began_us) / 1e6:12.6f} {label} {direction} {text}\n"
+            self._hand_on(record)
 
     def message(self, ordinal: int, ply: int, label: str, line: str) -> None:
         """An engine has said something that is no move."""
@@ -95,12 +98,17 @@ class Transcripts:
             except OSError as error:
                 self.failure = error
 
-    def _write(self, record: _Record) -> None:
+    def _hand_on(self, record: _Record) -> None:
         self._records.pop(record.ordinal, None)
-        if self._folder is not None and record.lines and self.failure is None:
+        if self._folder is not None and record.lines:
+            self._writer.submit(self._write, self._folder / f"{record.ordinal:06d}.log", record.lines)
+
+    def _write(self, path: Path, lines: Sequence[_Line]) -> None:
+        if self.failure is None:
             try:
-                with (self._folder / f"{record.ordinal:06d}.log").open("a", encoding="utf-8") as file:
-                    file.writelines(record.lines)
+                with path.open("a", encoding="utf-8") as file:
+                    for at_us, label, direction, text in lines:
+                        file.write(f"{(at_us - self._began_us) / 1e6:12.6f} {label} {direction} {text}\n")
             except OSError as error:
                 self.failure = error
 
@@ -111,7 +119,7 @@ class Transcript:
     def __init__(self, transcripts: Transcripts, label: str) -> None:
         self._transcripts = transcripts
         self._label = label
-        self._early: list[str] = []
+        self._early: list[_Line] = []
         self._record: _Record | None = None
         self._moves: Sequence[int] = ()
 
@@ -140,4 +148,6 @@ class Transcript:
 
     def _keep(self, direction: str, lines: Sequence[str]) -> None:
         kept = self._early if self._record is None else self._record.lines
-        kept.extend(self._transcripts.line(self._label, direction, line) for line in lines)
+        now = microseconds()
+        for line in lines:
+            kept.append((now, self._label, direction, line))

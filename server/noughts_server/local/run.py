@@ -87,9 +87,9 @@ async def play_locally(
         # Of the lock nothing is said where nobody is locked in.
         tell = on_note if plan.has_children else _nothing
         launcher = await stack.enter_async_context(launching(plan.locking, tell))
-        transcripts = stack.enter_context(Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)))
-        run = RunAtServer(plan, specs, processes, server, launcher, transcripts, on_progress, stop, on_game)
-        await run.play()
+        with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
+            run = RunAtServer(plan, specs, processes, server, launcher, transcripts, on_progress, stop, on_game)
+            await run.play()
         if transcripts.failure is not None:
             on_note(f"what engines say was not kept to the end: {transcripts.failure}")
         outcome = await run.outcome(export)

@@ -1,7 +1,7 @@
 """One tournament at the server in this process: the bots log in, play, and what came of it is read."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -123,9 +123,9 @@ class RunAtServer:
         )
 
     def _committed(self, report: CommitReport) -> None:
-        for game in report.games:
+        self._judge(report.games)
+        for game in report.games if self._on_game is not None or self._plan.fatal else ():
             played = self._played(game)
-            self._judge(played)
             if self._on_game is not None:
                 self._on_game(played)
             if self._plan.fatal and self._fatal is None and played.is_fault:
@@ -134,24 +134,35 @@ class RunAtServer:
 
     def _recall(self, connection: Any) -> None:
         """Takes the games of a match that were played before this run."""
-        for game in finished_games(connection, get_tournament(connection, self._tournament.slug).id):
-            self._judge(self._played(game))
+        self._judge(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
 
     def _played(self, game: FinishedGame) -> PlayedGame:
         # Entries are numbered in the order in which they joined.
         labels = tuple(self._specs)
-        opening = game.moves[: game.opening_plies * self._move_bytes]
         return PlayedGame(
-            game.ordinal, labels[game.first], labels[game.second], game.outcome, game.fault, game.moves, opening
+            game.ordinal,
+            labels[game.first],
+            labels[game.second],
+            game.outcome,
+            game.fault,
+            game.moves,
+            self._opening(game),
         )
 
-    def _judge(self, game: PlayedGame) -> None:
-        """Hands a game to the statistics of a match; a test that is decided ends the run."""
-        if self._match is None:
+    def _judge(self, games: Iterable[FinishedGame]) -> None:
+        """Hands games to the statistics of a match, if it is one; a test that is decided ends the run."""
+        match = self._match
+        if match is None:
             return
-        self._match.add(game.number, match_game(game, next(iter(self._specs))))
-        if self._match.decided:
+        for game in games:
+            # The first of the two labels is the entry with the number 0.
+            counts = match_game(game.result, game.termination, int(game.first != 0), game.moves, self._opening(game))
+            match.add(game.ordinal, counts)
+        if match.decided:
             self._stop.finish()
+
+    def _opening(self, game: FinishedGame) -> bytes:
+        return game.moves[: game.opening_plies * self._move_bytes]
 
     # The bots' processes.
 

@@ -128,6 +128,10 @@ class ServerMetrics:
         yield GaugeMetricFamily("noughts_recorder_backlog", "Games played and not yet stored.", backlog)
         yield _histogram("noughts_loop_lag_seconds", "How late a timer of the event loop was.", counters.lag)
         yield GaugeMetricFamily("noughts_database_bytes", "Size of the database.", self._store.size_bytes())
+        trouble = GaugeMetricFamily("noughts_database_trouble", "1: it cannot be used.", labels=["reason"])
+        if self._store.trouble is not None:
+            trouble.add_metric([self._store.trouble.reason], 1)
+        yield trouble
 
     def _of_bots(self) -> Iterator[Metric]:
         wires, late = self._sessions.counts, self._referee.arbiter.late_answers

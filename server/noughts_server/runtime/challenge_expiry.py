@@ -35,7 +35,7 @@ class ChallengeExpiry:
 
     async def _look(self) -> None:
         """Cancels those that have waited since the last look, which is as long as a bot may be away."""
-        challenges = await self._store.read(open_challenges)
+        challenges = await self._store.read_patiently(open_challenges)
         waiting = {slug for slug, versions in challenges.items() if not all(map(self._sessions.online, versions))}
         for slug in waiting & self._waiting:
             logger.info("ending a challenge", tournament=slug)

@@ -14,7 +14,7 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import Conditions
-from noughts_server.errors import NoughtsError, Unavailable
+from noughts_server.errors import DatabaseTrouble, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
@@ -49,8 +49,12 @@ _AFTER_FAILURE_SECONDS = 1.0
 class Director:
     """Starts, pauses, resumes and ends the play of tournaments. Owns the tasks that do it."""
 
-    def __init__(self, store: Store, referee: Referee, recorder: Recorder, bus: Bus) -> None:
+    def __init__(
+        self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, *, store_patience: float = 10.0
+    ) -> None:
+        """`store_patience`: how many seconds `drain` waits for a store that is in trouble."""
         self._store = store
+        self._store_patience = store_patience
         self._referee = referee
         self._recorder = recorder
         self._bus = bus
@@ -114,7 +118,7 @@ class Director:
             running = self._referee.in_flight(before.id)
             text = f"{before.name}: {running} games begun before the pause are still being finished"
             raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=before.name) from None
-        await self._recorder.flush()
+        await self._everything_stored()
         now = self._store.now_ms()
         tournament = await self._store.write(
             lambda connection: start_tournament(connection, slug, now_ms=now, owner_id=owner_id)
@@ -148,7 +152,7 @@ class Director:
         await self.uncancelled(lambda: self._cancel(slug, owner_id, reason))
 
     async def _cancel(self, slug: str, owner_id: int | None, reason: str) -> None:
-        await self._recorder.flush()
+        await self._everything_stored()
         now = self._store.now_ms()
         tournament = await self._store.write(
             lambda connection: cancel_tournament(connection, slug, now_ms=now, owner_id=owner_id, reason=reason)
@@ -164,7 +168,7 @@ class Director:
         await self.uncancelled(lambda: self._extend(slug, games_per_pair, rounds, owner_id))
 
     async def _extend(self, slug: str, games_per_pair: int, rounds: int, owner_id: int | None) -> None:
-        await self._recorder.flush()
+        await self._everything_stored()
 
         def extend(connection: Connection) -> bool:
             finished = get_tournament(connection, slug).state is TournamentState.FINISHED
@@ -206,10 +210,22 @@ class Director:
         supply = self._supplies.get(tournament)
         return None if supply is None else supply.conditions
 
+    async def _everything_stored(self) -> None:
+        """Returns when the games that are over are stored. Raises DatabaseTrouble, Unavailable: a call cannot wait."""
+        self._store.check_trouble()
+        try:
+            async with asyncio.timeout(_FINISHING_SECONDS):
+                await self._recorder.flush()
+        except TimeoutError:
+            self._store.check_trouble()
+            text = "games that are over are still being stored"
+            raise Unavailable(text, retry_seconds=_FINISHING_SECONDS) from None
+
     async def drain(self) -> None:
         """Begins no new game anywhere and waits until those running are stored."""
         self._referee.stop_starting()
         await self._progress.until(lambda: self._referee.in_flight() == 0)
+        self._store.lose_patience(self._store_patience)
         await self._recorder.flush()
 
     def abandon(self) -> None:
@@ -258,7 +274,7 @@ class Director:
         """Starts what is due; returns the moment of the next start."""
         now = self._store.now_ms()
         failed: NoughtsError | None = None
-        for slug in await self._store.read(lambda connection: due_tournaments(connection, now_ms=now)):
+        for slug in await self._store.read_patiently(lambda connection: due_tournaments(connection, now_ms=now)):
             try:
                 start = partial(start_or_cancel, slug=slug, now_ms=now)
                 tournament = await self._store.write_patiently(start)
@@ -269,12 +285,14 @@ class Director:
             self.play_on(tournament)
         if failed is not None:
             raise failed
-        return await self._store.read(next_start)
+        return await self._store.read_patiently(next_start)
 
     async def _supply(self, supply: Supply, tournament: Tournament) -> None:
         """Plays one tournament. What goes wrong with it must not end the others."""
         try:
             await supply.play()
+        except DatabaseTrouble:
+            pass  # the server stops, and waits for it no longer
         except NoughtsError as error:
             logger.error("stopped", tournament=tournament.name, reason=error.reason, error=str(error))
             self._referee.withdraw(tournament.id)

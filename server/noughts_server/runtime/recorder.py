@@ -8,12 +8,16 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+import structlog
+
 from noughts_referee.game import Game
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.errors import Draining
 from noughts_server.store.database import Store
 from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import CommitReport, commit_games
+
+logger = structlog.get_logger("noughts.recorder")
 
 COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
@@ -88,7 +92,7 @@ class Recorder:
             await self._step.wait()
 
     async def run(self) -> None:
-        """Commits games until `close`. Raises what the database raises, unless it is only busy."""
+        """Commits games until `close`. Raises what the database raises, unless it may be over."""
         self._running = True
         try:
             while await self._has_work():
@@ -97,6 +101,8 @@ class Recorder:
                 await self._rest(until=pause)
         except BaseException as error:
             self._failure = error
+            if self.backlog:
+                logger.error("games are not stored, and are played again", games=self.backlog)
             raise
         finally:
             self._running = False

@@ -65,7 +65,7 @@ class Supply:
     async def play(self) -> None:
         """Plays what has no game yet, and what follows from that. Raises NoughtsError."""
         key, referee = self._key, self._referee
-        tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
+        tournament = await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
         if tournament.state is not TournamentState.RUNNING:
             return
         playing = self.conditions = await self._read_conditions()
@@ -86,7 +86,7 @@ class Supply:
                 idle = self._is_idle()
                 # The last games may bring others: the next round, or an extension.
                 await self._recorder.flush()
-                tournament = await self._store.read(lambda connection: get_tournament_by_id(connection, key))
+                tournament = await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
             playing = self.conditions = await self._read_conditions()
             claimed, units = units.stop, await self._unfinished()
             units = units if idle else range(claimed, units.stop)
@@ -109,10 +109,10 @@ class Supply:
         return Unit(playing, claim.attempt, claim.slots, begun=claim.begun), claim.encounters
 
     async def _read_conditions(self) -> Conditions:
-        return await self._store.read(lambda connection: read_conditions(connection, self._key))
+        return await self._store.read_patiently(lambda connection: read_conditions(connection, self._key))
 
     async def _unfinished(self) -> range:
-        return await self._store.read(lambda connection: unfinished_units(connection, self._key))
+        return await self._store.read_patiently(lambda connection: unfinished_units(connection, self._key))
 
     def _is_idle(self) -> bool:
         return not self._referee.queued(self._key) and not self._referee.in_flight(self._key)

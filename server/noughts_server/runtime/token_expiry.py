@@ -6,7 +6,7 @@ import grpc
 import structlog
 
 from noughts_referee.frame_wire import StreamClosed
-from noughts_server.errors import NoughtsError, Unauthenticated
+from noughts_server.errors import DatabaseTrouble, NoughtsError, Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.database import Store
 from noughts_server.store.tokens import ended_tokens
@@ -29,6 +29,8 @@ class TokenExpiry:
             await asyncio.sleep(_PERIOD_SECONDS)
             try:
                 await self.look()
+            except DatabaseTrouble:
+                pass  # that is told where it is found
             except NoughtsError as error:
                 logger.warning("sessions of revoked tokens stay open", reason=error.reason, error=str(error))
 

@@ -33,7 +33,7 @@ async def caller(context: Context, store: Store, *, scope: str | None = None) ->
     who = await authenticated(bearer_token(context), store)
     if scope is not None:
         require(who, scope)
-    if who.stale:
+    if who.stale and store.trouble is None:
         await store.write(partial(touch_token, token_id=who.token_id, now_ms=store.now_ms()))
     return who
 

@@ -10,7 +10,8 @@ import structlog
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.frame_wire import StreamClosed
-from noughts_server.errors import INTERNAL_REASON, NoughtsError, UnknownMethod, to_status
+from noughts_server.errors import NoughtsError, UnknownMethod
+from noughts_server.statuses import INTERNAL_REASON, to_status
 
 logger = structlog.get_logger("noughts.grpc")
 

@@ -7,6 +7,7 @@ import grpc
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
 from noughts_referee.referee import Referee
+from noughts_server.errors import DatabaseTrouble
 from noughts_server.feed.watcher import FeedCounts
 from noughts_server.monitoring.counters import Counters
 from noughts_server.runtime.sessions import Sessions
@@ -40,7 +41,11 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
 
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         referee, counters = self._referee, self._counters
-        running = await self._store.read(running_tournaments)
+        try:
+            running = await self._store.read(running_tournaments)
+        except DatabaseTrouble:
+            running = []  # what is wrong is said below
+        trouble = self._store.trouble
         online = sorted(self._sessions.present(), key=lambda bot: (-bot.games, bot.version))
         games_per_second, plies_per_second = counters.rates()
         response = pb.GetStatusResponse(
@@ -62,6 +67,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             commit_seconds=counters.commits.worst,
             loop_lag_seconds=counters.lag.worst,
             database_bytes=self._store.size_bytes(),
+            database_trouble="" if trouble is None else trouble.problem,
         )
         response.start_time.FromDatetime(counters.started)
         return response

@@ -36,6 +36,10 @@ class _Played(NamedTuple):
     times: int
 
 
+_NEVER = _Played((), 0.0, 0)
+"""What was played from an opening that had no pair yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class MatchStatistics:
     """What the games of a match say."""
@@ -84,9 +88,12 @@ class MatchGames:
         """Takes the game of this slot, from 1. After the decision of a test nothing changes any more."""
         if ordinal < self._next:
             return
-        self._waiting[ordinal] = game
-        while not self.decided and self._next in self._waiting and self._next + 1 in self._waiting:
-            one, other = self._waiting.pop(self._next), self._waiting.pop(self._next + 1)
+        waiting = self._waiting
+        waiting[ordinal] = game
+        if not self._next <= ordinal <= self._next + 1:
+            return
+        while self._next in waiting and self._next + 1 in waiting and not self.decided:
+            one, other = waiting.pop(self._next), waiting.pop(self._next + 1)
             self._next += 2
             if self._take(one, other) and self.sprt is not None:
                 self._state = self.sprt.judge(self._counts)
@@ -113,13 +120,14 @@ class MatchGames:
             _count_single(self._single, other)
             return False
         points = one.points + other.points
-        moves = None if one.moves is None or other.moves is None else (one.moves, other.moves)
-        if moves is None:
+        if one.moves is None or other.moves is None:
             self._count(points)
             return True
-        if one.opening not in self._same:
-            self._same[one.opening] = _Played(moves, points, 1)
-        elif (before := self._same[one.opening]) is not None:
+        before = self._same.get(one.opening, _NEVER)
+        if before is _NEVER:
+            self._same[one.opening] = _Played((one.moves, other.moves), points, 1)
+        elif before is not None:
+            moves = one.moves, other.moves
             if before.moves == moves:
                 self._same[one.opening] = before._replace(times=before.times + 1)
                 self._repeats += 2

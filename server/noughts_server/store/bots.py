@@ -88,6 +88,15 @@ def log_in(connection: Connection, *, owner_id: int, name: str, version: str = "
     return LoggedIn(bot_id, version_id, f"bots/{name}", version_name(name, version))
 
 
+def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> LoggedIn:
+    """As `log_in` for a version that was seen before; writes nothing. Raises NotFound, PermissionDenied, WrongState."""
+    found = get_version(connection, name, version or FIRST_VERSION)
+    if found.owner_id != owner_id:
+        raise PermissionDenied(f"bots/{name}", hint="Choose another name for your bot.")
+    require_in_service(name, found.retired_at)
+    return LoggedIn(found.bot_id, found.id, f"bots/{name}", version_name(name, found.version))
+
+
 def get_bot(connection: Connection, name: str) -> Bot:
     """The bot called `name`. Raises NotFound."""
     found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()

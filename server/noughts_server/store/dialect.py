@@ -3,17 +3,19 @@
 For SQLite. The statements of the other modules are SQL that PostgreSQL understands as well.
 """
 
-import sqlite3
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from stat import S_IMODE, S_ISREG
 from typing import IO, Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noughts_referee.work_units import FinishedGame
@@ -25,6 +27,8 @@ Item = TypeVar("Item")
 # usual 4,096 bytes a page, a row of a table without rowid beyond 1,002 bytes takes an overflow page of its own.
 _PAGE_BYTES = 8_192
 _JOURNAL_BYTES = 64 << 20
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
 
 # One statement writes many rows: sqlite3 lets go of the GIL once a step, and getting it back from a busy event loop
 # may take milliseconds. With a step for each row a batch of 3,000 games was seen to take three seconds.
@@ -47,9 +51,37 @@ def parse_url(url: str) -> URL:
     return parsed
 
 
-def prepare_place(url: URL) -> None:
-    """Makes the folders of a database that is a file. Raises OSError."""
-    Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+def prepare_place(url: URL) -> bool:
+    """Makes the folder and the file where there are none, for this user alone; closes a file that others may read.
+
+    SQLite gives the files that it makes beside it the same rights. A process that may only read them could hold their
+    locks, and so everything up. Returns whether a file was closed to others. Raises OSError.
+    """
+    path = Path(str(url.database))
+    if not path.parent.is_dir():
+        path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FILE_MODE))
+    closed = False
+    if sys.platform == "win32":
+        return closed
+    for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", ".lock"))):
+        with suppress(FileNotFoundError):
+            status = file.stat()
+            # Not where it would fail anyway: the file of somebody else, and a read-only disk.
+            if S_ISREG(status.st_mode) and status.st_mode & ~_FILE_MODE & 0o777 and status.st_uid == os.geteuid():
+                with suppress(OSError):
+                    file.chmod(S_IMODE(status.st_mode) & _FILE_MODE)
+                    closed = True
+    return closed
+
+
+def remove_if_empty(url: URL) -> None:
+    """Leaves nothing of a database that could not be made."""
+    path = Path(str(url.database))
+    with suppress(OSError):
+        if path.stat().st_size == 0:
+            path.unlink()
 
 
 def is_new(url: URL) -> bool:
@@ -72,13 +104,17 @@ def lock_for_one(url: URL) -> IO[str] | None:
         return None
     import fcntl
 
-    file = open(f"{url.database}.lock", "a")  # noqa: SIM115  # closed with the store
+    file = open(f"{url.database}.lock", "a", opener=_for_this_user)  # noqa: SIM115  # closed with the store
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
         raise
     return file
+
+
+def _for_this_user(path: str, flags: int) -> int:
+    return os.open(path, flags, _FILE_MODE)
 
 
 def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
@@ -101,10 +137,10 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     return engine
 
 
-def is_busy(error: DBAPIError) -> bool:
-    """Whether another process holds the database: the same transaction may succeed later."""
-    code: int | None = getattr(error.orig, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+def write_for_real(connection: Connection) -> None:
+    """Writes a page: whether that goes is not known before."""
+    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    connection.exec_driver_sql(f"PRAGMA user_version = {version}")
 
 
 def upsert(

@@ -127,7 +127,7 @@ async def test_database_held_by_another_process_is_busy_and_unchanged(arena: Are
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseBusy):
             await arena.store.write(partial(make_token, label="new"))
-        with pytest.raises(DatabaseBusy):
+        with pytest.raises(DatabaseUnusable, match="held by another process"):
             await open_once(arena.path)
         other.execute("ROLLBACK")
     await arena.store.write(partial(make_token, label="new"))
@@ -156,14 +156,14 @@ async def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
 
 
 async def test_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseUnusable, match="unable to open"):
+    with pytest.raises(DatabaseUnusable, match="it is a folder"):
         await open_once(tmp_path)
 
 
 async def test_damaged_file_is_an_error_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     path.write_bytes(b"not a database" * 1000)
-    with pytest.raises(DatabaseUnusable, match="not a database"):
+    with pytest.raises(DatabaseUnusable, match="no database, or damaged"):
         await open_once(path)
     assert path.read_bytes() == b"not a database" * 1000
 

@@ -6,7 +6,7 @@ from noughts_server.cli.output import Format
 
 
 def health(server: options.ServerOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
-    """Asks the server's standard health service; exit code 0 if it serves, 1 if it drains or cannot be reached.
+    """Asks the server's standard health service; exit code 0 if it serves, 1 if not.
 
     JSON: {"server", "status"}; the status is `serving` or `not_serving`.
     """
@@ -30,4 +30,17 @@ def health(server: options.ServerOption = None, output_format: options.FormatOpt
     elif serving:
         output.stdout().print(f"{address} is serving")
     if not serving:
-        raise Problem(f"server {address} is not serving: it is draining", "It will be back after its restart.")
+        raise _why_not(address)
+
+
+def _why_not(address: str) -> Problem:
+    """The health service says only whether."""
+    from noughts_proto.v1 import status_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    with connected(address) as client:
+        status = client.call(client.status.GetStatus, pb.GetStatusRequest())
+    if status.database_trouble:
+        what = f"no game begins, because of its database: {output.printable(status.database_trouble)}"
+        return Problem(f"server {address} is not serving: {what}", "All goes on by itself when that is mended.")
+    return Problem(f"server {address} is not serving: it is draining", "It will be back after its restart.")

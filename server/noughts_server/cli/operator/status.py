@@ -43,7 +43,8 @@ def status(
     JSON: {"version", "address", "started", "uptime_seconds", "draining", "games", "plies", "games_per_second",
     "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"name", "version",
     "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second"}],
-    "watchers", "commit_seconds", "loop_lag_seconds", "database_bytes"}.
+    "watchers", "commit_seconds", "loop_lag_seconds", "database_bytes", "database_trouble"}; the last one is null, or
+    says why no game begins.
     """
     from noughts_server.cli.client import connected
 
@@ -84,6 +85,8 @@ def screen(status: "pb.GetStatusResponse") -> "RenderableType":
     from rich.text import Text
 
     state = Text(" draining", style="bold yellow") if status.draining else Text(" serving", style="green")
+    if status.database_trouble:
+        state = Text(f" no game begins: the database: {output.printable(status.database_trouble)}", style="bold red")
     head = Text(f"Noughts {output.printable(status.version)}", style="bold")
     head.append(f" at {output.printable(status.address)}", style="not bold").append(state)
     head.append(f", up {duration(status.uptime_seconds)}", style="dim")
@@ -239,4 +242,5 @@ def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
         "commit_seconds": status.commit_seconds,
         "loop_lag_seconds": status.loop_lag_seconds,
         "database_bytes": status.database_bytes,
+        "database_trouble": status.database_trouble or None,
     }

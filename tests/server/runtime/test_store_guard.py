@@ -1,0 +1,137 @@
+"""A server whose database cannot be used for a while: what is held, what is told, and that all goes on."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from structlog.testing import capture_logs
+
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import DatabaseBusy, DatabaseGone
+from noughts_server.local.tournament import LocalTournament
+from noughts_server.server import Server, running_server
+from noughts_server.settings import ServerSettings
+from noughts_server.store import database
+from noughts_server.store.tokens import create_owner
+from noughts_server.store.tournaments import TournamentState, get_tournament
+
+PATIENCE = 60.0
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110  # nothing tells when
+            await asyncio.sleep(0.02)
+
+
+async def health(server: Server) -> int:
+    async with grpc.aio.insecure_channel(server.address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)  # its published types know no methods
+        answer = await stub.Check(health_pb2.HealthCheckRequest())
+    return int(answer.status)
+
+
+@asynccontextmanager
+async def playing(path: Path, games: int, **settings: float) -> AsyncIterator[tuple[Server, str]]:
+    """A server at which two bots play so many games, and the tournament."""
+    chosen = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{path}", **settings)  # type: ignore[arg-type]
+    async with running_server(chosen) as server:
+        bots = {"left": "random", "right": "first-free"}
+        wanted = TournamentSettings(games_per_pair=games, concurrency=8, seed=1, title="left - right")
+        tournament = LocalTournament(server, wanted, dict.fromkeys(bots, "1"))
+        await tournament.create()
+        async with asyncio.TaskGroup() as tasks:
+            running = [
+                tasks.create_task(
+                    play(make_bot(parse_spec(spec)), Login(server.address, tournament.ticket(name), name))
+                )
+                for name, spec in bots.items()
+            ]
+            await tournament.all_online(lambda: None)
+            await server.director.start(tournament.slug)
+            await until(lambda: server.counters.games > 0)
+            try:
+                yield server, tournament.slug
+            finally:
+                for task in running:
+                    task.cancel()
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store waits for a shorter time for another process, and tries again sooner."""
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database, "_LONGEST_RETRY_SECONDS", 0.2)
+
+
+async def test_games_are_held_while_another_process_holds_the_database_and_go_on_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    with capture_logs() as logs, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        async with playing(path, 50_000) as (server, slug):
+            other.execute("BEGIN IMMEDIATE")
+            await until(lambda: server.store.trouble is not None and server.referee.in_flight() == 0)
+            held = server.recorder.backlog
+            assert server.referee.queued() > 0
+            assert await health(server) == health_pb2.HealthCheckResponse.NOT_SERVING
+            with pytest.raises(DatabaseBusy):
+                await server.store.write(partial(create_owner, name="refused"))
+            for call in (server.director.pause, server.director.cancel):
+                with pytest.raises(DatabaseBusy):
+                    await call(slug)
+            assert server.recorder.backlog == held
+            other.execute("ROLLBACK")
+            stored = server.counters.games
+            await until(lambda: server.counters.games > stored + held + 1000)
+            await until(lambda: server.store.trouble is None)
+            await until(lambda: server.referee.in_flight() > 0)
+            assert await health(server) == health_pb2.HealthCheckResponse.SERVING
+            await server.director.cancel(slug)
+            tournament = await server.store.read(lambda connection: get_tournament(connection, slug))
+            assert tournament.state is TournamentState.CANCELLED
+    told = [entry["event"] for entry in logs if "begin" in entry["event"] and "database" in entry["event"]]
+    assert told == ["no game begins: the database cannot be used", "games begin again: the database can be used"]
+
+
+async def test_server_ends_within_its_patience_while_the_database_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+
+    async def end() -> None:
+        async with playing(path, 1_000_000, store_patience=0.3) as (server, _):
+            other.execute("BEGIN IMMEDIATE")
+            await until(lambda: server.recorder.backlog > 0 and server.store.trouble is not None)
+            async with asyncio.timeout(PATIENCE):
+                await server.drain()
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other, pytest.raises(DatabaseBusy):
+        await end()
+
+
+def replace(file: str) -> None:
+    shutil.copyfile(file, f"{file}.other")
+    os.replace(f"{file}.other", file)
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+@pytest.mark.parametrize("take_away, became", [(os.unlink, "deleted or moved"), (replace, "replaced")])
+async def test_server_whose_files_are_taken_away_ends_and_says_so(
+    tmp_path: Path, suffix: str, take_away: Callable[[str], None], became: str
+) -> None:
+    async def end() -> None:
+        async with playing(tmp_path / "noughts.db", 1_000_000):
+            take_away(f"{tmp_path / 'noughts.db'}{suffix}")
+            await asyncio.sleep(PATIENCE)
+
+    name = "its write-ahead log" if suffix else "its file"
+    with pytest.raises(DatabaseGone, match=f"{name} was {became} while it was open"):
+        await end()
