@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from noughts_referee.rules import Choice, Draws, Put, Take
 from noughts_referee.work_units import GameSoFar, pack_moves, pack_times
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.openings.settings import Openings, OpeningsKind
-from noughts_server.runtime.bus import MemoryBus
+from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.store.claims import claim_unit
 from noughts_server.store.database import Store
-from noughts_server.store.results import commit_games
+from noughts_server.store.results import CommitReport, commit_games
 from noughts_server.store.tournaments import cancel_tournament
 from tests.support.arena import NOW, Arena, open_arena
 from tests.support.loopback import until
@@ -68,17 +69,26 @@ class Mover:
 
 
 @asynccontextmanager
-async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, list[int]]]:
-    """A server without its port, which plays what is running in the store until so many answers have been given."""
+async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, asyncio.Event]]:
+    """A server without its port, which plays what is running in the store until so many answers have been given.
+
+    The event is set then, or when all has been played.
+    """
     store = await Store.open(f"sqlite:///{path}")
-    bus, left = MemoryBus(), [answers]
+    bus, over, left = MemoryBus(), asyncio.Event(), count(answers, -1)
     recorder = Recorder(store, partial(bus.publish, COMMITTED), interval_seconds=0.0)
     referee = Referee(recorder.record, journal=recorder.journal)
     director = Director(store, referee, recorder, bus)
 
     def may_answer(game: Game) -> bool:
-        left[0] -= 1
-        return left[0] >= 0
+        if next(left) > 0:
+            return True
+        over.set()
+        return False
+
+    def committed(report: CommitReport) -> None:
+        if any(progress.finished for progress in report.progress):
+            over.set()
 
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -86,8 +96,9 @@ async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, 
             for key in range(1, len(BOTS) + 1):
                 player = referee.player(key)
                 referee.joined(player, Mover(referee, player, may_answer))
-            async with director.directing():
-                yield store, referee, left
+            with listening(bus, COMMITTED, committed):
+                async with director.directing():
+                    yield store, referee, over
             await recorder.close()
     finally:
         await store.close()
@@ -111,9 +122,9 @@ def finished(path: Path) -> bool:
 async def played(path: Path, kills: int, chance: random.Random, seen: list[int]) -> Path:
     """Plays the tournament in the database to its end, and is killed so often; returns the last database."""
     for number in range(kills + 1):
-        answers = chance.randrange(20, 150) if number < kills else 1 << 60
-        async with life(path, answers) as (_, referee, left):
-            await until(lambda: left[0] <= 0 or finished(path))  # noqa: B023
+        answers = chance.randrange(20, 120) if number < kills else 1 << 60
+        async with life(path, answers) as (_, referee, over):
+            await over.wait()
             copy = path.with_name(f"life{number}.db")
             copied(path, copy)
             seen += [game.ply for game in referee.running(1) if number]
@@ -174,8 +185,8 @@ async def test_after_a_crash_the_bots_are_asked_what_was_not_committed_and_no_mo
         await arena.tournament(bots=BOTS[:2], variant="mnk:9,9,9", time=LONG, games_per_pair=1)
     asked: list[int] = []
     for number in range(3):
-        async with life(path, 20) as (_, referee, left):
-            await until(lambda: left[0] <= 0)
+        async with life(path, 20) as (_, referee, over):
+            await over.wait()
             await until(lambda: rows(path, "SELECT length(moves) FROM journal") == [(20 * (number + 1),)])  # noqa: B023
             copied(path, copy := tmp_path / f"{number}.db")
             (game,) = referee.running(1)
@@ -232,8 +243,8 @@ async def test_fast_games_are_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "begin.db"
     async with open_arena(path) as arena:
         await arena.tournament(bots=BOTS[:2], variant="mnk:9,9,9", time=FAST, games_per_pair=1)
-    async with life(path, 10) as (store, _, left):
-        await until(lambda: left[0] <= 0)
+    async with life(path, 10) as (store, _, over):
+        await over.wait()
         claim = await store.write(partial(claim_unit, tournament_id=1, number=0))
     assert rows(path, JOURNAL) == []
     assert claim.begun == {}
