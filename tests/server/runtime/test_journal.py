@@ -36,6 +36,10 @@ JOURNAL = "SELECT * FROM journal ORDER BY tournament_id, ordinal"
 GAMES = "SELECT ordinal, first_entry, second_entry, result, moves, times, opening_plies FROM games ORDER BY 1"
 
 
+# Long enough that commits keep up with the moves.
+_THINKING_SECONDS = 0.001
+
+
 class Mover:
     """A player in this process: what it answers follows from the game's number and the ply alone."""
 
@@ -49,7 +53,7 @@ class Mover:
 
     def wake(self) -> None:
         """See `Wire`."""
-        asyncio.get_running_loop().call_soon(self._answer)
+        asyncio.get_running_loop().call_later(_THINKING_SECONDS, self._answer)
 
     def _answer(self) -> None:
         player = self._player
@@ -123,11 +127,11 @@ async def played(path: Path, kills: int, chance: random.Random, seen: list[int])
     """Plays the tournament in the database to its end, and is killed so often; returns the last database."""
     for number in range(kills + 1):
         answers = chance.randrange(20, 120) if number < kills else 1 << 60
-        async with life(path, answers) as (_, referee, over):
+        async with life(path, answers) as (_, _, over):
             await over.wait()
             copy = path.with_name(f"life{number}.db")
             copied(path, copy)
-            seen += [game.ply for game in referee.running(1) if number]
+            seen += [row[0] for row in rows(copy, "SELECT length(moves) FROM journal")]
         path = copy
         if finished(path):
             break
@@ -167,7 +171,7 @@ async def test_games_that_are_killed_anywhere_end_as_if_they_had_not_been(tmp_pa
     seen: list[int] = []
     killed = await played(_folder(begin, "killed"), 7, random.Random(kind), seen)
     assert finished(killed)
-    assert max(seen) > 8, "no game was killed in its middle: choose other moments"
+    assert max(seen) > 6, "no game was killed in its middle: choose other moments"
     assert rows(killed, GAMES) == rows(undisturbed, GAMES)
     assert rows(killed, JOURNAL) == []
 
