@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 
@@ -24,3 +24,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tournament_id", "ordinal", name="pk_journal"),
         sqlite_with_rowid=False,
     )
+
+
+def downgrade() -> None:
+    op.drop_table("journal")
