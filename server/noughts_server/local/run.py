@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from noughts_bots.specs import unique_labels
 from noughts_server.local.bot_process import bot_processes
+from noughts_server.local.launcher import Locking, check_out_of_reach
 from noughts_server.local.plan import (
     LocalError,
     LocalFault,
@@ -62,6 +63,10 @@ async def play_locally(
     """
     async with AsyncExitStack() as stack:
         specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
+        if plan.database is not None and plan.locking is not Locking.OFF:
+            for spec in plan.specs:
+                if spec.child_kind:
+                    check_out_of_reach(plan.database, spec)
         processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency))
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.engines.transcript import Transcripts
