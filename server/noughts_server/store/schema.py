@@ -25,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -307,4 +307,6 @@ requests = Table(
     Column("method", String(80), nullable=False),
     Column("body_hash", LargeBinary(32), nullable=False),
     Column("answer", String(400), nullable=False),
+    # 0: by a version that did not write it down.
+    Column("created_at", BigInteger, nullable=False, server_default="0"),
 )
