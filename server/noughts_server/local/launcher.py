@@ -35,21 +35,6 @@ def command_of(spec: "BotSpec") -> "ChildCommand":
     return ChildCommand(spec.kind, spec.target, spec.options)
 
 
-def check_out_of_reach(database: str, spec: "BotSpec") -> None:
-    """Raises LocalError for a database that the lock would let this bot read: it could hold its locks, and all up."""
-    from noughts_referee.children.command import resolve
-    from noughts_server.local.plan import LocalError
-    from noughts_server.store.dialect import parse_url
-
-    file = os.path.realpath(str(parse_url(database).database))
-    for place in resolve(command_of(spec)).readable:
-        if file == place or file.startswith(f"{place}{os.sep}"):
-            raise LocalError(
-                f"--db: got {file}, which lies in the folder {place} that {spec} may read, expected a place"
-                " outside of it; or give the bot a folder of its own"
-            )
-
-
 @asynccontextmanager
 async def launching(locking: Locking, tell: Callable[[str], None]) -> "AsyncIterator[Launcher]":
     """A launcher for child players; `tell` gets a line for people for each thing that cannot be locked here.

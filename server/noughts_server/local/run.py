@@ -4,6 +4,7 @@ What is loaded here is little, and decides how soon the first game begins: the b
 server's parts are imported.
 """
 
+import os
 import secrets
 import shutil
 import tempfile
@@ -14,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from noughts_bots.specs import unique_labels
+from noughts_bots.specs import BotSpec, unique_labels
 from noughts_server.local.bot_process import bot_processes
-from noughts_server.local.launcher import Locking, check_out_of_reach
+from noughts_server.local.launcher import Locking, command_of
 from noughts_server.local.plan import (
     LocalError,
     LocalFault,
@@ -101,6 +102,20 @@ async def play_locally(
         if file is not None and outcome.kept:
             outcome = replace(outcome, kept=str(file.keep()))
         return outcome
+
+
+def check_out_of_reach(database: str, spec: BotSpec) -> None:
+    """Raises LocalError for a database that the lock would let this bot read: it could hold its locks, and all up."""
+    from noughts_referee.children.command import resolve
+    from noughts_server.store.dialect import parse_url
+
+    file = os.path.realpath(str(parse_url(database).database))
+    for place in resolve(command_of(spec)).readable:
+        if file == place or file.startswith(f"{place}{os.sep}"):
+            raise LocalError(
+                f"--db: got {file}, which lies in the folder {place} that {spec} may read, expected a place"
+                " outside of it; or give the bot a folder of its own"
+            )
 
 
 class _TemporaryFile:

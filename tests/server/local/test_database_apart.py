@@ -10,9 +10,8 @@ import pytest
 from noughts_bots.specs import parse_spec
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.launcher import check_out_of_reach
 from noughts_server.local.plan import LocalError, LocalPlan, LocalStop
-from noughts_server.local.run import play_locally
+from noughts_server.local.run import check_out_of_reach, play_locally
 
 
 @pytest.fixture
