@@ -327,4 +327,6 @@ requests = Table(
     Column("method", String(80), nullable=False),
     Column("body_hash", LargeBinary(32), nullable=False),
     Column("answer", String(400), nullable=False),
+    # 0: by a version that did not write it down.
+    Column("created_at", BigInteger, nullable=False, server_default="0"),
 )
