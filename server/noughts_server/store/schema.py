@@ -25,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0008"
+REVISION = "0009"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
