@@ -68,7 +68,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now).slug
 
         async def play() -> Tournament:
-            slug = await self._store.write(idempotent(who, request.request_id, request, begin))
+            slug = await self._store.write(idempotent(who, request.request_id, request, begin, now_ms=now))
             tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
             self._director.play_on(tournament)
             return tournament

@@ -67,7 +67,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
         async def schedule() -> str:
-            slug = await self._store.write(idempotent(who, request.request_id, request, create))
+            slug = await self._store.write(idempotent(who, request.request_id, request, create, now_ms=now))
             self._director.reschedule()
             return slug
 
@@ -101,8 +101,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             )
             return f"{entry.label} {entry.bot_version}"
 
+        answer = await self._store.write(idempotent(who, request.request_id, request, join, now_ms=now))
         # A label has no spaces.
-        label, _, pinned = (await self._store.write(idempotent(who, request.request_id, request, join))).partition(" ")
+        label, _, pinned = answer.partition(" ")
         joined = await self._store.read(lambda connection: get_tournament(connection, slug))
         if joined.state is TournamentState.RUNNING:
             self._director.play_on(joined)  # a ladder that had nobody to pair goes on
