@@ -8,8 +8,8 @@ from functools import partial
 import structlog
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import Draining
-from noughts_server.store.database import Store
+from noughts_server.errors import DatabaseDamaged, Draining
+from noughts_server.store.database import Connection, Store
 from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import CommitReport, commit_games
 
@@ -17,6 +17,12 @@ logger = structlog.get_logger("noughts.recorder")
 
 COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
+DAMAGED = "games.damaged"
+"""The subject for tournaments whose games cannot be stored: the store's key, and the error."""
+
+
+class _Undone(Exception):  # noqa: N818  # nothing went wrong
+    """What was tried went well, and is rolled back."""
 
 
 class Recorder:
@@ -27,10 +33,15 @@ class Recorder:
         store: Store,
         publish: Callable[[CommitReport], None],
         *,
+        on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None,
         interval_seconds: float = 0.25,
         backlog_limit: int = 50_000,
     ) -> None:
-        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart."""
+        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart.
+
+        `on_damage` is told of a tournament, by its key, whose part of the database is damaged: its games are dropped.
+        """
+        self._on_damage = on_damage
         self._store = store
         self._publish = publish
         self._interval = interval_seconds
@@ -130,7 +141,32 @@ class Recorder:
 
     async def _store_games(self, games: list[FinishedGame]) -> CommitReport:
         commit = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms())
-        return await self._store.write_patiently(commit)
+        try:
+            return await self._store.write_patiently(commit)
+        except DatabaseDamaged as error:
+            damaged = await self._damaged(games)
+            if not damaged:
+                raise
+            for tournament in sorted(damaged):
+                self._on_damage(tournament, error)
+            return await self._store_games([game for game in games if game.tournament not in damaged])
+
+    async def _damaged(self, games: list[FinishedGame]) -> set[int]:
+        """The tournaments of these games that cannot be stored: each is tried alone, and nothing is kept of that."""
+        found = set()
+        for tournament in {game.tournament for game in games}:
+            batch = [game for game in games if game.tournament == tournament]
+            try:
+                await self._store.write_patiently(partial(self._try, games=batch, now_ms=self._store.now_ms()))
+            except _Undone:
+                pass
+            except DatabaseDamaged:
+                found.add(tournament)
+        return found
+
+    def _try(self, connection: Connection, games: list[FinishedGame], now_ms: int) -> None:
+        commit_games(connection, games, self._state, now_ms=now_ms)
+        raise _Undone
 
     async def _next_step(self) -> None:
         if self._failure is not None:

@@ -13,6 +13,7 @@ import pytest
 
 from noughts_server.testing import ServerUnderTest, serving
 from tests.support.command_line import invoked
+from tests.support.damage import damage_last_games
 
 DAY_MS = 86_400_000
 
@@ -121,13 +122,7 @@ def test_ratings_that_the_games_do_not_give_are_found(copy: Path, statement: str
 
 
 def test_damaged_page_is_found_and_the_other_tournament_is_looked_at_all_the_same(copy: Path) -> None:
-    with closing(sqlite3.connect(copy)) as connection:
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-        connection.execute("PRAGMA journal_mode = DELETE")
-        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'games' AND pagetype = 'leaf'").fetchall()
-    with copy.open("r+b") as file:
-        file.seek((pages[0][0] - 1) * size)
-        file.write(b"\xff" * size)
+    damage_last_games(copy)
     found = noughts("db", "check", "--db", str(copy), code=1)
     assert found["tournaments"] == 2
     assert {"database", "tournaments/"} <= {
