@@ -96,7 +96,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         stack.push_async_callback(recorder.close)
         # Before that: a trouble of the store must not keep a server from ending.
         stack.callback(store.lose_patience, settings.store_patience)
-        referee = Referee(recorder.record, margin_us=settings.margin_us)
+        referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus, store_patience=settings.store_patience)
         feed = Feed(store, referee, bus, settings.feed)

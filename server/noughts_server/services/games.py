@@ -10,7 +10,7 @@ from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import parse_variant
 from noughts_server.errors import InvalidArgument
-from noughts_server.messages.conversions import time_control_message, timestamp
+from noughts_server.messages.conversions import time_control_message
 from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
 from noughts_server.store.bot_games import list_bot_games
 from noughts_server.store.database import Connection, Store
@@ -61,8 +61,8 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
 
 
 def game_message(game: StoredGame) -> pb.Game:
-    """A stored game for the wire."""
-    return pb.Game(
+    """A stored game for the wire; one that is being played has no end."""
+    message = pb.Game(
         name=game.name,
         variant=game.variant,
         first=game.first,
@@ -70,9 +70,6 @@ def game_message(game: StoredGame) -> pb.Game:
         seed=game.seed,
         moves=game.moves,
         times_us=game.times_us,
-        result=game.result,  # type: ignore[arg-type]  # equal values
-        termination=game.termination,  # type: ignore[arg-type]  # equal values
-        end_time=timestamp(game.ended_at),
         rating_seq=game.rating_seq,
         fault=game.fault,
         first_bot=game.first_bot,
@@ -83,3 +80,7 @@ def game_message(game: StoredGame) -> pb.Game:
         opening_plies=game.opening_plies,
         agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )
+    if game.clocks_us is None:
+        message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
+        message.end_time.FromMilliseconds(game.ended_at)
+    return message

@@ -25,6 +25,7 @@ from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store import rater
 from noughts_server.store.join_window import MOST_ENTRIES, Joining
+from noughts_server.store.journal import forget_all
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.rating_lists import ensure_list
@@ -270,6 +271,7 @@ def cancel_tournament(
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     rater.fold_rest(connection, tournament.id, now_ms=now_ms)
+    forget_all(connection, tournament.id)
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 
