@@ -294,6 +294,14 @@ class Referee:
             player = self._players[key] = Seated(key, self._margin_us)
         return player
 
+    def release(self, key: int) -> bool:
+        """Forgets a player, unless it has a game or sits in a tournament. Whether it is forgotten."""
+        player = self._players.get(key)
+        if player is not None and (player.games or any(player in each.entries for each in self._tournaments.values())):
+            return False
+        self._players.pop(key, None)
+        return True
+
     def joined(self, player: Seated, wire: Wire) -> None:
         """The player is there (again): it is sent its running games, and gets new ones."""
         player.wire = wire

@@ -22,7 +22,10 @@ from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.token_expiry import TokenExpiry
+from noughts_server.services.admission import Admission
 from noughts_server.services.endpoint import SERVICES, add_services, answering, bound_server
+from noughts_server.services.interceptor import CallInterceptor
+from noughts_server.services.limiter import Limiter
 from noughts_server.settings import ServerSettings
 from noughts_server.store.database import Store, default_database_url
 
@@ -113,8 +116,14 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
             metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
         await stack.enter_async_context(feed.feeding())
+        limiter = Limiter(settings.limits)
+        admission = Admission(store, sessions, limiter, settings.proxies)
         grpc_server, address = bound_server(
-            settings.listen, settings.identity, settings.client_authorities, counters.errors
+            settings.listen,
+            settings.identity,
+            settings.client_authorities,
+            CallInterceptor(admission, counters.errors, counters.refused),
+            settings.limits,
         )
         add_services(
             grpc_server,
@@ -126,6 +135,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             counters=counters,
             feed=feed,
             token_expiry=token_expiry,
+            limiter=limiter,
             health_servicer=health_servicer,
             with_reflection=settings.reflection,
         )

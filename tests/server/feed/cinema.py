@@ -132,8 +132,8 @@ class Cinema:
 
 
 @asynccontextmanager
-async def cinema_of(database: Path, feed: FeedSettings = QUICK) -> AsyncIterator[Cinema]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{database}", feed=feed)
+async def cinema_of(database: Path, feed: FeedSettings = QUICK, **chosen: Any) -> AsyncIterator[Cinema]:
+    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{database}", feed=feed, **chosen)
     async with (
         running_server(settings) as server,
         grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,
