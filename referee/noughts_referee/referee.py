@@ -18,6 +18,7 @@ from noughts_referee.arbiter import Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import Choice, Result, Termination
+from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
 
 _VOID = Result.VOID
@@ -153,6 +154,8 @@ class Referee:
     def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = MARGIN_US) -> None:
         """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`)."""
         self.arbiter = Arbiter()
+        self.stalls = Stalls()
+        """When the server stood still: wires do not count that time."""
         self.plies = 0
         """Answers taken since the start."""
         self._report = report

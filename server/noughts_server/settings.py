@@ -34,5 +34,7 @@ class ServerSettings:
     """HOST:PORT for Prometheus; None is off."""
     goes_on: bool = True
     """Whether what was running when the database was last open is played on, and what is scheduled starts."""
+    rate_own_games: bool = True
+    """Whether games between bots of one owner are rated; an owner can have any rating by them."""
     feed: FeedSettings = field(default_factory=FeedSettings)
     """Limits of the live feed."""

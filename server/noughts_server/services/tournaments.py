@@ -1,6 +1,7 @@
 """TournamentService: organises tournaments."""
 
 import secrets
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -49,16 +50,18 @@ _DEFAULT_GAMES, _DEFAULT_CONCURRENCY = 2, 1024
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     """Checks who is calling, and hands on to the store and the director."""
 
-    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+    def __init__(self, store: Store, sessions: Sessions, director: Director, *, rate_own_games: bool) -> None:
         self._store = store
         self._sessions = sessions
         self._director = director
+        self._rate_own_games = rate_own_games
 
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
         who = await caller(context, self._store, scope=ORGANISE)
         new, now = _new_tournament(request.tournament), self._store.now_ms()
+        new = replace(new, own_rated=self._rate_own_games)
 
         def create(connection: Connection) -> str:
             return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug

@@ -48,6 +48,10 @@ ReflectionOption = Annotated[
     bool,
     Option("--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."),
 ]
+RateOwnOption = Annotated[
+    bool,
+    Option("--rate-own-games", help="Rate games between bots of one owner, too: for leagues among friends."),
+]
 
 
 def serve(
@@ -61,6 +65,7 @@ def serve(
     insecure: InsecureOption = False,
     metrics: MetricsOption = None,
     reflection: ReflectionOption = True,
+    rate_own_games: RateOwnOption = False,
     log_level: Annotated[
         options.LogLevel, Option("--log-level", help="What to log on stderr.")
     ] = options.LogLevel.INFO,
@@ -95,6 +100,7 @@ def serve(
         identity=identity,
         client_authorities=tls_client_ca,
         metrics=metrics,
+        rate_own_games=rate_own_games,
     )
     if not run_loop(serve_until_stopped(settings, output_format)):
         raise SystemExit(INTERRUPTED)
