@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-MATCH = "match first-free random --games 400 --time 0.3/move --concurrency 1 --seed 3 --format json"
-HALT_SECONDS = 0.8
+MATCH = "match first-free random --games 400 --time 1/move --concurrency 1 --seed 3 --format json"
+HALT_SECONDS = 1.4
 
 
 def test_nobody_loses_on_time_while_the_server_is_stopped(tmp_path: Path) -> None:

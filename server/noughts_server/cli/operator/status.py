@@ -42,9 +42,10 @@ def status(
 
     JSON: {"version", "address", "started", "uptime_seconds", "draining", "games", "plies", "games_per_second",
     "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"name", "version",
-    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second"}],
-    "watchers", "commit_seconds", "loop_lag_seconds", "stalls",
-    "stalled_seconds", "excused", "database_bytes", "database_trouble"}; the last one is null, or
+    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second",
+    "problem"}],
+    "watchers", "commit_seconds", "loop_lag_seconds", "stalls", "stalled_seconds", "excused",
+    "database_bytes", "database_trouble"}; the last one is null, or
     says why no game begins.
     """
     from noughts_server.cli.client import connected
@@ -128,7 +129,7 @@ def _tournaments(running: "Iterable[pb.RunningTournament]") -> "RenderableType":
             bar(each.games_done, each.games_total),
             f"{each.games_done:,}/{each.games_total:,}",
             f"{each.games_in_flight:,}",
-            eta(each),
+            output.printable(each.problem) or eta(each),
         )
         for each in known[:_MOST_TOURNAMENTS]
     ]
@@ -238,6 +239,7 @@ def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
                 "games_total": each.games_total,
                 "games_in_flight": each.games_in_flight,
                 "games_per_second": each.games_per_second,
+                "problem": each.problem or None,
             }
             for each in status.tournaments
         ],
