@@ -12,7 +12,6 @@ from noughts_server.records.formats import writing_games
 from noughts_server.records.recorded_game import RecordedGame, RecordError
 from noughts_server.records.results_file import ResultsError, read_results
 
-
 GAME = '{"variant": "tictactoe", "first": "a", "second": "b", "moves": [], "result": "1-0"}'
 
 

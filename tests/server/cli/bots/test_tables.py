@@ -111,16 +111,16 @@ def test_build_replaces_a_table_as_a_whole_or_not_at_all(noughts: Any, folder: P
 def test_learn_prints_one_json_document_and_draws_a_curve_without_scripts_or_addresses(
     noughts: Any, folder: Path
 ) -> None:
-    line = "bot learn --file it.table --games 200 --against random --against self --seed 1 --curve it.svg --format json"
+    line = "bot learn --file it.table --games 600 --against random --against self --seed 1 --curve it.svg --format json"
     document = json.loads(noughts(line).stdout)
-    assert document["games"] == document["new_games"] == 200
+    assert document["games"] == document["new_games"] == 600
     assert document["can_lose"] == {"first": True, "second": True}
     assert not document["interrupted"]
     assert document["curve"] == {"svg": "it.svg", "csv": "it.csv"}
     last = document["chances"]
     assert [(row["opponent"], row["side"], row["games"]) for row in last] == [
-        ("random", "first", 200),
-        ("random", "second", 200),
+        ("random", "first", 600),
+        ("random", "second", 600),
     ]
 
     with open("it.csv", newline="") as file:
