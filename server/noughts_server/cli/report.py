@@ -57,9 +57,9 @@ def report(
             title or found.title, found.games, most_games=most_games, byes=found.byes, order=found.order
         )
     )
-    if sprt is not None and len(collected.labels) != 2:
+    if sprt is not None and collected.course is None:
         raise UsageProblem(
-            f"--sprt {sprt}: got a tournament of {len(collected.labels)} bots, expected a match of two",
+            f"--sprt {sprt}: got a tournament of {len(collected.tally.labels)} bots, expected a match of two",
             "Leave out --sprt: the report of a tournament has no test.",
         )
     path = folder / "report.html"
