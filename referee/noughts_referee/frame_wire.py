@@ -77,6 +77,8 @@ class WireSettings:
     grace: float = 30.0
     now: Now = microseconds
     """What time it is."""
+    prepare: float = 10.0
+    """How long the first clock waits for a bot that prepares for its games."""
 
 
 @dataclass(slots=True)
@@ -113,6 +115,8 @@ class _Stream:
     """In seconds."""
     prepares: bool = False
     """Whether starts of timed games travel without turns."""
+    free_until: int = 0
+    """It prepares so long at most, in microseconds."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -159,11 +163,14 @@ class FrameWire:
     def wake(self) -> None:
         """The player's outbox has something to send."""
         stream = self._stream
-        if stream is None:
-            return
         outbox = self.player.outbox
+        if stream is None:
+            self._questions.held()
+            return
         if self._may_send(stream, outbox):
             stream.wakeup.set()
+        elif outbox.turns_timed or outbox.openings:
+            self._questions.held(stream.free_until)
         elif not outbox.turn_game and not outbox.openings:
             self._linger(_LINGER_SECONDS)
         elif stream.frame == stream.done_through:
@@ -197,8 +204,7 @@ class FrameWire:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
 
         `prepares` is what the bot's hello says; `welcome` is told the player's margin.
-
-        The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
+        The caller has accepted the bot's hello. A stream that the bot already has is closed.
         """
         welcome.margin_us = self.player.margin_us
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
@@ -248,6 +254,7 @@ class FrameWire:
             self._lingering.cancel()
             self._lingering = None
         if not self._shut:
+            self._questions.held()
             self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
         self.on_presence()
 
@@ -265,6 +272,7 @@ class FrameWire:
             self._counts.frames_up += 1
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
+                stream.free_until = 0
                 if self.player.outbox:
                     self.wake()
             if request.HasField("moves"):
@@ -371,6 +379,7 @@ class FrameWire:
         outbox = player.take_outbox()
         if stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings):
             player.outbox = outbox.without_turns()
+            stream.free_until = self._now() + round(self._settings.prepare * 1e6)
         if len(outbox.starts) > _FEW_STARTS:
             # A bot that comes back to thousands of long games: they fill several frames.
             player.outbox = outbox.split(_MOST_MOVES)
@@ -419,7 +428,6 @@ class FrameWire:
         while True:
             await asyncio.sleep(period)
             owes = self._owes_answers()
-            # Without an acknowledgement nothing is asked any more, and no clock runs.
             stuck = stream.frame > stream.done_through and not owes
             stuck_for = stuck_for + 1 if stuck and stuck_at == stream.frame else 0
             stuck_at = stream.frame

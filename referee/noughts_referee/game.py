@@ -4,7 +4,16 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from noughts_referee.clock import MARGIN_US, TimeControl
-from noughts_referee.rules import Opening, Position, Result, Termination, base_name, game_seed, parse_variant, side_seed
+from noughts_referee.rules import (
+    Opening,
+    Position,
+    Result,
+    Termination,
+    base_name,
+    game_seed,
+    parse_variant,
+    side_seeds,
+)
 from noughts_referee.work_units import Conditions, Slot, Unit
 
 _NO_CLOCKS = [0, 0]
@@ -142,7 +151,7 @@ class Game:
         variant = self.conditions.variant
         base = parse_variant(base_name(variant.name))
         clock_us = 0 if self.time is None else self.limit_us()
-        seed = side_seed(self.seed, self.ply & 1)
+        seed = side_seeds(self.conditions.seed, [self.slot[0]], [self.ply & 1])[0]
         return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
 
     @property

@@ -55,7 +55,7 @@ class LockIncomplete(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use up. All but `processes` count for each of its processes."""
+    """What a child may use up. The first four count for each of its processes."""
 
     cpu_seconds: int = 24 * 3600
     """Of processor time; SIGXCPU then, SIGKILL five seconds later."""
@@ -65,6 +65,11 @@ class Limits:
     open_files: int = 64
     processes: int = 64
     """Processes and threads together."""
+    scratch_bytes: int = 256 * _MIB
+    """In its scratch folder. This, and what follows, is not the kernel's to see to: see `children.watch`."""
+    scratch_files: int = 10_000
+    all_memory_bytes: int = 0
+    """Of all children together; 0: three quarters of the machine's."""
 
 
 @dataclass(frozen=True, slots=True)

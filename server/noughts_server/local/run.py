@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from noughts_bots.specs import unique_labels
+from noughts_referee.children.patience import Patience
 from noughts_server.local.bot_process import bot_processes
 from noughts_server.local.plan import (
     LocalError,
@@ -62,7 +63,8 @@ async def play_locally(
     """
     async with AsyncExitStack() as stack:
         specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
-        processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency))
+        patience = Patience(on_note)
+        processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency, patience))
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.engines.transcript import Transcripts
         from noughts_server.local.launcher import launching
@@ -86,9 +88,11 @@ async def play_locally(
         server = await stack.enter_async_context(running_server(settings))
         # Of the lock nothing is said where nobody is locked in.
         tell = on_note if plan.has_children else _nothing
-        launcher = await stack.enter_async_context(launching(plan.locking, tell))
+        launcher = await stack.enter_async_context(launching(plan.locking, tell, plan.all_memory_bytes))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
-            run = RunAtServer(plan, specs, processes, server, launcher, transcripts, on_progress, stop, on_game)
+            run = RunAtServer(
+                plan, specs, processes, server, launcher, transcripts, on_progress, stop, patience, on_game
+            )
             await run.play()
         if transcripts.failure is not None:
             on_note(f"what engines say was not kept to the end: {transcripts.failure}")

@@ -29,6 +29,7 @@ from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import entry_owners, join_tournament
 from noughts_server.store.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
 from noughts_server.store.scopes import ORGANISE, play_as
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.standings import Standing, crosstable, standings
 from noughts_server.store.tournaments import (
     Kind,
@@ -202,6 +203,7 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             openings=openings_value("tournament.openings", message.openings),
             title=message.title,
         ),
+        seed_kind=SeedKind.GIVEN if message.HasField("seed") else SeedKind.DRAWN,
         joining=Joining(
             entries_min=message.entries_min or FEWEST_ENTRIES,
             entries_max=message.entries_max or MOST_ENTRIES,

@@ -25,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -104,7 +104,7 @@ tournaments = Table(
     Column("schedule", SmallInteger, nullable=False),
     Column("games_per_pair", Integer, nullable=False),
     Column("concurrency", Integer, nullable=False),
-    # Unsigned 64 bits, kept as signed (`tournaments.signed` and `unsigned`).
+    # Unsigned 64 bits, kept as signed (`seeds.signed` and `stored_seed`).
     Column("seed", BigInteger, nullable=False),
     Column("rated", Boolean(create_constraint=False), nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -135,6 +135,8 @@ tournaments = Table(
     # null: all of them.
     Column("base_entries", Integer),
     Column("base_games_per_pair", Integer),
+    # A SeedKind: how it came about, and what follows from it.
+    Column("seed_kind", SmallInteger, nullable=False, server_default="0"),
     Index(None, "state"),
     Index(None, "kind"),
 )

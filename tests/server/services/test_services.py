@@ -23,6 +23,7 @@ from noughts_proto.v1 import (
     play_pb2,
     tournaments_pb2,
 )
+from noughts_referee.rules import commitment
 from noughts_server.errors import Draining
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
@@ -217,7 +218,7 @@ async def test_creating_twice_under_one_request_id_creates_once_and_answers_the_
     token = await client.token()
     first = await client.create(token, request_id="r1")
     assert await client.create(token, request_id="r1") == first
-    assert first.HasField("seed")
+    assert len(first.seed_hash) == 64
     assert await client.slugs() == ["cup"]
 
 
@@ -479,8 +480,24 @@ async def test_fields_that_are_left_out_have_the_defaults_of_the_protocol(client
     assert (created.variant, created.games_per_pair, created.concurrency) == ("tictactoe", 2, 1024)
     assert (created.schedule, created.rated) == (tournaments_pb2.SCHEDULE_ROUND_ROBIN, True)
     zero = await client.create(token, "zero", seed=0, rated=False)
-    assert (zero.HasField("seed"), zero.seed, zero.rated, zero.rating_list) == (True, 0, False, "")
-    assert (await client.create(token, "most", seed=(1 << 64) - 1)).seed == (1 << 64) - 1
+    assert (zero.seed_hash, zero.rated, zero.rating_list) == (commitment(0), False, "")
+    assert (await client.create(token, "most", seed=(1 << 64) - 1)).seed_hash == commitment((1 << 64) - 1)
+
+
+async def test_a_seed_is_told_when_the_tournament_has_ended_and_as_it_was_committed_to(client: Client) -> None:
+    token = await client.token()
+    drawn = await client.create(token, "drawn")
+    given = await client.create(token, "given", seed=7)
+    assert (drawn.seed_given, given.seed_given) == (False, True)
+    for slug in ("drawn", "given"):
+        listed = await client.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest())
+        shown = [await client.get(slug), *(each for each in listed.tournaments if each.name.endswith(slug))]
+        assert [each.HasField("seed") for each in shown] == [False, False]
+        await client.cancel(token, slug)
+        ended = await client.get(slug)
+        assert commitment(ended.seed) == ended.seed_hash
+    assert (await client.get("drawn")).seed_hash == drawn.seed_hash
+    assert (await client.get("given")).seed == 7
 
 
 # Whole tournaments.
