@@ -53,6 +53,8 @@ _FIRST_FRAME_SHARE = 8
 # What starts carry in one frame at most, in moves: two bytes each, and a frame may have eight million.
 _MOST_MOVES = 1_000_000
 _FEW_STARTS = 1_024
+# A bot may answer what it got wrong once more, and nobody counts that.
+_SPARE_ANSWERS = 1_000
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
 # One with few questions waits so long for more: nearly all games are the opponents' turn meanwhile.
@@ -124,6 +126,8 @@ class _Stream:
     heartbeat: int = 0
     heartbeat_due: bool = False
     complaints: int = 0
+    may_answer: int = _SPARE_ANSWERS
+    """So many rows of answers are still allowed: those that were asked for, and some."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     closed: StreamClosed | None = None
     """Set once: nothing that the bot sends afterwards counts."""
@@ -281,6 +285,7 @@ class FrameWire:
                 self._take_choices(stream, request.choices, now)
 
     def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
+        _spend(stream, len(moves.game), len(moves.resigned))
         # Slices: they make lists in three quarters of the time that `list` takes.
         games, plies, cells = moves.game[:], moves.ply[:], moves.cell[:]
         if not len(games) == len(plies) == len(cells):
@@ -302,6 +307,7 @@ class FrameWire:
             self._complain(stream, complaints)
 
     def _take_choices(self, stream: _Stream, choices: Sequence[pb.Choice], now: int) -> None:
+        _spend(stream, len(choices), 0)
         plies = [opening_ply(each.step) for each in choices]
         times_us = self._questions.answered([each.game for each in choices], plies, now)
         chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in choices]
@@ -386,6 +392,7 @@ class FrameWire:
         self._lingered = False
         if outbox.starts:
             frame.starts.extend(starts_columns(player, outbox.starts))
+        stream.may_answer += len(outbox.turn_game) + len(outbox.openings)
         if outbox.turn_game:
             turns_columns(frame.turns, player, outbox)
             self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
@@ -478,6 +485,17 @@ async def _until_closed(stream: _Stream) -> None:
     await stream.closing.wait()
     assert stream.closed is not None
     raise stream.closed
+
+
+def _spend(stream: _Stream, rows: int, resigned: int) -> None:
+    """Answers have come. Also late ones cost time: whoever sends more than it was asked for is cut off."""
+    stream.may_answer -= rows
+    if stream.may_answer < 0 or resigned > rows:
+        raise StreamClosed(
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "TOO_MANY_ANSWERS",
+            f"a frame of {rows:,} answers, {resigned:,} of them resigned: expected one to each question",
+        )
 
 
 def _uneven(message: str) -> StreamClosed:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import (
@@ -18,6 +18,9 @@ from noughts_referee.rules import (
 )
 from noughts_server.records.recorded_game import RecordedGame, variant_of
 
+if TYPE_CHECKING:
+    from noughts_server.store.games import ExportedGame
+
 _RESULTS = {str(result): result for result in Result}
 _TERMINATIONS = {str(termination): termination for termination in Termination}
 _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
@@ -30,6 +33,23 @@ _SHOWN = 200
 def faults_of(record: RecordedGame) -> list[str]:
     """What is wrong with the record, in the order in which it is found; empty where nothing is."""
     return list(_faults(record))
+
+
+def faults_of_stored(game: "ExportedGame") -> list[str]:
+    """The same of a game in a database."""
+    return faults_of(
+        RecordedGame(
+            variant=game.variant,
+            first=game.first,
+            second=game.second,
+            result=game.result,
+            moves=tuple(game.moves),
+            termination=game.termination,
+            seed=game.seed,
+            opening_plies=game.opening_plies,
+            times_ms=tuple(time / 1000 for time in game.times_us),
+        )
+    )
 
 
 def _faults(record: RecordedGame) -> Iterator[str]:

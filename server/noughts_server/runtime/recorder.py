@@ -1,15 +1,19 @@
-"""Stores finished games in groups: one commit for all that accumulated, so that a game costs microseconds."""
+"""Stores games in groups: one commit for all that accumulated, so that a game costs microseconds.
+
+With them goes the journal: how far games of long time controls are.
+"""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import structlog
 
-from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import Draining
-from noughts_server.store.database import Store
+from noughts_referee.game import Game
+from noughts_referee.work_units import FinishedGame, GameSoFar
+from noughts_server.errors import DatabaseDamaged, Draining
+from noughts_server.store.database import Connection, Store
 from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import CommitReport, commit_games
 
@@ -17,6 +21,12 @@ logger = structlog.get_logger("noughts.recorder")
 
 COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
+DAMAGED = "games.damaged"
+"""The subject for tournaments whose games cannot be stored: the store's key, and the error."""
+
+
+class _Undone(Exception):  # noqa: N818  # nothing went wrong
+    """What was tried went well, and is rolled back."""
 
 
 class Recorder:
@@ -27,16 +37,23 @@ class Recorder:
         store: Store,
         publish: Callable[[CommitReport], None],
         *,
+        on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None,
         interval_seconds: float = 0.25,
         backlog_limit: int = 50_000,
     ) -> None:
-        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart."""
+        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart.
+
+        `on_damage` is told of a tournament, by its key, whose part of the database is damaged: its games are dropped.
+        """
+        self._on_damage = on_damage
         self._store = store
         self._publish = publish
         self._interval = interval_seconds
         self._limit = backlog_limit
         self._state = FoldingState()
         self._waiting: list[FinishedGame] = []
+        self._advanced: dict[tuple[int, int], Game] = {}
+        """Journaled games that got further since the last commit, by tournament and slot."""
         self._recorded = 0
         self._committed = 0
         self._closed = False
@@ -58,6 +75,12 @@ class Recorder:
         self._waiting += games
         self._recorded += len(games)
         self._wake.set()
+
+    def journal(self, games: Iterable[Game]) -> None:
+        """The next commit keeps how far these games are then, unless they are over. Takes none after `close`."""
+        if not self._closed:
+            self._advanced.update(((game.conditions.tournament, game.slot.ordinal), game) for game in games)
+            self._wake.set()
 
     async def flush(self) -> None:
         """Returns when everything recorded so far is committed. Raises what ended `run`, if that failed."""
@@ -83,7 +106,7 @@ class Recorder:
         """Commits games until `close`. Raises what the database raises, unless it may be over."""
         self._running = True
         try:
-            while await self._has_games():
+            while await self._has_work():
                 pause = asyncio.get_running_loop().time() + self._interval
                 await self._commit()
                 await self._rest(until=pause)
@@ -96,8 +119,8 @@ class Recorder:
             self._running = False
             self._step.set()
 
-    async def _has_games(self) -> bool:
-        while not self._waiting:
+    async def _has_work(self) -> bool:
+        while not self._waiting and not self._advanced:
             if self._closed:
                 return False
             self._wake.clear()
@@ -114,10 +137,12 @@ class Recorder:
 
     async def _commit(self) -> None:
         games, self._waiting = self._waiting, []
+        advanced = [game.so_far() for game in self._advanced.values() if game.undecided]
+        self._advanced.clear()
         if not self._closed:
             self._hurry.clear()
         began = time.perf_counter()
-        report = await self._store_games(games)
+        report = await self._store_games(games, advanced)
         report.seconds = time.perf_counter() - began
         self._state.apply(report.changes)
         for progress in report.progress:
@@ -128,11 +153,48 @@ class Recorder:
         self._step = asyncio.Event()
         self._publish(report)
 
-    async def _store_games(self, games: list[FinishedGame]) -> CommitReport:
-        commit = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms())
-        return await self._store.write_patiently(commit)
+    async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
+        now = self._store.now_ms()
+        commit = partial(commit_games, games=games, state=self._state, now_ms=now, advanced=advanced)
+        try:
+            return await self._store.write_patiently(commit)
+        except DatabaseDamaged as error:
+            tournaments = {game.tournament for game in games} | {game.tournament for game in advanced}
+            damaged = {each for each in tournaments if await self._is_damaged(each, games, advanced)}
+            if not damaged:
+                raise
+            for tournament in sorted(damaged):
+                self._on_damage(tournament, error)
+            return await self._store_games(*_of(tournaments - damaged, games, advanced))
+
+    async def _is_damaged(self, tournament: int, games: list[FinishedGame], advanced: list[GameSoFar]) -> bool:
+        """Whether what there is of this tournament cannot be stored; it is tried alone, and nothing is kept of that."""
+        games, advanced = _of({tournament}, games, advanced)
+        now = self._store.now_ms()
+
+        def attempt(connection: Connection) -> None:
+            commit_games(connection, games, self._state, now_ms=now, advanced=advanced)
+            raise _Undone
+
+        try:
+            await self._store.write_patiently(attempt)
+        except _Undone:
+            return False
+        except DatabaseDamaged:
+            return True
+        raise AssertionError("an attempt is always undone")
 
     async def _next_step(self) -> None:
         if self._failure is not None:
             raise RuntimeError("games can no longer be stored") from self._failure
         await self._step.wait()
+
+
+def _of(
+    tournaments: set[int], games: list[FinishedGame], advanced: list[GameSoFar]
+) -> tuple[list[FinishedGame], list[GameSoFar]]:
+    """Those that are of these tournaments."""
+    return (
+        [game for game in games if game.tournament in tournaments],
+        [game for game in advanced if game.tournament in tournaments],
+    )

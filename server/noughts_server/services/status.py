@@ -1,5 +1,6 @@
 """StatusService: how the server is doing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import grpc
@@ -11,6 +12,7 @@ from noughts_server.errors import DatabaseTrouble
 from noughts_server.feed.watcher import FeedCounts
 from noughts_server.monitoring.counters import Counters
 from noughts_server.runtime.sessions import Sessions
+from noughts_server.services.access import Access, open_to
 from noughts_server.store.database import Store
 from noughts_server.store.tournaments import Tournament, running_tournaments
 from noughts_server.version import software_version
@@ -31,7 +33,10 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         referee: Referee,
         counters: Counters,
         feed_counts: FeedCounts,
+        problems: Mapping[int, str],
     ) -> None:
+        """`problems`: why a tournament is not played on, by the store's key."""
+        self._problems = problems
         self._address = address
         self._store = store
         self._sessions = sessions
@@ -39,6 +44,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         self._counters = counters
         self._feed_counts = feed_counts
 
+    @open_to(Access.ANYONE)
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         referee, counters = self._referee, self._counters
         try:
@@ -79,4 +85,5 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_total=tournament.games_total,
             games_in_flight=self._referee.in_flight(tournament.id),
             games_per_second=self._counters.tournament_rate(tournament.id),
+            problem=self._problems.get(tournament.id, ""),
         )

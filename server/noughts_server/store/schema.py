@@ -25,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0007"
+REVISION = "0009"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -216,6 +216,24 @@ games = Table(
     sqlite_with_rowid=False,
 )
 
+# Games of long time controls that are being played, after the last move that was committed: a row goes in the
+# transaction in which the game is stored. The sides are those that the players have agreed on.
+journal = Table(
+    "journal",
+    metadata,
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_entry", Integer, nullable=False),
+    Column("second_entry", Integer, nullable=False),
+    Column("moves", LargeBinary, nullable=False),
+    Column("times", LargeBinary, nullable=False),
+    # What the clocks showed after the last move; 0 of a side without a limit.
+    Column("first_clock_us", BigInteger, nullable=False),
+    Column("second_clock_us", BigInteger, nullable=False),
+    Column("opening_plies", SmallInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # What is worth keeping of a side that failed: why its process ended, and what it wrote to stderr. Most games have none.
 game_notes = Table(
     "game_notes",
@@ -309,4 +327,6 @@ requests = Table(
     Column("method", String(80), nullable=False),
     Column("body_hash", LargeBinary(32), nullable=False),
     Column("answer", String(400), nullable=False),
+    # 0: by a version that did not write it down.
+    Column("created_at", BigInteger, nullable=False, server_default="0"),
 )

@@ -20,11 +20,13 @@ from noughts_server.errors import (
     ResourceExhausted,
     WrongState,
 )
+from noughts_server.limits import Limits
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store import rater
 from noughts_server.store.join_window import MOST_ENTRIES, Joining
+from noughts_server.store.journal import forget_all
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.rating_lists import ensure_list
@@ -118,8 +120,10 @@ class Tournament:
         return self.state in (TournamentState.FINISHED, TournamentState.CANCELLED)
 
 
-def create_tournament(connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int) -> Tournament:
-    """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists."""
+def create_tournament(
+    connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int, limits: Limits | None = None
+) -> Tournament:
+    """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists, LimitReached."""
     settings = new.settings
     check_slug("tournament.name", new.slug)
     check_text("tournament.title", settings.title, _LONGEST_TITLE)
@@ -133,6 +137,11 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
+    if limits is not None:
+        open_ones = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
+        of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind == Kind.ORGANISED, open_ones)
+        so_far = connection.execute(select(func.count()).select_from(tournaments).where(*of_owner)).scalar_one()
+        limits.check("tournaments", "tournaments of yours that are not over", so_far)
     row = {
         "slug": new.slug,
         "title": settings.title,
@@ -270,6 +279,7 @@ def cancel_tournament(
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     rater.fold_rest(connection, tournament.id, now_ms=now_ms)
+    forget_all(connection, tournament.id)
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 

@@ -27,7 +27,8 @@ from noughts_referee.rules import commitment
 from noughts_server.errors import Draining
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.tokens import create_token, revoke_token
+from noughts_server.store.notes import GameNote, add_notes
+from noughts_server.store.tokens import create_owner, create_token, revoke_token
 from tests.support.arena import open_arena
 from tests.support.client import (
     Client,
@@ -407,6 +408,37 @@ async def test_what_does_not_exist_is_not_found_and_named(client: Client) -> Non
         refusal = await refused(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.NOT_FOUND, "NOT_FOUND")
         assert name.startswith(refusal.info.metadata["subject"])
+
+
+async def test_what_a_process_wrote_is_told_to_owner_and_organiser_only(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        tournament = await arena.tournament("cup", bots=("ada", "bob"))
+        await arena.commit(await arena.play(tournament))
+        notes = [GameNote(tournament.id, 1, side, f"of side {side}") for side in (0, 1)]
+        await arena.store.write(lambda connection: add_notes(connection, notes))
+    async with client_of(tmp_path / "x.sqlite") as client:
+        organiser, others = await client.token("alice"), await client.token("bob")
+        [second] = (
+            await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1))
+        ).games
+        bot = second.second_bot.split("/")[1]
+
+        def hand_over(connection: Any) -> None:
+            owner = create_owner(connection, "carol")
+            connection.exec_driver_sql("UPDATE bots SET owner_id = ? WHERE name = ?", (owner, bot))
+
+        await client.server.store.write(hand_over)
+        told = {
+            None: [],
+            others: [],
+            await client.token("carol"): ["of side 1"],
+            organiser: ["of side 0", "of side 1"],
+            await client.token("root", "admin"): ["of side 0", "of side 1"],
+        }
+        for token, texts in told.items():
+            request = games_pb2.GetGameRequest(name="tournaments/cup/games/1")
+            answer = await client.games.GetGame(request, metadata=bearing(token) if token else ())
+            assert [note.text for note in answer.notes] == texts
 
 
 async def test_a_name_that_is_none_is_refused(client: Client) -> None:

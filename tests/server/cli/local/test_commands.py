@@ -90,7 +90,7 @@ def test_match_of_equals_is_labelled_and_drawn(noughts: Any, tmp_path: Path) -> 
 
 
 def test_one_sided_match_has_nulls_and_no_infinity(noughts: Any) -> None:
-    result = noughts("match random nextstep:depth=1 --games 4 --seed 4 --format json")
+    result = noughts("match first-free minimax --games 4 --seed 4 --format json")
     elo = json.loads(result.stdout)["elo"]
     assert elo["error95"] is None
     assert "NaN" not in result.stdout
