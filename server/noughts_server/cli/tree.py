@@ -1,7 +1,7 @@
 """Every command: its name, where its function is, what the help says of it in a list, and examples.
 
 To add one, write a function with a docstring in `bots/`, `local/`, `operator/` or `remote/`, declare its parameters as
-in `parameters`, and name it here. The module is imported when the command is run.
+in `parameters`, and name it here, or in its group in `groups/`. The module is imported when the command is run.
 """
 
 from noughts_server.cli.commands import Command, Group
