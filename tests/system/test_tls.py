@@ -82,6 +82,23 @@ def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:
         assert "perhaps the server speaks TLS" in first_line(bot)
 
 
+def test_a_certificate_that_was_renewed_is_served_without_a_restart(authority: Authority, data: dict[str, str]) -> None:
+    mine = authority.identity("renewed", days=-1)
+    with started(serve_line(mine), data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
+        assert "expired" in told(line, environment(), code=1).stderr
+        mine.key.write_bytes(b"half a key")
+        assert "expired" in told(line, environment(), code=1).stderr
+        authority.identity("renewed")
+        assert "serving" in told(line, environment()).stdout
+        process.terminate()
+        code, log = ended(process)
+        assert code == 0
+        assert "the old one is kept" in log
+        assert "was read again" in log
+
+
 def test_health_is_asked_over_tls(server: str, authority: Authority) -> None:
     answer = asked(f"health --server {server} --tls-ca {authority.certificate}", environment())
     assert answer == {"server": server, "status": "serving"}

@@ -35,7 +35,7 @@ _SINGLE_FILES = (
 """The last three say how many cores and how much memory there are, which engines look up."""
 _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
 """Devices and processes, none of which is opened because it, or its neighbour, is named."""
-_MEMORY_DISK = "/dev/shm/"  # who keeps bots there has a folder for them
+_MEMORY_DISK = "/dev/shm/"  # noqa: S108  # who keeps bots there has a folder for them
 _OF_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
 
 _USERS = range(61184, 65520)
@@ -218,7 +218,7 @@ def too_much(folder: str) -> bool:
 
 @cache
 def _shared_folders() -> frozenset[str]:
-    named = (os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/tmp", "/etc")
+    named = (os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/tmp", "/etc")  # noqa: S108  # nothing is written there
     places = [Path(os.path.realpath(place)) for place in named]
     return frozenset(str(folder) for place in places for folder in (place, *place.parents))
 

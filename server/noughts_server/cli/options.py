@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from noughts_server.local.launcher import Locking
 
 DEFAULT_ADDRESS = "127.0.0.1:7450"
-_LARGEST_SEED = (1 << 64) - 1
+LARGEST_SEED = (1 << 64) - 1
 _LONGEST_MARGIN_SECONDS = 60
 
 
@@ -455,12 +455,12 @@ def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
     return Locking.REQUIRED if require_lock else Locking.OFF if no_lock else Locking.USUAL
 
 
-def read_seed(seed: int | None) -> int:
-    """The seed, or one drawn now: short enough to be typed again."""
+def read_seed(seed: int | None, *, secret: bool = False) -> int:
+    """The seed, or one drawn now: short enough to be typed again, or with `secret` so long that nobody finds it."""
     if seed is None:
-        return secrets.randbits(32)
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise UsageProblem(f"--seed {seed}: expected 0 to {_LARGEST_SEED}")
+        return secrets.randbits(64 if secret else 32)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise UsageProblem(f"--seed {seed}: expected 0 to {LARGEST_SEED}")
     return seed
 
 

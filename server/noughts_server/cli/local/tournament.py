@@ -347,7 +347,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             forfeit_after=playing.forfeit_after or 0,
             games_per_pair=playing.games,
             concurrency=playing.concurrency,
-            seed=options.read_seed(playing.seed),
+            seed=options.read_seed(playing.seed, secret=there),
             rated=not own_times,
             openings=openings,
             title=title,

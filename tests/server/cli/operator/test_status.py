@@ -67,6 +67,26 @@ def test_wrong_address_of_the_metrics_is_a_usage_error(noughts: Any) -> None:
     assert "--metrics '7451'" in noughts("serve --listen 127.0.0.1:0 --metrics 7451", code=2).stderr
 
 
+def test_metrics_beyond_this_machine_are_a_usage_error(noughts: Any) -> None:
+    errors = noughts("serve --listen 127.0.0.1:0 --metrics 0.0.0.0:0", code=2).stderr
+    assert "where anybody may read them" in errors
+    assert "--insecure" in errors
+
+
+@pytest.mark.parametrize(
+    "option, said",
+    [
+        ("--limit sessions", "expected NAME=NUMBER"),
+        ("--limit sessions=many", "expected NAME=NUMBER"),
+        ("--limit rockets=3", "got 'rockets', expected address_bytes"),
+        ("--limit sessions=0", "limit sessions"),
+        ("--proxy example.org", "expected an address"),
+    ],
+)
+def test_a_bound_or_a_proxy_that_is_none_is_a_usage_error(noughts: Any, option: str, said: str) -> None:
+    assert said in noughts(f"serve --listen 127.0.0.1:0 {option}", code=2).stderr
+
+
 @pytest.mark.parametrize(
     "seconds, shown",
     [(0, "0 s"), (59.4, "59 s"), (200, "3 min 20 s"), (18_180, "5 h 03 min"), (187_200, "2 d 4 h")],

@@ -34,7 +34,7 @@ def until(condition: Callable[[], bool], seconds: float = 30) -> None:
 def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
     created = ask("tournament create spring --games 10 --seed 4 --title 'Spring cup'")
     assert created["tournament"] == "tournaments/spring"
-    assert (created["state"], created["games"], created["seed"]) == ("open", 0, 4)
+    assert (created["state"], created["games"], created["seed"], created["seed_given"]) == ("open", 0, None, True)
     for bot in bots:
         assert ask(f"tournament join spring --bot {bot}")["label"] == bot
     ask("tournament start spring")
