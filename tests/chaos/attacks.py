@@ -370,6 +370,20 @@ ATTACKS: Mapping[str, Attack] = {
 }
 
 
+async def all_at_once(target: Target) -> None:
+    """Every attack, by one attacker."""
+    async with asyncio.TaskGroup() as tasks:
+        for attack in ATTACKS.values():
+            tasks.create_task(_until_sent_away(attack, target))
+
+
+async def _until_sent_away(attack: Attack, target: Target) -> None:
+    try:
+        await attack(target)
+    except* (grpc.aio.AioRpcError, EOFError, asyncio.InvalidStateError) as group:
+        target.told[f"ended by {group.exceptions[0]!r:.100}"] += 1
+
+
 async def attack_for(seconds: float, attack: Attack, target: Target) -> Counter[str]:
     """Attacks for so long; what the attacker was told."""
     try:
