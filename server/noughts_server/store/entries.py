@@ -40,6 +40,7 @@ _LATE = {
     ScheduleKind.KNOCKOUT: (),
     ScheduleKind.LADDER: (TournamentState.PAUSED, TournamentState.RUNNING),
 }
+_EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` goes on."
 _SHOW = "`noughts tournament show {}` lists the entries."
 
 
@@ -73,7 +74,10 @@ def join_tournament(
         raise PermissionDenied(f"bots/{bot}")
     require_in_service(entering.bot, entering.retired_at)
     late = tournament.state is not TournamentState.OPEN
-    require_state(tournament, TournamentState.OPEN, *_LATE[tournament.settings.schedule])
+    later = _LATE[tournament.settings.schedule]
+    finished = tournament.state is TournamentState.FINISHED
+    hint = _EXTEND.format(slug) if later and finished else ""
+    require_state(tournament, TournamentState.OPEN, *later, hint=hint)
     if now_ms is not None and not late:
         closed = tournament.joining.closed(now_ms)
         if closed:

@@ -283,11 +283,11 @@ def cancel_tournament(
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 
-def require_state(tournament: Tournament, *states: TournamentState) -> None:
-    """Raises WrongState unless the tournament is in one of these states."""
+def require_state(tournament: Tournament, *states: TournamentState, hint: str = "") -> None:
+    """Raises WrongState, with this hint, unless the tournament is in one of these states."""
     if tournament.state not in states:
         expected = " or ".join(map(str, states))
-        raise WrongState(tournament.name, got=str(tournament.state), expected=expected)
+        raise WrongState(tournament.name, got=str(tournament.state), expected=expected, hint=hint)
 
 
 def check_size(tournament: Tournament, count: int) -> None:

@@ -200,6 +200,11 @@ def match(
     if output_format is Format.TEXT:
         _print_conditions(plan)
         show_faults(plan, outcome)
+    if outcome.exhausted:
+        output.warn(
+            f"stopped after {output.count(outcome.games, 'game')}: every new pair only repeats others, so the test"
+            " would never be decided; expected games that differ, e.g. with --openings random:2"
+        )
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
 
@@ -293,12 +298,18 @@ def _check_rounds(plan: "LocalPlan") -> None:
     """Raises UsageProblem where so few bots cannot play so many rounds of a Swiss."""
     if str(plan.settings.schedule) != "swiss":
         return
-    from noughts_server.competition.swiss import check_rounds
+    from noughts_server.competition.swiss import check_rounds, may_end_early
 
+    entries, rounds = len(plan.specs), plan.settings.rounds
     try:
-        check_rounds(len(plan.specs), plan.settings.rounds)
+        check_rounds(entries, rounds)
     except ValueError as error:
-        raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
+        raise UsageProblem(f"--rounds {rounds}: {error}") from error
+    if may_end_early(entries, rounds):
+        output.warn(
+            f"--rounds {rounds}: got more than half of {entries} bots, with which a Swiss may end early: when"
+            " no round is left in which nobody meets twice. A round robin has every pair"
+        )
 
 
 def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":
