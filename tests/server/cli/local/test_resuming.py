@@ -82,9 +82,11 @@ def test_after_kills_at_any_moment_exactly_the_missing_games_are_played(tmp_path
 
 def test_a_long_game_is_gone_on_with_from_its_last_move(tmp_path: Path) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
-    (tmp_path / "sleeper.py").write_text(SLEEPER)
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "sleeper.py").write_text(SLEEPER)
     database, file = tmp_path / "kept.db", tmp_path / "games.jsonl"
-    bots = f"A=py:{tmp_path}/sleeper.py:Sleeper B=py:{tmp_path}/sleeper.py:Sleeper"
+    spec = f"py:{tmp_path}/bot/sleeper.py:Sleeper"
+    bots = f"A={spec} B={spec}"
     words = f"match {bots} --games 1 --variant mnk:9,9,9 --time 120+1 --db {database}"
     query = "SELECT moves, times FROM journal"
     with started(shlex.split(words), env) as process:
