@@ -18,7 +18,7 @@ from noughts_server.monitoring.event_log import EventLog
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
-from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.token_expiry import TokenExpiry
@@ -89,7 +89,11 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
     async with AsyncExitStack() as stack:
         store = await Store.open(settings.database or default_database_url(), alone=True)
         stack.push_async_callback(store.close)
-        recorder = Recorder(store, lambda report: bus.publish(COMMITTED, report))
+        recorder = Recorder(
+            store,
+            lambda report: bus.publish(COMMITTED, report),
+            on_damage=lambda tournament, error: bus.publish(DAMAGED, (tournament, error)),
+        )
         recording = await stack.enter_async_context(asyncio.TaskGroup())
         recording.create_task(recorder.run(), name="recorder")
         stack.push_async_callback(recorder.close)

@@ -113,7 +113,7 @@ def add_services(
         ChallengeServicer(store, sessions, director), grpc_server
     )
     status_pb2_grpc.add_StatusServiceServicer_to_server(
-        StatusServicer(address, store, sessions, referee, counters, feed.counts), grpc_server
+        StatusServicer(address, store, sessions, referee, counters, feed.counts, director.problems), grpc_server
     )
     add_feed_service(FeedServicer(feed, limiter), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, grpc_server)

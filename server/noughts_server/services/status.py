@@ -1,5 +1,6 @@
 """StatusService: how the server is doing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import grpc
@@ -32,7 +33,10 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         referee: Referee,
         counters: Counters,
         feed_counts: FeedCounts,
+        problems: Mapping[int, str],
     ) -> None:
+        """`problems`: why a tournament is not played on, by the store's key."""
+        self._problems = problems
         self._address = address
         self._store = store
         self._sessions = sessions
@@ -81,4 +85,5 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_total=tournament.games_total,
             games_in_flight=self._referee.in_flight(tournament.id),
             games_per_second=self._counters.tournament_rate(tournament.id),
+            problem=self._problems.get(tournament.id, ""),
         )

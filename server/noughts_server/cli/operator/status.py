@@ -42,7 +42,8 @@ def status(
 
     JSON: {"version", "address", "started", "uptime_seconds", "draining", "games", "plies", "games_per_second",
     "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"name", "version",
-    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second"}],
+    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second",
+    "problem"}],
     "watchers", "commit_seconds", "loop_lag_seconds", "database_bytes", "database_trouble"}; the last one is null, or
     says why no game begins.
     """
@@ -125,7 +126,7 @@ def _tournaments(running: "Iterable[pb.RunningTournament]") -> "RenderableType":
             bar(each.games_done, each.games_total),
             f"{each.games_done:,}/{each.games_total:,}",
             f"{each.games_in_flight:,}",
-            eta(each),
+            output.printable(each.problem) or eta(each),
         )
         for each in known[:_MOST_TOURNAMENTS]
     ]
@@ -235,6 +236,7 @@ def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
                 "games_total": each.games_total,
                 "games_in_flight": each.games_in_flight,
                 "games_per_second": each.games_per_second,
+                "problem": each.problem or None,
             }
             for each in status.tournaments
         ],
