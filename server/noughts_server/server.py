@@ -15,6 +15,7 @@ from noughts_referee.referee import Referee
 from noughts_server.feed.feed import Feed
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import EventLog
+from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
@@ -105,6 +106,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         feed = Feed(store, referee, bus, settings.feed)
         counters = Counters(referee, bus)
         token_expiry, challenge_expiry = TokenExpiry(store, sessions), ChallengeExpiry(store, sessions, director)
+        absences = Absences(store, referee, director, settings.absence)
         health_servicer = health.aio.HealthServicer()
         guard = StoreGuard(store, referee, lambda serves: _tell_health(health_servicer, serves))
         await stack.enter_async_context(counters.measuring())
@@ -138,10 +140,13 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             limiter=limiter,
             health_servicer=health_servicer,
             with_reflection=settings.reflection,
+            rate_own_games=settings.rate_own_games,
         )
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
-        await stack.enter_async_context(_running(token_expiry.run(), challenge_expiry.run(), guard.run()))
+        await stack.enter_async_context(
+            _running(token_expiry.run(), challenge_expiry.run(), absences.run(), guard.run())
+        )
         await _tell_health(health_servicer, store.trouble is None)
         if store.closed_to_others:
             logger.warning("the database is for this user alone now: other users could read it, or hold it up")

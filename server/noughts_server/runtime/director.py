@@ -186,13 +186,13 @@ class Director:
             tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
             self.play_on(tournament)
 
-    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None) -> None:
-        """Takes an entry out; the games that it has left in a tournament that has begun are lost."""
-        await self.uncancelled(lambda: self._withdraw(slug, label, owner_id))
+    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "left") -> None:
+        """Takes an entry out; the games that it has left in a tournament that has begun are lost, those running too."""
+        await self.uncancelled(lambda: self._withdraw(slug, label, owner_id, reason))
 
-    async def _withdraw(self, slug: str, label: str, owner_id: int | None) -> None:
+    async def _withdraw(self, slug: str, label: str, owner_id: int | None, reason: str) -> None:
         leave = partial(
-            withdraw_entry, slug=slug, label=label, now_ms=self._store.now_ms(), owner_id=owner_id, reason="left"
+            withdraw_entry, slug=slug, label=label, now_ms=self._store.now_ms(), owner_id=owner_id, reason=reason
         )
         left = await self._store.write(leave)
         tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
@@ -209,6 +209,11 @@ class Director:
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
             for left in progress.withdrawn:
                 logger.info("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
+
+    def playing(self) -> list[Conditions]:
+        """The conditions of the tournaments whose games are being played."""
+        supplies = [self._supplies[key] for key in self._playing if key in self._supplies]
+        return [supply.conditions for supply in supplies if supply.conditions is not None]
 
     def conditions(self, tournament: int) -> Conditions | None:
         """The conditions of a tournament whose games are being played or stored."""

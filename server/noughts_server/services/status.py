@@ -72,6 +72,9 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             watchers=self._feed_counts.watchers,
             commit_seconds=counters.commits.worst,
             loop_lag_seconds=counters.lag.worst,
+            stalls=referee.stalls.count,
+            stalled_seconds=referee.stalls.total_us / 1e6,
+            excused=referee.stalls.excused,
             database_bytes=self._store.size_bytes(),
             database_trouble="" if trouble is None else trouble.problem,
         )

@@ -185,22 +185,20 @@ def match(
     from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
-    first, second = unique_labels(plan.specs)
+    settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
-        plan.settings.variant,
-        plan.settings.seed,
-        first,
-        second,
-        outcome.pairs,
-        outcome.terminations,
-        outcome.match,
-        test,
+        settings.variant, settings.seed, first, second, outcome.pairs, outcome.terminations, outcome.match, test
     )
     with beside_games(playing.games_file):
         result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
         if output_format is Format.TEXT:
             _print_conditions(plan)
             show_faults(plan, outcome)
+    if outcome.exhausted:
+        output.warn(
+            f"stopped after {output.count(outcome.games, 'game')}: every new pair only repeats others, so the test"
+            " would never be decided; expected games that differ, e.g. with --openings random:2"
+        )
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
 
@@ -294,12 +292,18 @@ def _check_rounds(plan: "LocalPlan") -> None:
     """Raises UsageProblem where so few bots cannot play so many rounds of a Swiss."""
     if str(plan.settings.schedule) != "swiss":
         return
-    from noughts_server.competition.swiss import check_rounds
+    from noughts_server.competition.swiss import check_rounds, may_end_early
 
+    entries, rounds = len(plan.specs), plan.settings.rounds
     try:
-        check_rounds(len(plan.specs), plan.settings.rounds)
+        check_rounds(entries, rounds)
     except ValueError as error:
-        raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
+        raise UsageProblem(f"--rounds {rounds}: {error}") from error
+    if may_end_early(entries, rounds):
+        output.warn(
+            f"--rounds {rounds}: got more than half of {entries} bots, with which a Swiss may end early: when"
+            " no round is left in which nobody meets twice. A round robin has every pair"
+        )
 
 
 def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":

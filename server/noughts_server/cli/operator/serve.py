@@ -7,6 +7,7 @@ from noughts_server.cli import options
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
+from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
     from noughts_proto.security import Identity
@@ -70,6 +71,18 @@ ReflectionOption = Annotated[
     bool,
     Option("--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."),
 ]
+AbsenceOption = Annotated[
+    str,
+    Option(
+        "--absence",
+        metavar="DURATION",
+        help="How long an entry may keep its games waiting, before it loses those that it has left; 0: for ever.",
+    ),
+]
+RateOwnOption = Annotated[
+    bool,
+    Option("--rate-own-games", help="Rate games between bots of one owner, too: for leagues among friends."),
+]
 
 
 def serve(
@@ -83,6 +96,8 @@ def serve(
     insecure: InsecureOption = False,
     metrics: MetricsOption = None,
     reflection: ReflectionOption = True,
+    absence: AbsenceOption = "10m",
+    rate_own_games: RateOwnOption = False,
     limit: LimitOption = None,
     proxy: ProxyOption = None,
     log_level: Annotated[
@@ -104,6 +119,7 @@ def serve(
     if metrics is not None:
         _check_reach(metrics, protected=insecure, option="--metrics")
     margin_us = options.read_margin(margin)
+    patience = 0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds()
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
     from noughts_server.cli.signals import run_loop
@@ -119,6 +135,8 @@ def serve(
         identity=identity,
         client_authorities=tls_client_ca,
         metrics=metrics,
+        absence=patience,
+        rate_own_games=rate_own_games,
         limits=_limits(limit or []),
         proxies=_proxies(proxy or []),
     )
