@@ -22,7 +22,7 @@ from noughts_proto.v1 import (
     tournaments_pb2_grpc,
 )
 from noughts_server.cli import options
-from noughts_server.cli.error_details import error_info
+from noughts_proto.error_details import error_info
 from noughts_server.cli.errors import Problem
 
 DEADLINE_SECONDS = 10.0

@@ -10,7 +10,7 @@ from noughts_server.cli import output
 from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import short
-from noughts_server.feed.view import View
+from noughts_proto.feed_view import View
 
 
 class _Lines:

@@ -17,7 +17,7 @@ from noughts_server.cli import output
 from noughts_server.cli.remote.watch_board import Picture, picture
 from noughts_server.cli.remote.watch_layout import arranged, packed
 from noughts_server.cli.remote.watch_lines import rating_of, tournament_line
-from noughts_server.feed.view import View
+from noughts_proto.feed_view import View
 
 if TYPE_CHECKING:
     from rich.console import Console
