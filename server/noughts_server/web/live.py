@@ -191,7 +191,7 @@ class Stream:
                     if message.HasField("resync"):
                         # Without its snapshot it must not be resumed from here.
                         request.epoch = request.from_sequence = 0
-                    self._take(message)
+                    self.take(message)
             except grpc.aio.AioRpcError as error:
                 failure = self._upstream.failure(error)
                 if error.code() not in _PASSING or not self._view.seen:
@@ -206,7 +206,8 @@ class Stream:
             await asyncio.sleep(wait)
             wait = min(2 * wait, self._settings.longest_wait)
 
-    def _take(self, message: pb.WatchResponse) -> None:
+    def take(self, message: pb.WatchResponse) -> None:
+        """What the server said next."""
         if self._away is not None:
             self._away = None
             self._tell(_event("back", {}))
