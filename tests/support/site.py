@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any, NamedTuple
 
 from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.listener import address_of, listening
 from noughts_server.web.live import Hub, LiveSettings
-from noughts_server.web.serving import address_of, listening, running_site
+from noughts_server.web.serving import running_site
 
 PATIENCE = 60.0
 """Seconds after which a test that waits for something has failed."""
@@ -109,12 +111,12 @@ def site_of(server: str, settings: LiveSettings | None = None, *, port: int = 0)
     """The site of the server at this address, on this port or a free one."""
     listener = listening("127.0.0.1", port)
     place = address_of(listener)
-    begun: Future[tuple[Hub, Callable[[], None]]] = Future()
+    begun: Future[tuple[Hub, Callable[[], object]]] = Future()
 
     async def serve() -> None:
         stopping, loop = asyncio.Event(), asyncio.get_running_loop()
         async with running_site(server, Dialling(), listener, settings) as hub:
-            begun.set_result((hub, lambda: loop.call_soon_threadsafe(stopping.set)))  # type: ignore[func-returns-value]
+            begun.set_result((hub, partial(loop.call_soon_threadsafe, stopping.set)))
             await stopping.wait()
 
     with ThreadPoolExecutor(1, "site") as pool:

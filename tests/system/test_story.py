@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import grpc.aio
 import pytest
 
+from noughts_proto.feed_view import View
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc
-from noughts_proto.feed_view import View
 from tests.support.processes import PROGRAM, asked_apart, ended, environment, eventually, first_line, said, started
 
 from .node import NodeBot, installed_bot, node_bot

@@ -1,8 +1,8 @@
 """The contract's messages as JSON and as CSV, and the schema of that JSON.
 
-Every field is there, under its name in the contract: numbers as numbers, seeds as text (many programs read whole numbers
-exactly up to 2^53 only), times as RFC 3339 in UTC, enumerations as the last part of their names in small letters, results as
-`1-0`, `1/2-1/2`, `0-1` and `*`. What is unset, unknown or not finite is null.
+Every field is there, under its name in the contract: numbers as numbers, seeds as text (many programs read whole
+numbers exactly up to 2^53 only), times as RFC 3339 in UTC, enumerations as the last part of their names in small
+letters, results as `1-0`, `1/2-1/2`, `0-1` and `*`. What is unset, unknown or not finite is null.
 """
 
 import csv
@@ -89,7 +89,7 @@ def _readers(descriptor: Descriptor) -> tuple[tuple[str, Reader], ...]:
 def _reader(field: FieldDescriptor) -> Reader:
     name, value_of = field.name, _value_of(field)
     if field.is_repeated:
-        if _is_map(field):
+        if _map_value(field) is not None:
             # Reading a map's field makes it: what is not there must not be made.
             return lambda message: {key: value_of(held) for key, held in sorted(getattr(message, name).items())}
         return lambda message: [value_of(held) for held in getattr(message, name)]
@@ -99,8 +99,9 @@ def _reader(field: FieldDescriptor) -> Reader:
 
 
 def _value_of(field: FieldDescriptor) -> Reader:
-    if _is_map(field):
-        return _value_of(field.message_type.fields_by_name["value"])
+    entry = _map_value(field)
+    if entry is not None:
+        return _value_of(entry)
     if field.message_type is not None:
         if field.message_type.full_name == _TIMESTAMP:
             return lambda held: held.ToJsonString()
@@ -137,7 +138,7 @@ def _field_schema(field: FieldDescriptor) -> Document:
         value = {"type": "string", "format": "date-time"}
     else:
         value = {"$ref": f"#/components/schemas/{held.name}"}
-    if _is_map(field):
+    if _map_value(field) is not None:
         return {"type": "object", "additionalProperties": value}
     if field.is_repeated:
         return {"type": "array", "items": value}
@@ -146,10 +147,10 @@ def _field_schema(field: FieldDescriptor) -> Document:
 
 def _held(field: FieldDescriptor) -> Descriptor | None:
     """The message that the field's values are; of a map those under its keys."""
-    if _is_map(field):
-        return field.message_type.fields_by_name["value"].message_type
-    return field.message_type
+    return (_map_value(field) or field).message_type
 
 
-def _is_map(field: FieldDescriptor) -> bool:
-    return field.message_type is not None and field.message_type.GetOptions().map_entry
+def _map_value(field: FieldDescriptor) -> FieldDescriptor | None:
+    """What is under the keys of a map; None of other fields."""
+    message = field.message_type
+    return message.fields_by_name["value"] if message is not None and message.GetOptions().map_entry else None

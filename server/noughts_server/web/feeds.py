@@ -29,7 +29,8 @@ def tournaments_atom(tournaments: Sequence[Document], base: str) -> bytes:
         done, total = tournament["games_done"], tournament["games_total"]
         played = f"{done:,} of {total:,} games played" if total else "not started"
         _put(entry, "summary", f"{tournament['variant']}, {tournament['state']}, {played}.")
-    return b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(feed, encoding="utf-8")
+    written: bytes = tostring(feed, encoding="utf-8", xml_declaration=True)
+    return written
 
 
 def _put(parent: Element, name: str, text: str) -> None:

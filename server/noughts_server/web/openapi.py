@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 
 from noughts_server.version import software_version
 from noughts_server.web.documents import Document, messages_in, schema
@@ -22,7 +22,9 @@ def openapi() -> Document:
         "get": {
             "summary": "This document.",
             "operationId": "openapi",
-            "responses": {"200": {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}},
+            "responses": {
+                "200": {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}
+            },
         }
     }
     return {
@@ -30,8 +32,8 @@ def openapi() -> Document:
         "info": {
             "title": "Noughts",
             "version": software_version(),
-            "description": "Tournaments, games, bots and ratings of a Noughts server, to read. Names and fields are those"
-            " of the gRPC contract noughts.v1.",
+            "description": "Tournaments, games, bots and ratings of a Noughts server, to read. Names and fields are"
+            " those of the gRPC contract noughts.v1.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
@@ -74,8 +76,8 @@ def _operation(route: Route) -> Document:
 def _stream(path: str, summary: str) -> Document:
     return {
         "summary": summary,
-        "description": "Server-sent events: `snapshot` (everything; also after a gap), `increments` (apply them in order),"
-        " `away` and `back` (the server behind this site), `over` (nothing will follow).",
+        "description": "Server-sent events: `snapshot` (everything; also after a gap), `increments` (apply them in"
+        " order), `away` and `back` (the server behind this site), `over` (nothing will follow).",
         "operationId": _operation_id(path),
         "parameters": _path_parameters(path),
         "responses": {
@@ -106,7 +108,7 @@ def _query_parameter(field: FieldDescriptor) -> Document:
     return {"name": field.name, "in": "query", "schema": kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})}
 
 
-def _answered(route: Route) -> Descriptor:
+def _answered(route: Route) -> Any:
     response = route.response.DESCRIPTOR
     return response.fields_by_name[route.within].message_type if route.within else response
 

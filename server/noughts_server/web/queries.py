@@ -18,7 +18,7 @@ _INTEGERS = {
 }
 
 
-def query_fields(route: Route) -> Iterable[FieldDescriptor]:
+def query_fields(route: Route) -> Iterable[Any]:
     """The fields of the request that a query may set: plain ones that the path does not fill."""
     filled = {name for name, _ in route.names}
     for field in route.request.DESCRIPTOR.fields:

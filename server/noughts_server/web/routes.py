@@ -33,7 +33,13 @@ class Route:
 _TOURNAMENT = "tournaments/{tournament}"
 
 ROUTES = (
-    Route("/status", "How the server is doing.", lambda up: up.status.GetStatus, status_pb2.GetStatusRequest, status_pb2.GetStatusResponse),
+    Route(
+        "/status",
+        "How the server is doing.",
+        lambda up: up.status.GetStatus,
+        status_pb2.GetStatusRequest,
+        status_pb2.GetStatusResponse,
+    ),
     Route(
         "/tournaments",
         "All tournaments, newest first, without their standings.",
@@ -78,7 +84,14 @@ ROUTES = (
         games_pb2.GetGameResponse,
         names=(("name", "tournaments/{tournament}/games/{number}"),),
     ),
-    Route("/bots", "All bots, by name.", lambda up: up.bots.ListBots, bots_pb2.ListBotsRequest, bots_pb2.ListBotsResponse, rows="bots"),
+    Route(
+        "/bots",
+        "All bots, by name.",
+        lambda up: up.bots.ListBots,
+        bots_pb2.ListBotsRequest,
+        bots_pb2.ListBotsResponse,
+        rows="bots",
+    ),
     Route(
         "/bots/{bot}",
         "A bot.",

@@ -172,22 +172,41 @@ def test_a_hidden_tab_stops_listening_and_catches_up_when_it_is_seen(
         game.play(1, 4, 2)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_a_phone_and_are_readable_in_both_schemes(
-    site: Site, browser: Browser, cup: str, scheme: str
-) -> None:
-    pages = ("/", "/tournaments", f"/{cup}", f"/{cup}/games", f"/{cup}/games/1", "/leaderboard", "/bots", "/bots/pascal")
-    with page_in(browser, site.address, viewport={"width": 390, "height": 844}, color_scheme=scheme) as page:
+def test_pages_fit_a_phone_and_are_readable_by_day_and_by_night(site: Site, browser: Browser, cup: str) -> None:
+    pages = (
+        "/",
+        "/tournaments",
+        f"/{cup}",
+        f"/{cup}/games",
+        f"/{cup}/games/1",
+        "/leaderboard",
+        "/bots",
+        "/bots/pascal",
+    )
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
         for path in (*pages, "/bots/pascal/against/random", "/nothing"):
             page.goto(path)
             assert page.evaluate("document.documentElement.scrollWidth") == 390, path
-            assert page.evaluate(CONTRASTS) == [], path
+            backgrounds = set()
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+                assert page.evaluate(CONTRASTS) == [], (path, scheme)
+            assert len(backgrounds) == 2
+
+
+def test_the_check_of_contrasts_finds_what_cannot_be_read(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/nothing")
+        page.evaluate("document.querySelector('h1').style.color = getComputedStyle(document.body).backgroundColor")
+        (found,) = page.evaluate(CONTRASTS)
+        assert found.startswith("H1  1.00")
 
 
 # Text whose contrast to what is behind it is less than WCAG's 4.5 (3 where it is large).
 CONTRASTS = """() => {
-  const light = ([r, g, b]) => [r, g, b].map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
   const read = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const behind = (element) => {
     for (; element; element = element.parentElement) {

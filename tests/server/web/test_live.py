@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.server import running_server
@@ -200,12 +202,8 @@ async def test_there_are_only_so_many_watchers(server: ServerUnderTest) -> None:
         upstream = Upstream(server.address, Dialling())
         hub = Hub(upstream, tasks, LiveSettings(most_watchers=1))
         await hub.join("featured")
-        try:
+        with pytest.raises(Failure, match="1 browsers watch already") as caught:
             await hub.join("featured")
-        except Failure as failure:
-            assert (failure.status, failure.message) == (503, "1 browsers watch already.")
-        else:
-            raise AssertionError("it was let in")
-        finally:
-            hub.close()
-            await upstream.close()
+        assert caught.value.status == 503
+        hub.close()
+        await upstream.close()

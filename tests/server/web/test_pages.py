@@ -107,7 +107,9 @@ def test_browsers_are_told_to_load_nothing_from_elsewhere(site: Site, cup: str) 
     assert "frame-ancestors *" in site.get(f"/{cup}/games/1/embed").headers["content-security-policy"]
 
 
-def test_a_tournament_shows_standings_with_error_bars_and_a_crosstable_that_leads_to_games(site: Site, cup: str) -> None:
+def test_a_tournament_shows_standings_with_error_bars_and_a_crosstable_that_leads_to_games(
+    site: Site, cup: str
+) -> None:
     text = site.get(f"/{cup}").text
     assert re.search(r'aria-label="[\d.]+ % of the points, 95 % interval [\d.]+ to [\d.]+ %"', text)
     (link,) = re.findall(r'href="(/bots/pascal/against/random\?tournament=[^"]+)"', text)

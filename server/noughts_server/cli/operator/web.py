@@ -39,7 +39,7 @@ def web(
 
 def web_listener(listen: str, option: str) -> "socket.socket":
     """The socket of this option. Raises Problem where nobody can listen there."""
-    from noughts_server.web.serving import listening
+    from noughts_server.web.listener import listening
 
     host, port = options.read_address(listen, option)
     try:
@@ -51,7 +51,8 @@ def web_listener(listen: str, option: str) -> "socket.socket":
 
 async def _serve(address: str, dialling: "Dialling", listener: "socket.socket", output_format: Format) -> None:
     from noughts_server.cli.signals import two_stages
-    from noughts_server.web.serving import address_of, running_site
+    from noughts_server.web.listener import address_of
+    from noughts_server.web.serving import running_site
 
     stopping = asyncio.Event()
     async with running_site(address, dialling, listener):
