@@ -1,6 +1,7 @@
 # Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
 # Tests that find no compiler of C and C++ take Zig's, a package; without cargo the examples in Rust are not tried, and the run
-# says so. Nothing else is left out: a tool that is missing fails its test. NOUGHTS_REQUIRE=rust makes cargo such a tool, too.
+# says so; nor is the reverse proxy without nginx. Nothing else is left out: a tool that is missing fails its test.
+# NOUGHTS_REQUIRE=rust,nginx makes cargo and nginx such tools, too.
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
@@ -29,9 +30,10 @@ test: check ## all checks, then all tests
 quick: check ## all checks, then the tests that start no process and are not long: a minute
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long"
 
-check: $(STAMP) $(GOOGLEAPIS) ## format, lint, types, import rules, stubs, protocol
+check: $(STAMP) $(GOOGLEAPIS) ## format, lint, what is dangerous, types, import rules, stubs, protocol
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/bandit -q -c pyproject.toml -r -ll proto referee bots/noughts_bots server
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/regenerate.py --check

@@ -224,7 +224,19 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         text=True,
     )
     token = json.loads(made.stdout)["token"]
-    serve = [*noughts, "serve", "--listen", "127.0.0.1:0", "--db", database, "--format", "json", "--log-level", "error"]
+    serve = [
+        *noughts,
+        "serve",
+        "--no-web",
+        "--listen",
+        "127.0.0.1:0",
+        "--db",
+        database,
+        "--format",
+        "json",
+        "--log-level",
+        "error",
+    ]
     this = [sys.executable, __file__]
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -10,6 +10,9 @@ from typing import Protocol
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
 
 from noughts_bots.events import ConnectionLost, Online, SessionEvent, WaitsForTournaments
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
@@ -85,12 +88,14 @@ async def keep_dialling(
             details = error.details() or ""
             if problem := failed_handshake(login.server, details):
                 raise problem from error
-            if error.code() not in _PASSING or not login.reconnect:
+            asked_to_wait = _seconds_to_wait(error)
+            if (error.code() not in _PASSING and not asked_to_wait) or not login.reconnect:
                 raise BotRefused(error.code(), error.details() or error.code().name) from error
             # A server that ends every session at once must not be asked ten times a second.
             lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
             if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
                 wait = _FIRST_WAIT
+            wait = max(wait, asked_to_wait)
             reached |= session.welcomed
             reason = why_unreachable(details)
             if not session.welcomed and (perhaps := why_hung_up(details)):
@@ -98,6 +103,18 @@ async def keep_dialling(
             on_event(ConnectionLost(reason, wait, "" if reached else login.server, last=wait >= _LONGEST_WAIT))
         await asyncio.sleep(wait * random.uniform(0.5, 1.0))
         wait = min(wait * 2, _LONGEST_WAIT)
+
+
+def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
+    """How long a server that has too many callers wants this one to wait; 0: it does not say."""
+    if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return 0.0
+    packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+    retry = RetryInfo()
+    with contextlib.suppress(DecodeError):
+        if any(detail.Unpack(retry) for detail in Status.FromString(bytes(packed)).details):
+            return retry.retry_delay.ToMilliseconds() / 1000
+    return 0.0
 
 
 def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:

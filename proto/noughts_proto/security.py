@@ -3,16 +3,20 @@
 Used by both ends: bots and the command line call, the server listens.
 """
 
+import logging
 import os
 import ssl
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import grpc
 import grpc.aio
 
 from noughts_proto.transport import CLIENT_OPTIONS
+
+logger = logging.getLogger("noughts.tls")
 
 CA_VARIABLE = "NOUGHTS_TLS_CA"
 CERTIFICATE_VARIABLE = "NOUGHTS_TLS_CERT"
@@ -58,10 +62,52 @@ class Identity:
     def server_credentials(self, client_authorities: Path | None = None) -> grpc.ServerCredentials:
         """What a server listens with; with `client_authorities` (PEM) only those they signed may connect.
 
-        Raises SecurityProblem.
+        The files are read again when they have changed. Raises SecurityProblem.
         """
-        clients = None if client_authorities is None else read_authorities(client_authorities)
-        return grpc.ssl_server_credentials([self.read()], clients, clients is not None)
+        files = _WatchedFiles(self, client_authorities)
+        newer: Any = files.newer  # its published type does not say that it may return None
+        return grpc.dynamic_ssl_server_credentials(files.read(), newer, client_authorities is not None)
+
+
+class _WatchedFiles:
+    """The files of a server's certificate, looked at whenever somebody connects."""
+
+    def __init__(self, identity: Identity, client_authorities: Path | None) -> None:
+        self._identity = identity
+        self._client_authorities = client_authorities
+        self._seen = self._stamps()
+
+    def read(self) -> grpc.ServerCertificateConfiguration:
+        """What stands in them. Raises SecurityProblem."""
+        clients = None if self._client_authorities is None else read_authorities(self._client_authorities)
+        return grpc.ssl_server_certificate_configuration([self._identity.read()], clients)
+
+    def newer(self) -> grpc.ServerCertificateConfiguration | None:
+        """The same, if they have changed since; None leaves it at what was read before. Called on threads of gRPC."""
+        stamps = self._stamps()
+        if stamps == self._seen:
+            return None
+        self._seen = stamps
+        try:
+            read = self.read()
+        except SecurityProblem as problem:
+            # One of two files is new, perhaps: when the other is, too, they are looked at again.
+            logger.warning("the certificate was changed, but cannot be used; the old one is kept: %s", problem)
+            return None
+        logger.info("the certificate was read again: %s", self._identity.certificate)
+        return read
+
+    def _stamps(self) -> list[tuple[int, int, int] | None]:
+        files = (self._identity.certificate, self._identity.key, self._client_authorities)
+        return [None if file is None else _stamp(file) for file in files]
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +224,7 @@ _HANDSHAKE_FAILURES = {
     "certificate has expired": (
         "a certificate that has expired",
         "a valid one",
-        "The server's operator has to renew it and restart the server. Is the clock of this machine right?",
+        "The server's operator has to renew it. Is the clock of this machine right?",
     ),
     "certificate is not yet valid": (
         "a certificate that is not valid yet",

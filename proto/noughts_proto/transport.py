@@ -42,6 +42,18 @@ SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.max_receive_message_length", _LARGEST_REQUEST),
     ("grpc.max_send_message_length", _LARGEST_FRAME),
+    # A kilobyte that unpacks to megabytes is nobody's need.
+    ("grpc.compression_enabled_algorithms_bitset", 1),
+    # TCP, TLS and the first words of HTTP/2 together; afterwards a connection without calls is closed.
+    ("grpc.server_handshake_timeout_ms", 5_000),
+    ("grpc.max_connection_idle_ms", 60_000),
+    ("grpc.max_metadata_size", 8 * 1024),
+    ("grpc.absolute_max_metadata_size", 16 * 1024),
+    ("grpc.http2.max_ping_strikes", 2),
+    ("grpc.http2.bdp_probe", 0),
+    # Calls that the event loop has not yet looked at.
+    ("grpc.server.max_pending_requests", 1_000),
+    ("grpc.server.max_pending_requests_hard_limit", 2_000),
     # Two servers on one port would each get half of the bots.
     ("grpc.so_reuseport", 0),
 )

@@ -25,7 +25,7 @@ from noughts_referee.rules import (
     placed_wrongly,
     won,
 )
-from noughts_referee.work_units import Conditions, Slot, Unit
+from noughts_referee.work_units import Conditions, GameSoFar, Slot, Unit, unpack_moves, unpack_times
 
 MOST_COMPLAINTS = 100
 """With so many complaints a stream is closed: more need not be worded, however many rows a frame has."""
@@ -50,6 +50,14 @@ def _in_words(choice: Choice, opening: Opening) -> str:
     return f"got a side ({'XO'[choice.side & 1]}), expected {expected}"
 
 
+def _change_sides(game: Game) -> None:
+    """Who was to move first moves second."""
+    ordinal, first, second = game.slot
+    game.slot = Slot(ordinal, second, first)
+    game.players = game.players[::-1]
+    game.left_us = game.left_us[::-1]
+
+
 class Complaint(Exception):
     """What is wrong with an answer: an unknown game, or a ply that has not been asked."""
 
@@ -68,6 +76,8 @@ class Arbiter:
         """Games that are over and not yet taken."""
         self.agreed: list[Game] = []
         """Games that have begun by agreement since this was last cleared."""
+        self.advanced: list[Game] = []
+        """Games that are journaled and got further, in this order, since this was last cleared."""
         self.touched: set[Player] = set()
         """Players whose outbox got something since this was last cleared."""
         self.late_answers = 0
@@ -78,6 +88,9 @@ class Arbiter:
         self._last_handle = handle = self._last_handle + 1
         game = Game(handle, unit, slot, first, second)
         first.games[handle] = second.games[handle] = game
+        if unit.begun and (begun := unit.begun.get(slot[0])):
+            self._go_on(game, begun)
+            return game
         if unit.conditions.variant.agreement:
             self._ask_choice(game, 0)
             return game
@@ -141,6 +154,7 @@ class Arbiter:
                 if longest:
                     fewest_plies = min(fewest_plies, longest)
                 timed = conditions.timed
+                journaled = conditions.journaled
             if timed and self._late(game, took):
                 continue
             own = game.own
@@ -186,6 +200,8 @@ class Arbiter:
                 ask_cell(cell)
                 if timed:
                     outbox.turns_timed.append(game)
+                    if journaled:
+                        self.advanced.append(game)
         return complaints
 
     def chosen(
@@ -247,11 +263,22 @@ class Arbiter:
     def _begin_agreed(self, game: Game, *, swapped: bool) -> None:
         """The sides are known: the game is like any other from now on."""
         if swapped:
-            ordinal, first, second = game.slot
-            game.slot = Slot(ordinal, second, first)
-            game.players = game.players[::-1]
-            game.left_us = game.left_us[::-1]
+            _change_sides(game)
         self.agreed.append(game)
+        if game.conditions.journaled:
+            self.advanced.append(game)
+        self._begin(game)
+
+    def _go_on(self, game: Game, begun: GameSoFar) -> None:
+        """The game goes on from where it was; the time that its open question had taken is not charged."""
+        variant = game.conditions.variant
+        if begun.first != game.slot.first:
+            _change_sides(game)
+        game.moves += unpack_moves(begun.moves, variant.cells)
+        game.times_us += unpack_times(begun.times)
+        game.left_us = [begun.first_clock_us, begun.second_clock_us]
+        if variant.agreement:
+            self.agreed.append(game)
         self._begin(game)
 
     def _begin(self, game: Game) -> None:

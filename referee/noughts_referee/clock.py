@@ -7,8 +7,9 @@ MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
 """What a move may overstep its limit for transport, unless somebody has said otherwise."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
-# A game's expected length in moves of one side, to sort time controls into classes (the convention of chess servers).
+# A game's expected length in moves of one side, to sort time controls (the convention of chess servers).
 _EXPECTED_MOVES = 40
+_LONG_MOVE_US = MICROSECONDS
 _CLASSES = ((180, "bullet"), (480, "blitz"), (1500, "rapid"))
 
 
@@ -54,14 +55,23 @@ class TimeControl:
         return max(0, left_us - took_us) + self.increment_us if self.bank_us else self.move_us
 
     @property
+    def expected_us(self) -> int:
+        """What 40 moves may take at most; 0 where there is no limit."""
+        by_bank, by_moves = self.bank_us + _EXPECTED_MOVES * self.increment_us, _EXPECTED_MOVES * self.move_us
+        return min(by_bank, by_moves) if self.bank_us and self.move_us else by_bank or by_moves
+
+    @property
+    def long(self) -> bool:
+        """Whether 40 moves may take a second or more each: a game in which a side has such times is journaled."""
+        return self.expected_us >= _EXPECTED_MOVES * _LONG_MOVE_US
+
+    @property
     def time_class(self) -> str:
         """`untimed`, `bullet`, `blitz`, `rapid` or `classical`, by the time 40 moves may take at most."""
         if not self.timed:
             return "untimed"
-        by_bank, by_moves = self.bank_us + _EXPECTED_MOVES * self.increment_us, _EXPECTED_MOVES * self.move_us
-        expected_us = min(by_bank, by_moves) if self.bank_us and self.move_us else by_bank or by_moves
         for limit_seconds, name in _CLASSES:
-            if expected_us < limit_seconds * MICROSECONDS:
+            if self.expected_us < limit_seconds * MICROSECONDS:
                 return name
         return "classical"
 

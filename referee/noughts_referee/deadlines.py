@@ -1,13 +1,14 @@
 """The open questions of one wire: when each was written, and until when it may be answered.
 
-A question is a ply of a game. Its clock runs from the frame written to the answer read, through a lost connection too.
+A question is a ply of a game. Its clock runs from the frame written to the answer read, through a lost connection too;
+where the player is away or takes no frame in hand, from the moment at which the question would have been written.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from noughts_referee.game import Game, Player
+from noughts_referee.game import Game, Outbox, Player
 from noughts_referee.monotonic import Now
 
 Overdue = tuple[int, int, int]
@@ -30,7 +31,33 @@ class Questions:
         """When the last question of a game was written."""
         self._resent: set[int] = set()
         """Games in the outbox whose question was written to an earlier stream: its clock runs."""
+        self._held: dict[int, tuple[int, int]] = {}
+        """Ply and time since when a question with a clock waits for the player."""
+        self._looked_at: tuple[Outbox, int] = (player.outbox, 0)
+        """The outbox that was looked through for such questions, and how far."""
         self._limits = _Limits(self._over, now)
+
+    def held(self, free_until: int = 0) -> None:
+        """The player is away, or takes no frame in hand: clocks run, too, that are about questions in the outbox.
+
+        They would be free thinking time else, for what the opponent has played is public. `free_until` is a moment
+        before which they do not.
+        """
+        outbox = self._player.outbox
+        looked_at, count = self._looked_at
+        timed = outbox.turns_timed[count if looked_at is outbox else 0 :] + outbox.openings
+        self._looked_at = outbox, len(outbox.turns_timed)
+        since = max(self._now(), free_until)
+        deadlines = []
+        for game in timed:
+            handle, ply = game.handle, game.ply
+            if game.mover is not self._player or game.time is None or handle in self._resent:
+                continue
+            if self._held.get(handle, (None,))[0] != ply:
+                self._held[handle] = ply, since
+                deadlines.append((since + game.limit_us() + self._player.margin_us + 1, handle, ply))
+        if deadlines:
+            self._limits.set(deadlines)
 
     def written(self, games: list[int], plies: list[int], timed: list[Game]) -> None:
         """A frame with these questions is written now; `timed` are the games with clocks among them."""
@@ -41,6 +68,10 @@ class Questions:
         written = self._written
         written.update((game, now) for game in games if game not in self._resent)
         self._resent.difference_update(games)
+        for game, ply in zip(games, plies, strict=True) if self._held else ():
+            held, since = self._held.pop(game, (None, now))
+            if held == ply:
+                written[game] = min(now, since)
         deadlines = [
             (written[game.handle] + game.limit_us() + self._player.margin_us + 1, game.handle, game.ply)
             for game in timed
@@ -56,26 +87,34 @@ class Questions:
         self._spread()
         self._limits.met(games, plies)
         written = self._written
+        if self._held:
+            # Who reads the public feed may answer what it would not be asked.
+            for game, ply in zip(games, plies, strict=True):
+                held, since = self._held.get(game, (None, now))
+                if held == ply:
+                    written[game] = min(now, since)
         # What is wrong or late may be answered once more: the question stays until the game's next one.
         return [now - written.get(game, now) for game in games]
 
     def forget(self, games: Iterable[Game]) -> None:
         """These games are over."""
-        if self._written or self._resent:
+        if self._written or self._resent or self._held:
             for game in games:
                 self._resent.discard(game.handle)
+                self._held.pop(game.handle, None)
                 self._written.pop(game.handle, None)
                 self._limits.drop(game.handle)
 
     def carry_over(self, rejoin: Callable[[], None]) -> None:
         """The player has a new stream; `rejoin` fills its outbox with what it must be told again.
 
-        Questions that had been written keep their time. Those that still waited in the outbox had not been.
+        Questions that had been written, or held, keep their time. Others that still waited in the outbox have none.
         """
         self._spread()
         waiting = self._asked() - self._resent
         running = self._player.games
         self._written = {game: at for game, at in self._written.items() if game in running and game not in waiting}
+        self._held = {game: held for game, held in self._held.items() if game in waiting and game in running}
         rejoin()
         self._resent = {game for game in self._asked() if game in self._written}
 
@@ -96,8 +135,13 @@ class Questions:
 
     def _over(self, questions: list[tuple[int, int]]) -> None:
         now = self._now()
-        written = self._written
-        self._overdue([(game, ply, now - written[game]) for game, ply in questions if game in written])
+        overdue = []
+        for game, ply in questions:
+            held, since = self._held.get(game, (None, now))
+            at = since if held == ply else self._written.get(game)
+            if at is not None:
+                overdue.append((game, ply, now - at))
+        self._overdue(overdue)
 
 
 class _Limits:

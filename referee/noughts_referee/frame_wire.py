@@ -53,6 +53,8 @@ _FIRST_FRAME_SHARE = 8
 # What starts carry in one frame at most, in moves: two bytes each, and a frame may have eight million.
 _MOST_MOVES = 1_000_000
 _FEW_STARTS = 1_024
+# A bot may answer what it got wrong once more, and nobody counts that.
+_SPARE_ANSWERS = 1_000
 # A frame without a question waits this long for one to travel with: what it tells is not urgent.
 _LINGER_SECONDS = 0.02
 # One with few questions waits so long for more: nearly all games are the opponents' turn meanwhile.
@@ -77,6 +79,8 @@ class WireSettings:
     grace: float = 30.0
     now: Now = microseconds
     """What time it is."""
+    prepare: float = 10.0
+    """How long the first clock waits for a bot that prepares for its games."""
 
 
 @dataclass(slots=True)
@@ -113,6 +117,8 @@ class _Stream:
     """In seconds."""
     prepares: bool = False
     """Whether starts of timed games travel without turns."""
+    free_until: int = 0
+    """It prepares so long at most, in microseconds."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -120,6 +126,8 @@ class _Stream:
     heartbeat: int = 0
     heartbeat_due: bool = False
     complaints: int = 0
+    may_answer: int = _SPARE_ANSWERS
+    """So many rows of answers are still allowed: those that were asked for, and some."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     closed: StreamClosed | None = None
     """Set once: nothing that the bot sends afterwards counts."""
@@ -159,11 +167,14 @@ class FrameWire:
     def wake(self) -> None:
         """The player's outbox has something to send."""
         stream = self._stream
-        if stream is None:
-            return
         outbox = self.player.outbox
+        if stream is None:
+            self._questions.held()
+            return
         if self._may_send(stream, outbox):
             stream.wakeup.set()
+        elif outbox.turns_timed or outbox.openings:
+            self._questions.held(stream.free_until)
         elif not outbox.turn_game and not outbox.openings:
             self._linger(_LINGER_SECONDS)
         elif stream.frame == stream.done_through:
@@ -197,8 +208,7 @@ class FrameWire:
         """Carries one stream until the bot leaves; raises StreamClosed if the referee ends it.
 
         `prepares` is what the bot's hello says; `welcome` is told the player's margin.
-
-        The caller has read and accepted the bot's hello. A stream that the bot already has is closed.
+        The caller has accepted the bot's hello. A stream that the bot already has is closed.
         """
         welcome.margin_us = self.player.margin_us
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
@@ -248,6 +258,7 @@ class FrameWire:
             self._lingering.cancel()
             self._lingering = None
         if not self._shut:
+            self._questions.held()
             self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
         self.on_presence()
 
@@ -265,6 +276,7 @@ class FrameWire:
             self._counts.frames_up += 1
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
+                stream.free_until = 0
                 if self.player.outbox:
                     self.wake()
             if request.HasField("moves"):
@@ -273,6 +285,7 @@ class FrameWire:
                 self._take_choices(stream, request.choices, now)
 
     def _take(self, stream: _Stream, moves: pb.Moves, now: int) -> None:
+        _spend(stream, len(moves.game), len(moves.resigned))
         # Slices: they make lists in three quarters of the time that `list` takes.
         games, plies, cells = moves.game[:], moves.ply[:], moves.cell[:]
         if not len(games) == len(plies) == len(cells):
@@ -294,6 +307,7 @@ class FrameWire:
             self._complain(stream, complaints)
 
     def _take_choices(self, stream: _Stream, choices: Sequence[pb.Choice], now: int) -> None:
+        _spend(stream, len(choices), 0)
         plies = [opening_ply(each.step) for each in choices]
         times_us = self._questions.answered([each.game for each in choices], plies, now)
         chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in choices]
@@ -371,12 +385,14 @@ class FrameWire:
         outbox = player.take_outbox()
         if stream.prepares and outbox.starts and (outbox.turns_timed or outbox.openings):
             player.outbox = outbox.without_turns()
+            stream.free_until = self._now() + round(self._settings.prepare * 1e6)
         if len(outbox.starts) > _FEW_STARTS:
             # A bot that comes back to thousands of long games: they fill several frames.
             player.outbox = outbox.split(_MOST_MOVES)
         self._lingered = False
         if outbox.starts:
             frame.starts.extend(starts_columns(player, outbox.starts))
+        stream.may_answer += len(outbox.turn_game) + len(outbox.openings)
         if outbox.turn_game:
             turns_columns(frame.turns, player, outbox)
             self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
@@ -419,7 +435,6 @@ class FrameWire:
         while True:
             await asyncio.sleep(period)
             owes = self._owes_answers()
-            # Without an acknowledgement nothing is asked any more, and no clock runs.
             stuck = stream.frame > stream.done_through and not owes
             stuck_for = stuck_for + 1 if stuck and stuck_at == stream.frame else 0
             stuck_at = stream.frame
@@ -470,6 +485,17 @@ async def _until_closed(stream: _Stream) -> None:
     await stream.closing.wait()
     assert stream.closed is not None
     raise stream.closed
+
+
+def _spend(stream: _Stream, rows: int, resigned: int) -> None:
+    """Answers have come. Also late ones cost time: whoever sends more than it was asked for is cut off."""
+    stream.may_answer -= rows
+    if stream.may_answer < 0 or resigned > rows:
+        raise StreamClosed(
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "TOO_MANY_ANSWERS",
+            f"a frame of {rows:,} answers, {resigned:,} of them resigned: expected one to each question",
+        )
 
 
 def _uneven(message: str) -> StreamClosed:

@@ -4,8 +4,17 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from noughts_referee.clock import MARGIN_US, TimeControl
-from noughts_referee.rules import Opening, Position, Result, Termination, base_name, game_seed, parse_variant, side_seed
-from noughts_referee.work_units import Conditions, Slot, Unit
+from noughts_referee.rules import (
+    Opening,
+    Position,
+    Result,
+    Termination,
+    base_name,
+    game_seed,
+    parse_variant,
+    side_seeds,
+)
+from noughts_referee.work_units import Conditions, GameSoFar, Slot, Unit, pack_moves, pack_times
 
 _NO_CLOCKS = [0, 0]
 CHOICES = 4
@@ -142,7 +151,7 @@ class Game:
         variant = self.conditions.variant
         base = parse_variant(base_name(variant.name))
         clock_us = 0 if self.time is None else self.limit_us()
-        seed = side_seed(self.seed, self.ply & 1)
+        seed = side_seeds(self.conditions.seed, [self.slot[0]], [self.ply & 1])[0]
         return Opening(base, variant.agreement, tuple(self.moves), seed, clock_us)
 
     @property
@@ -172,6 +181,29 @@ class Game:
         """What this move may take; only where the mover has a limit."""
         assert self.time is not None
         return self.time.limit_us(self.left_us[self.ply & 1])
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is running, or was broken off by our own decision."""
+        return getattr(self, "result", Result.VOID) is Result.VOID
+
+    def so_far(self) -> GameSoFar:
+        """The game up to its last move, as it is journaled."""
+        unit, (ordinal, first, second) = self.unit, self.slot
+        conditions = unit.conditions
+        return GameSoFar(
+            conditions.tournament,
+            ordinal,
+            unit.attempt,
+            first,
+            second,
+            pack_moves(self.moves, conditions.variant.cells),
+            # A game that was broken off or lost may have the time of a move that was not made.
+            pack_times(self.times_us),
+            self.left_us[0],
+            self.left_us[1],
+            len(unit.openings.get(ordinal, ())),
+        )
 
     def position(self) -> Position:
         """The position now."""

@@ -8,21 +8,16 @@ waits, and time comes from the wires.
 from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from heapq import heappop, heappush
 from itertools import count, repeat
-from operator import attrgetter
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
+from noughts_referee.finished_games import finished_games, walkover
 from noughts_referee.game import Game, Player
-from noughts_referee.rules import Choice, Result, Termination
-from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit, pack_moves, pack_times
-
-_VOID = Result.VOID
-
-_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault")
+from noughts_referee.rules import Choice, Termination
+from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit
 
 _Waiting = tuple[int, Slot, Unit]
 
@@ -150,12 +145,22 @@ class _Tournament(_Room):
 class Referee:
     """Plays units. `report` gets the games that were finished, in batches."""
 
-    def __init__(self, report: Callable[[list[FinishedGame]], None], *, margin_us: int = MARGIN_US) -> None:
-        """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`)."""
+    def __init__(
+        self,
+        report: Callable[[list[FinishedGame]], None],
+        *,
+        margin_us: int = MARGIN_US,
+        journal: Callable[[Iterable[Game]], None] = lambda games: None,
+    ) -> None:
+        """`margin_us` is that of players for whom nothing else is set (`Player.margin_us`).
+
+        `journal` gets running games that are journaled whenever they got further.
+        """
         self.arbiter = Arbiter()
         self.plies = 0
         """Answers taken since the start."""
         self._report = report
+        self._journal = journal
         self._margin_us = margin_us
         self._players: dict[int, Seated] = {}
         self._tournaments: dict[int, _Tournament] = {}
@@ -289,6 +294,14 @@ class Referee:
             player = self._players[key] = Seated(key, self._margin_us)
         return player
 
+    def release(self, key: int) -> bool:
+        """Forgets a player, unless it has a game or sits in a tournament. Whether it is forgotten."""
+        player = self._players.get(key)
+        if player is not None and (player.games or any(player in each.entries for each in self._tournaments.values())):
+            return False
+        self._players.pop(key, None)
+        return True
+
     def joined(self, player: Seated, wire: Wire) -> None:
         """The player is there (again): it is sent its running games, and gets new ones."""
         player.wire = wire
@@ -345,7 +358,7 @@ class Referee:
             if self._observer is not None:
                 self._observer.ended(ended)
             self._leave(ended)
-            finished = _finished(ended)
+            finished = finished_games(ended)
             if finished:
                 self._report(finished)
             self._begin()
@@ -357,6 +370,9 @@ class Referee:
             if self._observer is not None:
                 for game in agreed:
                     self._observer.began(game)
+        if arbiter.advanced:
+            advanced, arbiter.advanced = arbiter.advanced, []
+            self._journal(advanced)
         if arbiter.touched:
             # A wire that is woken may answer at once and so come back here.
             touched, arbiter.touched = arbiter.touched, set()
@@ -407,7 +423,7 @@ class Referee:
                 if player not in seats:
                     seats[player] = player.seats(timed)
             if withdrawn and (place in withdrawn or opposite in withdrawn):
-                walkovers.append(_walkover(unit, slot, withdrawn))
+                walkovers.append(walkover(unit, slot, withdrawn))
                 self._queued[key] -= 1
                 self._pass_on(tournament, concurrency, timed)
                 self._pass_on(first_room, seats[first], timed)
@@ -446,45 +462,3 @@ class Referee:
         line = room.line(timed)
         if line and room.taken < seats:
             heappush(self._queue, line.popleft())
-
-
-def _walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGame:
-    """A game that is not played because an entry, or both, are not there any more; half a point each for two."""
-    ordinal, first, second = slot
-    result = Result.FIRST_WINS if second in withdrawn else Result.SECOND_WINS
-    if first in withdrawn and second in withdrawn:
-        result = Result.DRAW
-    gone = first if first in withdrawn else second
-    fault = " ".join(filter(None, ("was withdrawn:", withdrawn[gone]))).rstrip(":")
-    tournament = unit.conditions.tournament
-    return FinishedGame(
-        tournament, ordinal, unit.attempt, first, second, result, Termination.ADJUDICATED, b"", b"", fault
-    )
-
-
-def _finished(games: list[Game]) -> list[FinishedGame]:
-    """What is to be stored of these games; those that are void are not."""
-    make: Callable[[tuple[object, ...]], FinishedGame] = partial(tuple.__new__, FinishedGame)
-    return [
-        make(
-            (
-                conditions.tournament,
-                ordinal,
-                attempt,
-                first,
-                second,
-                result,
-                termination,
-                pack_moves(moves, conditions.variant.cells),
-                pack_times(times_us),
-                fault,
-                len(openings.get(ordinal, ())) if openings else 0,
-            )
-        )
-        for (conditions, attempt, _, openings), (
-            ordinal,
-            first,
-            second,
-        ), result, termination, moves, times_us, fault in map(_RESULT, games)
-        if result is not _VOID
-    ]

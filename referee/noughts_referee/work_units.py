@@ -41,11 +41,14 @@ class Conditions:
     """The time of each entry, by entry number; None where there is no limit."""
     timed: bool = field(init=False)
     """Whether any entry has a limit."""
+    journaled: bool = field(init=False)
+    """Whether its games are kept move by move, and go on where they were after a crash (see `TimeControl.long`)."""
 
     def __post_init__(self) -> None:
         times = [self.own_times.get(label, self.time) for label in self.labels]
         object.__setattr__(self, "limits", tuple(time if time.timed else None for time in times))
         object.__setattr__(self, "timed", any(time.timed for time in times))
+        object.__setattr__(self, "journaled", any(time.long for time in times))
 
 
 class Slot(NamedTuple):
@@ -57,7 +60,29 @@ class Slot(NamedTuple):
     second: int
 
 
+class GameSoFar(NamedTuple):
+    """A game that is being played, as it is journaled: whoever plays its slot after a crash goes on from here."""
+
+    tournament: int
+    ordinal: int
+    attempt: int
+    """Of the unit that the slot belongs to."""
+    first: int
+    """Entry numbers, as the players have agreed on their sides."""
+    second: int
+    moves: bytes
+    """See `pack_moves`."""
+    times: bytes
+    """See `pack_times`."""
+    first_clock_us: int
+    """What the clocks showed after the last move: the question that is open has cost nothing yet."""
+    second_clock_us: int
+    opening_plies: int = 0
+    """How many of the moves were on the board when the game began."""
+
+
 _NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
+_NOTHING_BEGUN: Mapping[int, GameSoFar] = MappingProxyType({})
 
 
 class Unit(NamedTuple):
@@ -69,6 +94,8 @@ class Unit(NamedTuple):
     openings: Mapping[int, tuple[int, ...]] = _NO_OPENINGS
     """What is on the board when a game begins, by ordinal: legal moves from the empty board on, after which the game is
     open. Slots that are not here begin with the empty board."""
+    begun: Mapping[int, GameSoFar] = _NOTHING_BEGUN
+    """Games that go on from where an earlier attempt left them, by ordinal."""
 
 
 class FinishedGame(NamedTuple):

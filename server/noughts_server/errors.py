@@ -14,6 +14,7 @@
     ├── WrongState             the thing exists, but is not in the state that the request needs
     ├── ProtocolUnsupported    the bot speaks another protocol
     ├── ResourceExhausted      a limit of the server
+    │   ├── LimitReached       a bound on one caller, or on all of them: try again later
     │   └── TooManyEntries     the tournament is full
     ├── Unavailable            try again later
     │   ├── Draining           the server is shutting down
@@ -32,13 +33,16 @@
         └── DatabaseTooNew     it was written by a newer version of Noughts
 
 What ends a bot's stream from the referee's side has reasons of its own (`noughts_referee.frame_wire.StreamClosed`):
-SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, DRAINING, that of the
-error which ended its token, and of children also SILENT and TICKET_EXPIRED.
+SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS,
+DRAINING, that of the error which ended its token, and of children also SILENT and TICKET_EXPIRED.
 
 A new error needs a `reason` of its own and a row in `statuses.CODES` (a test fails otherwise).
 """
 
 from typing import ClassVar, NamedTuple
+
+LONG_SECONDS = 60.0
+"""When to come again where nobody can say: what is bounded has to become less first."""
 
 # Details travel as metadata, of which gRPC takes 8 KiB: what a caller sent is told back in part only.
 _LONGEST_VALUE, _LONGEST_MESSAGE = 200, 1000
@@ -237,6 +241,21 @@ class ResourceExhausted(NoughtsError):
         text = f"{subject}: {got:,} is more than the limit of {limit:,}"
         super().__init__(text, subject=subject, got=str(got), expected=f"at most {limit}", hint=hint)
         self.limit = limit
+
+
+class LimitReached(ResourceExhausted):
+    """The bound called `name` (see `noughts_server.limits`) is reached for `subject`."""
+
+    reason = "LIMIT_REACHED"
+
+    def __init__(self, name: str, subject: str, *, got: int, limit: int, retry_seconds: float) -> None:
+        wait = (
+            f"Try again in {retry_seconds:.1f} s" if retry_seconds < LONG_SECONDS else "Try again when there are fewer"
+        )
+        hint = f"{wait}; the operator sets the bound with: noughts serve --limit {name}=NUMBER"
+        super().__init__(subject, got=got, limit=limit, hint=hint)
+        self.name = name
+        self.retry_seconds = retry_seconds
 
 
 class TooManyEntries(ResourceExhausted):

@@ -22,7 +22,10 @@ from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.token_expiry import TokenExpiry
+from noughts_server.services.admission import Admission
 from noughts_server.services.endpoint import SERVICES, add_services, answering, bound_server
+from noughts_server.services.interceptor import CallInterceptor
+from noughts_server.services.limiter import Limiter
 from noughts_server.settings import ServerSettings
 from noughts_server.store.database import Store, default_database_url
 
@@ -92,7 +95,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         stack.push_async_callback(recorder.close)
         # Before that: a trouble of the store must not keep a server from ending.
         stack.callback(store.lose_patience, settings.store_patience)
-        referee = Referee(recorder.record, margin_us=settings.margin_us)
+        referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
         sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
         director = Director(store, referee, recorder, bus, store_patience=settings.store_patience)
         feed = Feed(store, referee, bus, settings.feed)
@@ -109,8 +112,14 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
             metrics_address = await stack.enter_async_context(serving_metrics(metrics.collect, settings.metrics))
         await stack.enter_async_context(feed.feeding())
+        limiter = Limiter(settings.limits)
+        admission = Admission(store, sessions, limiter, settings.proxies)
         grpc_server, address = bound_server(
-            settings.listen, settings.identity, settings.client_authorities, counters.errors
+            settings.listen,
+            settings.identity,
+            settings.client_authorities,
+            CallInterceptor(admission, counters.errors, counters.refused),
+            settings.limits,
         )
         add_services(
             grpc_server,
@@ -122,6 +131,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             counters=counters,
             feed=feed,
             token_expiry=token_expiry,
+            limiter=limiter,
             health_servicer=health_servicer,
             with_reflection=settings.reflection,
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from noughts_proto.security import Identity
 from noughts_referee.clock import MARGIN_US
 from noughts_server.feed.channel import FeedSettings
+from noughts_server.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +35,9 @@ class ServerSettings:
     """HOST:PORT for Prometheus; None is off."""
     goes_on: bool = True
     """Whether what was running when the database was last open is played on, and what is scheduled starts."""
+    limits: Limits = field(default_factory=Limits)
+    """Bounds on what callers may have and do."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of reverse proxies, which are believed who has called them."""
     feed: FeedSettings = field(default_factory=FeedSettings)
     """Limits of the live feed."""

@@ -23,6 +23,7 @@ from noughts_server.errors import (
     DatabaseUnusable,
     Draining,
     InvalidArgument,
+    LimitReached,
     NotFound,
     NoughtsError,
     OperatorError,
@@ -61,6 +62,7 @@ CODES: Mapping[type[NoughtsError], int] = {
     WrongState: Code.FAILED_PRECONDITION,
     ProtocolUnsupported: Code.FAILED_PRECONDITION,
     ResourceExhausted: Code.RESOURCE_EXHAUSTED,
+    LimitReached: Code.RESOURCE_EXHAUSTED,
     TooManyEntries: Code.RESOURCE_EXHAUSTED,
     Unavailable: Code.UNAVAILABLE,
     Draining: Code.UNAVAILABLE,
@@ -109,6 +111,8 @@ def _metadata(error: NoughtsError) -> dict[str, str]:
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
     if isinstance(error, ProtocolUnsupported):
         named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
+    elif isinstance(error, LimitReached):
+        named |= {"limit": error.name}
     return {name: text for name, text in named.items() if text}
 
 
@@ -129,7 +133,7 @@ def _precondition_failure(error: WrongState | ProtocolUnsupported) -> Message:
     return PreconditionFailure(violations=[violation])
 
 
-def _retry_info(error: Unavailable) -> Message:
+def _retry_info(error: Unavailable | LimitReached) -> Message:
     delay = Duration()
     delay.FromMilliseconds(round(error.retry_seconds * 1000))
     return RetryInfo(retry_delay=delay)
@@ -140,6 +144,6 @@ def _further_details(error: NoughtsError) -> list[Message]:
         return [_bad_request(error)]
     if isinstance(error, WrongState | ProtocolUnsupported):
         return [_precondition_failure(error)]
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | LimitReached):
         return [_retry_info(error)]
     return []

@@ -508,7 +508,7 @@ async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot
 async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot]) -> None:
     shared = conditions("mnk:5,5,5", seed=8)
     slots = unit(shared, 40).slots
-    async with link_to(server) as link, playing(link.port, bot_1=kind(), bot_2=kind()) as events:
+    async with link_to(server.port) as link, playing(link.port, bot_1=kind(), bot_2=kind()) as events:
         server.referee.add(unit(shared, slots))
         for share in (50, 200, 400):
             await until(lambda share=share: server.referee.plies >= share)  # type: ignore[misc]
@@ -523,7 +523,7 @@ async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot
 async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback) -> None:
     shared = conditions("mnk:1,1,1")
     bot = Pondering(side_seed(game_seed(shared.seed, 3), 0))
-    async with link_to(server) as link, playing(link.port, bot_1=bot, bot_2=Drawn()) as events:
+    async with link_to(server.port) as link, playing(link.port, bot_1=bot, bot_2=Drawn()) as events:
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
         await until(bot.pondering.is_set)
         await server.played(2)
@@ -537,7 +537,7 @@ async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback
 
 
 async def test_a_bot_that_shall_not_come_back_says_that_the_server_is_gone(server: Loopback) -> None:
-    async with link_to(server) as link, asyncio.TaskGroup() as tasks:
+    async with link_to(server.port) as link, asyncio.TaskGroup() as tasks:
         session = tasks.create_task(refused(Drawn(), login(link.port, 1, reconnect=False)))
         await until(lambda: server.wire(1).online)
         link.cut()

@@ -440,6 +440,32 @@ async def test_the_hundredth_complaint_closes_the_stream(server: Loopback, first
     assert await first.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_COMPLAINTS")
 
 
+async def test_a_flood_of_late_answers_closes_the_stream(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    await first.asked()
+    await first.send((1, 0, 4))
+    await second.asked()
+    late = [(1, 0, 4)] * 1_000
+    await first.send(*late)
+    await until(lambda: server.referee.arbiter.late_answers == 1_000)
+    await first.send((1, 0, 4))
+    assert await first.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_ANSWERS")
+    assert server.referee.arbiter.late_answers == 1_000
+
+
+async def test_a_frame_of_a_hundred_thousand_answers_is_not_judged(server: Loopback, first: RawBot) -> None:
+    server.referee.add(unit(conditions(), 1))
+    rows = [0] * 100_000
+    await first.call.write(pb.PlayRequest(moves=pb.Moves(game=rows, ply=rows, cell=rows)))
+    assert await first.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_ANSWERS")
+    assert (server.counts.complaints, server.referee.arbiter.late_answers) == (0, 0)
+
+
+async def test_a_row_can_be_resigned_once(server: Loopback, first: RawBot) -> None:
+    await first.call.write(pb.PlayRequest(moves=pb.Moves(game=[1], ply=[0], cell=[0], resigned=[0, 0])))
+    assert await first.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_ANSWERS")
+
+
 async def test_columns_of_unequal_length_close_the_stream(server: Loopback) -> None:
     uneven = [
         pb.Moves(game=[1, 2], ply=[0], cell=[4, 4]),

@@ -170,7 +170,7 @@ async def test_no_game_begins_with_a_bot_that_is_away(server: Loopback, second: 
 async def test_however_a_bot_leaves_it_may_come_back(server: Loopback, second: RawBot, leaves: str) -> None:
     server.referee.add(unit(conditions(), 1))
     async with AsyncExitStack() as stack:
-        link: Link = await stack.enter_async_context(link_to(server))
+        link: Link = await stack.enter_async_context(link_to(server.port))
         first = await stack.enter_async_context(raw_bot(server, 1, port=link.port))
         await first.asked()
         if leaves == "half-closed":
@@ -206,37 +206,43 @@ async def test_the_clock_of_a_question_runs_on_while_the_bot_is_away(server: Loo
     assert took >= AWAY
 
 
-async def test_a_question_asked_while_the_bot_was_away_costs_no_time_before_it_was_sent(
-    server: Loopback, second: RawBot
+@pytest.mark.parametrize("time", ["none", "60+0"])
+async def test_a_question_asked_while_the_bot_was_away_costs_time_where_there_is_a_clock(
+    server: Loopback, second: RawBot, time: str
 ) -> None:
-    server.referee.add(unit(conditions("mnk:1,3,3"), 1))
+    server.referee.add(unit(conditions("mnk:1,3,3", time=time), 1))
     async with raw_bot(server, 1) as first:
         await first.asked()
         await first.send((1, 0, 0))
         await second.asked()
     await gone(server, 1)
     await second.send((1, 1, 1))
+    await until(lambda: server.referee.player(1).outbox.turn_game)
     await leap(AWAY)
     async with raw_bot(server, 1) as first:
         await first.asked()
         await first.send((1, 2, 2))
         took = (await recorded_times(server))[2]
-    assert took < AWAY
+    assert (took >= AWAY) is (time != "none")
 
 
-async def test_a_question_that_waits_for_the_window_costs_no_time(server: Loopback, second: RawBot) -> None:
-    server.referee.add(unit(conditions("mnk:1,3,3"), 1))
+@pytest.mark.parametrize("time", ["none", "60+0"])
+async def test_a_question_that_waits_for_the_window_costs_time_where_there_is_a_clock(
+    server: Loopback, second: RawBot, time: str
+) -> None:
+    server.referee.add(unit(conditions("mnk:1,3,3", time=time), 1))
     async with raw_bot(server, 1) as first:
         frame = await first.numbered()
         await first.send((1, 0, 0))
         await second.asked()
         await second.send((1, 1, 1))
+        await until(lambda: server.referee.player(1).outbox.turn_game)
         await leap(AWAY)
         await first.send(done=frame.frame)
         await first.asked()
         await first.send((1, 2, 2))
         took = (await recorded_times(server))[2]
-    assert took < AWAY
+    assert (took >= AWAY) is (time != "none")
 
 
 async def test_the_time_since_an_answered_question_is_not_charged_to_the_next_one(

@@ -162,9 +162,7 @@ async def test_a_bot_with_a_margin_of_its_own_has_so_much_longer(
 
 
 async def test_an_answer_in_time_stops_the_clock(server: Loopback, first: RawBot, second: RawBot) -> None:
-    server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
-    # The second mover acknowledges nothing, so that it is asked nothing, and no clock runs.
-    await second.numbered()
+    server.referee.add(unit(conditions(time=f"{LIMIT}/move", own_times={"bot-2": "3600+0"}), 1))
     await first.asked()
     await first.send((1, 0, 4))
     await until(lambda: server.referee.plies == 1)
@@ -182,7 +180,7 @@ async def test_a_limit_passes_while_the_bot_is_away(server: Loopback, second: Ra
     assert game.termination == Termination.TIMEOUT
 
 
-async def test_a_limit_does_not_begin_before_the_question_is_sent(
+async def test_a_limit_begins_when_the_question_is_ready_though_the_window_is_shut(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
@@ -191,14 +189,57 @@ async def test_a_limit_does_not_begin_before_the_question_is_sent(
     await second.asked()
     await second.send((1, 1, 0))
     await until(lambda: server.referee.player(1).outbox.turn_game)
-    await leap(3 * LIMIT)
+    await leap(LIMIT - 2 * MARGIN)
     assert server.finished == []
     await first.send(done=frame.frame)
     await first.asked()
-    await leap(LIMIT + MARGIN)
+    await leap(3 * MARGIN)
     (game,) = await server.played(1)
     assert game.termination == Termination.TIMEOUT
     assert unpack_moves(game.moves, 9) == [4, 0]
+
+
+async def test_a_bot_that_never_acknowledges_loses_on_time(server: Loopback, first: RawBot, second: RawBot) -> None:
+    server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
+    await first.numbered()
+    await first.send((1, 0, 4))
+    await second.asked()
+    await second.send((1, 1, 0))
+    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await leap(LIMIT + 2 * MARGIN)
+    (game,) = await server.played(1)
+    assert (game.termination, unpack_moves(game.moves, 9)) == (Termination.TIMEOUT, [4, 0])
+
+
+async def test_a_bot_that_is_away_loses_on_time_by_a_question_that_it_was_not_sent(
+    server: Loopback, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
+    async with raw_bot(server, 1) as first:
+        await first.asked()
+        await first.send((1, 0, 4))
+        await second.asked()
+    await until(lambda: not server.wire(1).online)
+    await second.send((1, 1, 0))
+    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await leap(LIMIT + 2 * MARGIN)
+    (game,) = await server.played(1)
+    assert (game.termination, unpack_moves(game.moves, 9)) == (Termination.TIMEOUT, [4, 0])
+
+
+async def test_a_bot_that_answers_what_it_was_not_sent_is_charged_as_if_it_had_been(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
+    server.referee.add(unit(conditions("mnk:1,3,3", time="60+0"), 1))
+    await first.numbered()
+    await first.send((1, 0, 0))
+    await second.asked()
+    await second.send((1, 1, 1))
+    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await leap(LIMIT)
+    await first.send((1, 2, 2))
+    (game,) = await server.played(1)
+    assert LIMIT <= unpack_times(game.times)[2] / 1e6 < 2 * LIMIT
 
 
 async def test_an_answer_after_the_limit_is_dropped_like_any_late_answer(

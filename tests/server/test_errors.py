@@ -27,6 +27,7 @@ from noughts_server.errors import (
     Draining,
     FieldViolation,
     InvalidArgument,
+    LimitReached,
     NotFound,
     NoughtsError,
     OperatorError,
@@ -59,6 +60,7 @@ EXAMPLES = (
     WrongState("tournaments/42", got="running", expected="open"),
     ProtocolUnsupported(minimum=1, maximum=1, got=2),
     ResourceExhausted("games", got=11, limit=10),
+    LimitReached("bots", "bots of yours", got=11, limit=10, retry_seconds=60.0),
     TooManyEntries("tournaments/42", got=4_097, limit=4_096),
     Unavailable("not now"),
     Draining(),
@@ -143,6 +145,8 @@ def test_status_names_reason_subject_and_hint(error: NoughtsError) -> None:
     named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
     if isinstance(error, ProtocolUnsupported):
         named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
+    if isinstance(error, LimitReached):
+        named |= {"limit": error.name}
     assert dict(info(status).metadata) == {name: text for name, text in named.items() if text}
 
 

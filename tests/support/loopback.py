@@ -225,6 +225,8 @@ class Link:
         self._target = port
         self._ends: set[asyncio.StreamWriter] = set()
         self._swallows = False
+        self._flowing = asyncio.Event()
+        self._flowing.set()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -243,11 +245,12 @@ class Link:
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while data := await reader.read(65_536):
+                await self._flowing.wait()
                 if self._swallows:
                     continue
                 writer.write(data)
                 await writer.drain()
-        except OSError:
+        except (OSError, RuntimeError):  # it was closed meanwhile, all of it or one half
             pass
         finally:
             writer.transport.abort()
@@ -256,6 +259,21 @@ class Link:
         """Nothing arrives any more, and neither end is told."""
         self._swallows = True
 
+    def stall(self) -> None:
+        """Nothing arrives until the link is restored, and nothing is lost."""
+        self._flowing.clear()
+
+    def restore(self) -> None:
+        """What is sent from now on arrives."""
+        self._swallows = False
+        self._flowing.set()
+
+    def half_close(self) -> None:
+        """One end of every connection is told that the other has no more to say."""
+        for writer in list(self._ends)[::2]:
+            if not writer.transport.is_closing():
+                writer.write_eof()
+
     def cut(self) -> None:
         """Every connection breaks; new ones can be made."""
         for writer in self._ends:
@@ -263,9 +281,9 @@ class Link:
 
 
 @asynccontextmanager
-async def link_to(server: Loopback) -> AsyncIterator[Link]:
-    """A link to the server, with a port of its own."""
-    link = Link(server.port)
+async def link_to(port: int) -> AsyncIterator[Link]:
+    """A link to the server at this port, with a port of its own."""
+    link = Link(port)
     listener = await asyncio.start_server(link.carry, "127.0.0.1", 0)
     link.port = listener.sockets[0].getsockname()[1]
     try:

@@ -54,6 +54,15 @@ def browser() -> str:
     pytest.skip(f"{NOT_TRIED}reports in a browser; no Chromium here")
 
 
+def nginx() -> str:
+    """A reverse proxy. It may be missing as cargo may: `NOUGHTS_REQUIRE=nginx` makes that a failure."""
+    if found := shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
+        return found
+    if "nginx" in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
+        pytest.fail("no nginx here, and NOUGHTS_REQUIRE asks for it; install Debian's package nginx-light")
+    pytest.skip(f"{NOT_TRIED}the reverse proxy; no nginx here")
+
+
 def run(*command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
     """Standard output of a command; when it fails, so does the test, with everything that it said."""
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=110, check=False)

@@ -198,7 +198,18 @@ def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     """The same, with the address of a server elsewhere, and a token for it."""
     database, there = str(tmp_path / "games.db"), without_settings(XDG_DATA_HOME=str(tmp_path))
     token = asked(f"token create --owner ada --db {database}", there)["token"]
-    serve = ["serve", "--listen", "127.0.0.1:0", "--db", database, "--format", "json", "--log-level", "error"]
+    serve = [
+        "serve",
+        "--no-web",
+        "--listen",
+        "127.0.0.1:0",
+        "--db",
+        database,
+        "--format",
+        "json",
+        "--log-level",
+        "error",
+    ]
     with started(serve, there) as server:
         yield {**author, "NOUGHTS_SERVER": json.loads(first_line(server))["grpc"], "NOUGHTS_TOKEN": token}
         server.terminate()

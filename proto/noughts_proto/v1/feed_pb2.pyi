@@ -29,7 +29,7 @@ class _GameStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_GameState.V
     DESCRIPTOR: _descriptor.EnumDescriptor
     GAME_STATE_UNSPECIFIED: _GameState.ValueType  # 0
     GAME_STATE_WAITING: _GameState.ValueType  # 1
-    """It has a slot and has not begun."""
+    """It has a slot and has not begun; or, with moves, it waits for its bots to go on."""
     GAME_STATE_RUNNING: _GameState.ValueType  # 2
     GAME_STATE_ENDED: _GameState.ValueType  # 3
     """Over and stored; or, with RESULT_VOID, never to be played since its tournament was cancelled."""
@@ -38,7 +38,7 @@ class GameState(_GameState, metaclass=_GameStateEnumTypeWrapper): ...
 
 GAME_STATE_UNSPECIFIED: GameState.ValueType  # 0
 GAME_STATE_WAITING: GameState.ValueType  # 1
-"""It has a slot and has not begun."""
+"""It has a slot and has not begun; or, with moves, it waits for its bots to go on."""
 GAME_STATE_RUNNING: GameState.ValueType  # 2
 GAME_STATE_ENDED: GameState.ValueType  # 3
 """Over and stored; or, with RESULT_VOID, never to be played since its tournament was cancelled."""

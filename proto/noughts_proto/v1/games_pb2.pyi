@@ -52,6 +52,9 @@ class Game(_message.Message):
     seed: _builtins.int
     """The game's seed; each side's seed is derived from it."""
     result: _types_pb2.Result.ValueType
+    """Unset, as the next two, while it is being played: `moves` are those so far. Only games of long time controls can be
+    read before they are over.
+    """
     termination: _types_pb2.Termination.ValueType
     rating_seq: _builtins.int
     """Its place in the order in which games were rated; unset in unrated games."""

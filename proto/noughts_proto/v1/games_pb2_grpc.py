@@ -52,7 +52,7 @@ class GameServiceServicer(object):
     """
 
     def GetGame(self, request, context):
-        """One game.
+        """One game; also one of a long time control that is being played.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -34,7 +34,7 @@ class GameServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GameServiceAsyncStub: ...
     GetGame: _grpc.UnaryUnaryMultiCallable[_games_pb2.GetGameRequest, _games_pb2.GetGameResponse]
-    """One game."""
+    """One game; also one of a long time control that is being played."""
     ListGames: _grpc.UnaryUnaryMultiCallable[_games_pb2.ListGamesRequest, _games_pb2.ListGamesResponse]
     """The games of a tournament, in slot order; or those of a bot, newest first."""
 
@@ -44,7 +44,7 @@ class GameServiceAsyncStub(GameServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetGame: _aio.UnaryUnaryMultiCallable[_games_pb2.GetGameRequest, _games_pb2.GetGameResponse]  # type: ignore[assignment]
-    """One game."""
+    """One game; also one of a long time control that is being played."""
     ListGames: _aio.UnaryUnaryMultiCallable[_games_pb2.ListGamesRequest, _games_pb2.ListGamesResponse]  # type: ignore[assignment]
     """The games of a tournament, in slot order; or those of a bot, newest first."""
 
@@ -57,7 +57,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _games_pb2.GetGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_games_pb2.GetGameResponse, _abc.Awaitable[_games_pb2.GetGameResponse]]:
-        """One game."""
+        """One game; also one of a long time control that is being played."""
 
     @_abc_1.abstractmethod
     def ListGames(

@@ -38,6 +38,8 @@ class Started(Protocol):
     stderr: int
     scratch: str
     """A folder of its own, which is removed at its end."""
+    ended_for: str
+    """Once it has ended: what the launcher ended it for, a phrase that follows "it"; empty: it did not."""
 
     async def wait(self) -> int:
         """Its exit code, once nothing of its session is left; negative: the signal that ended it.

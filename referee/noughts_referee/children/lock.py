@@ -35,7 +35,7 @@ _SINGLE_FILES = (
 """The last three say how many cores and how much memory there are, which engines look up."""
 _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
 """Devices and processes, none of which is opened because it, or its neighbour, is named."""
-_MEMORY_DISK = "/dev/shm/"  # who keeps bots there has a folder for them
+_MEMORY_DISK = "/dev/shm/"  # noqa: S108  # who keeps bots there has a folder for them
 _OF_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
 
 _USERS = range(61184, 65520)
@@ -55,7 +55,7 @@ class LockIncomplete(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use up. All but `processes` count for each of its processes."""
+    """What a child may use up. The first four count for each of its processes."""
 
     cpu_seconds: int = 24 * 3600
     """Of processor time; SIGXCPU then, SIGKILL five seconds later."""
@@ -65,6 +65,11 @@ class Limits:
     open_files: int = 64
     processes: int = 64
     """Processes and threads together."""
+    scratch_bytes: int = 256 * _MIB
+    """In its scratch folder. This, and what follows, is not the kernel's to see to: see `children.watch`."""
+    scratch_files: int = 10_000
+    all_memory_bytes: int = 0
+    """Of all children together; 0: three quarters of the machine's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +218,7 @@ def too_much(folder: str) -> bool:
 
 @cache
 def _shared_folders() -> frozenset[str]:
-    named = (os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/tmp", "/etc")
+    named = (os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/tmp", "/etc")  # noqa: S108  # nothing is written there
     places = [Path(os.path.realpath(place)) for place in named]
     return frozenset(str(folder) for place in places for folder in (place, *place.parents))
 

@@ -34,11 +34,12 @@ class LockedChild:
         pid: int,
         pipes: tuple[int, int, int],
         scratch: str,
-        ended: "asyncio.Future[int]",
+        ended: "asyncio.Future[tuple[int, str]]",
     ) -> None:
         self.pid = pid
         self.stdin, self.stdout, self.stderr = pipes
         self.scratch = scratch
+        self.ended_for = ""
         self._zygote = zygote
         self._number = number
         self._ended = ended
@@ -48,7 +49,8 @@ class LockedChild:
 
         A child whose zygote was killed counts as killed.
         """
-        return await asyncio.shield(self._ended)
+        code, self.ended_for = await asyncio.shield(self._ended)
+        return code
 
     def kill(self, signal: int) -> None:
         """Sends a signal to its process group; nothing happens when it has ended."""
@@ -125,25 +127,37 @@ class _Zygote:
 
     def __init__(self, entry: str, limits: Limits) -> None:
         self.lost = False
-        self._ended: dict[int, asyncio.Future[int]] = {}
+        self._ended: dict[int, asyncio.Future[tuple[int, str]]] = {}
         self._starting: dict[int, asyncio.Future[int]] = {}
         self._pids: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
         self._scratch = tempfile.mkdtemp(prefix="noughts-lock-")
-        os.chmod(self._scratch, 0o711)  # noqa: S103  # children of other users pass through to their own folder
-        settings = {"entry": entry, "limits": asdict(limits), "scratch": self._scratch}
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = subprocess.Popen(
-                [*_PROGRAM, str(theirs.fileno()), json.dumps(settings)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env={key: os.environ[key] for key in _KEPT_VARIABLES if key in os.environ},
-                start_new_session=True,
-            )
+        try:
+            self._socket, self._process = self._fork(entry, limits)
+        except BaseException:
+            remove_tree(self._scratch)
+            raise
         self._socket.setblocking(False)
         self._loop.add_reader(self._socket, self._read)
+
+    def _fork(self, entry: str, limits: Limits) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
+        """The zygote's process, and our end of its socket. Raises OSError."""
+        os.chmod(self._scratch, 0o711)  # noqa: S103  # children of other users pass through to their own folder
+        settings = {"entry": entry, "limits": asdict(limits), "scratch": self._scratch}
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                return ours, subprocess.Popen(
+                    [*_PROGRAM, str(theirs.fileno()), json.dumps(settings)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    env={key: os.environ[key] for key in _KEPT_VARIABLES if key in os.environ},
+                    start_new_session=True,
+                )
+            except BaseException:
+                ours.close()
+                raise
 
     async def start(self, number: int, command: ChildCommand) -> LockedChild:
         request = {
@@ -235,7 +249,7 @@ class _Zygote:
             self._pids.pop(number, None)
             ended = self._ended.pop(number, None)
             if ended is not None:
-                ended.set_result(report["exit"])
+                ended.set_result((report["exit"], report["ended_for"]))
             return
         if "pid" in report:
             self._pids[number] = report["pid"]
@@ -245,7 +259,9 @@ class _Zygote:
         if "pid" in report:
             started.set_result(report["pid"])
         else:
-            started.set_exception(OSError(report["error"]))
+            refusal = OSError(report["error"])
+            refusal.errno = report["errno"]
+            started.set_exception(refusal)
 
     def _lose(self) -> None:
         """The zygote has ended: its children die with it, and those who stand in their groups are killed here."""
@@ -261,7 +277,7 @@ class _Zygote:
             _kill_group(pid, signal.SIGKILL)
         for ended in self._ended.values():
             if not ended.done():
-                ended.set_result(-signal.SIGKILL)
+                ended.set_result((-signal.SIGKILL, ""))
         self._pids.clear()
         self._ended.clear()
         self._process.kill()  # it has ended, or is about to

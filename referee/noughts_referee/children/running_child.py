@@ -102,7 +102,7 @@ class RunningChild:
                 self._stderr.close()
         if not reason and not frames.at_fault and code is not None:
             said = ended_with(code)
-        return Death(said, code, self._stderr.text, frames.offending)
+        return Death(self._started.ended_for or said, code, self._stderr.text, frames.offending)
 
     async def _within(self, seconds: float) -> int | None:
         """Its exit code, if it has one by then."""

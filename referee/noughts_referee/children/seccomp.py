@@ -37,7 +37,7 @@ _NEVER: dict[str, _Numbers] = {
     # Other processes.
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "process_madvise": (440, 440), "process_mrelease": (448, 448), "pidfd_open": (434, 434),
-    "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "setpriority": (141, 140), "ioprio_set": (251, 30),
+    "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "ioprio_set": (251, 30),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
     "migrate_pages": (256, 238), "move_pages": (279, 239),
     # Name spaces and mounts.
@@ -79,7 +79,7 @@ _DESCRIBING: dict[str, _Numbers] = {
 }  # fmt: skip
 """What changes the mode, owner, times and attributes of files, none of which Landlock knows."""
 _SOCKET, _SOCKET_PAIR, _CLONE, _CLONE3 = (41, 198), (53, 199), (56, 220), (435, 435)
-_PRCTL, _PRLIMIT, _AFFINITY = (157, 167), (302, 261), (203, 122)
+_PRCTL, _PRLIMIT, _AFFINITY, _PRIORITY = (157, 167), (302, 261), (203, 122), (141, 140)
 # The argument that holds the flags: one of them opens a connection, past Landlock.
 _SENDING = (((44, 206), 3), ((46, 211), 2), ((307, 269), 3))
 
@@ -148,6 +148,7 @@ def _for_family() -> Iterator[_Instruction]:
 def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_Instruction]:
     kept = [_if(_IF_EQUAL, option, _REFUSE) for option in (SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER)]
     yield from _when(_PRCTL, [*_argument(0), *kept[0], *kept[1]])
+    yield from _when(_PRIORITY, _RETURN_REFUSE)  # who forks them sets it
     if not tcp:
         yield from _when(_SOCKET, _RETURN_REFUSE)
     if not own_user:

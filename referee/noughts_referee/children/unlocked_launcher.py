@@ -38,6 +38,7 @@ class UnlockedChild:
         self.pid = process.pid
         self.stdin, self.stdout, self.stderr = pipes
         self.scratch = scratch
+        self.ended_for = ""
         self._process = process
         self._is_buried = False
 

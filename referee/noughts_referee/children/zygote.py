@@ -27,6 +27,7 @@ from noughts_referee.children import kernel
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, live
 from noughts_referee.children.lock import Limits, forbid, free_user, look_around, tasks_of
 from noughts_referee.children.scratch import remove_tree, scratch_of
+from noughts_referee.children.watch import LOOK_SECONDS, Watch
 
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
 _COUNT_SECONDS = 5.0
@@ -40,6 +41,8 @@ class _Child:
     scratch: str
     user: int | None
     programs: bool
+    ended_for: str = ""
+    """What it did, if it was ended for that; a phrase that follows "it"."""
 
 
 class Zygote:
@@ -52,6 +55,7 @@ class Zygote:
         self._scratch = scratch
         self._children: dict[int, _Child] = {}
         self._removers: set[int] = set()
+        self._watch = Watch(limits)
         self._spare: tuple[int, socket.socket] | None = None
         self._ended: list[tuple[_Child, int, float]] = []
         self._tasks, self._counted = 0, -_COUNT_SECONDS
@@ -69,12 +73,21 @@ class Zygote:
             if self._spare is None:
                 with suppress(OSError):  # whoever asks for a child then is told
                     self._spare = self._fork()
-            for source, _ in poll.poll(_LOOK_MILLISECONDS if self._ended else None):
+            for source, _ in poll.poll(self._wait_milliseconds()):
                 if source == self._wakeup:
                     os.read(self._wakeup, LARGEST_PACKET)
                 elif not self._serve():
                     return
+            for pid, what in self._watch.look(self._children):
+                self._children[pid].ended_for = what
+                _kill_group(pid, signal.SIGKILL)
             self._reap()
+
+    def _wait_milliseconds(self) -> float | None:
+        """How long to wait for requests and the ends of children, if nothing happens."""
+        if self._ended:
+            return _LOOK_MILLISECONDS
+        return LOOK_SECONDS * 1000 if self._children else None
 
     def _serve(self) -> bool:
         """Takes one request; False at the end of the socket."""
@@ -88,7 +101,7 @@ class Zygote:
         try:
             pid = self._start(request, pipes)
         except (OSError, ValueError) as error:
-            self._tell({"number": request["number"], "error": str(error)})
+            self._tell({"number": request["number"], "error": str(error), "errno": getattr(error, "errno", None)})
         else:
             self._tell({"number": request["number"], "pid": pid})
         finally:
@@ -161,7 +174,7 @@ class Zygote:
         for child, code, since in self._ended:
             if quiet or not child.programs or time.monotonic() - since > _ATTEMPT_SECONDS:
                 self._remove(child.scratch)
-                self._tell({"number": child.number, "exit": code})
+                self._tell({"number": child.number, "exit": code, "ended_for": child.ended_for})
             else:
                 waiting.append((child, code, since))
         self._ended = waiting

@@ -7,7 +7,17 @@ from noughts_referee.rules.agreement import Choice, Opening, Put, Take
 from noughts_referee.rules.boards import Board
 from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, parse_variant
 from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
-from noughts_referee.rules.chance import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
+from noughts_referee.rules.chance import (
+    Draws,
+    OldSeed,
+    apart,
+    commitment,
+    first_choice,
+    first_choices,
+    game_seed,
+    side_seed,
+    side_seeds,
+)
 from noughts_referee.rules.last_move import LastMove, MovesError, last_move
 from noughts_referee.rules.openings import OPENING_RULES
 from noughts_referee.rules.outcome import (
@@ -41,6 +51,7 @@ __all__ = [
     "Draws",
     "LastMove",
     "MovesError",
+    "OldSeed",
     "Opening",
     "Outcome",
     "Position",
@@ -51,11 +62,13 @@ __all__ = [
     "Termination",
     "Variant",
     "VariantError",
+    "apart",
     "base_name",
     "canonical_name",
     "cell_name",
     "cell_names",
     "column_name",
+    "commitment",
     "covers",
     "first_choice",
     "first_choices",

@@ -1,44 +1,88 @@
 """Chance that can be repeated: every draw follows from a seed and a ply, and from nothing else.
 
 A question that is asked twice gets the same answer, and no answer depends on what else is being played.
-The generator is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+Draws come from splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014), which is
+quick and can be turned round: so seeds follow from seeds by a hash (BLAKE2b), and who knows his own learns no other.
 """
 
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b, sha256
+from struct import Struct
 from sys import byteorder
 from typing import TypeVar
 
 _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
-# They set the streams of different plies and sides apart: odd, and no small multiples of the gamma or each other.
+# It sets the streams of different plies apart: odd, and no small multiple of the gamma.
 _PLY_STEP = 0xD1342543DE82EF95
-_SIDE_STEP = 0xA0761D6478BD642F
+_OLD_SIDE_STEP = 0xA0761D6478BD642F
 _FEW_ROWS = 16
+_ONE_NUMBER, _TWO_NUMBERS = Struct("<Q").pack, Struct("<2Q").pack
+_EIGHT_NUMBERS, _SIXTEEN_NUMBERS = Struct("<8Q").unpack, Struct("<16Q").unpack
 
 Item = TypeVar("Item")
 
 
+class OldSeed(int):
+    """The seed of a tournament that was made before seeds were kept secret: its games' seeds follow as they did then,
+    by arithmetic that can be turned round."""
+
+
 def game_seed(tournament_seed: int, number: int) -> int:
-    """The seed of a tournament's game: output `number` of the generator that begins at the tournament's seed."""
-    return _mix(tournament_seed + number * _GAMMA)
+    """The seed of a tournament's game: a hash of both, from which neither the tournament's seed nor another game's
+    can be found."""
+    return _games(tournament_seed, number >> 3)[number & 7]
 
 
 def side_seed(game: int, side: int) -> int:
-    """The seed of one side (0 first, 1 second). Unmixed: what is drawn from it is mixed."""
-    return (game + side * _SIDE_STEP) & _MASK
+    """The seed of one side (0 first, 1 second): a hash of both, from which the other side's cannot be found."""
+    seeds: tuple[int, ...] = _EIGHT_NUMBERS(blake2b(_ONE_NUMBER(game)).digest())
+    return seeds[side]
 
 
 def side_seeds(tournament_seed: int, numbers: Sequence[int], sides: Sequence[int]) -> list[int]:
-    """`side_seed` of a tournament's games by their numbers, a side of each: a tenth of the time of as many calls."""
-    rows = len(numbers)
-    if rows < _FEW_ROWS or byteorder == "big":
-        return [
-            side_seed(game_seed(tournament_seed, number), side) for number, side in zip(numbers, sides, strict=True)
-        ]
-    ones, mask = _ones(rows)
-    z = _side_by_side(numbers) * _GAMMA + ones * (tournament_seed & _MASK) & mask
-    return _numbers(_mixed(z, mask) + _side_by_side(sides) * _SIDE_STEP & mask, rows)
+    """`side_seed` of a tournament's games by their numbers, a side of each: a fraction of the time of as many calls."""
+    seeds: list[int] = []
+    block = -1
+    known: tuple[int, ...] = ()
+    for number, side in zip(numbers, sides, strict=True):
+        if number >> 3 != block:
+            block = number >> 3
+            known = _sides(tournament_seed, block)
+        seeds.append(known[2 * number + side & 15])
+    return seeds
+
+
+def apart(tournament_seed: int, purpose: int) -> int:
+    """The tournament's seed for another purpose than its games."""
+    return type(tournament_seed)(tournament_seed ^ purpose)
+
+
+def commitment(tournament_seed: int) -> str:
+    """What is told of a tournament's seed while that is secret: SHA-256 of `noughts seed N`, in hexadecimal."""
+    return sha256(f"noughts seed {tournament_seed}".encode()).hexdigest()
+
+
+# One hash gives eight numbers: the seeds of as many games, or those of the sides of one. Games that begin together have
+# neighbouring numbers, and each is told to two players: what was hashed last is kept.
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _games(tournament_seed: int, block: int) -> tuple[int, ...]:
+    if isinstance(tournament_seed, OldSeed):
+        return tuple(_mix(tournament_seed + number * _GAMMA) for number in range(8 * block, 8 * block + 8))
+    return _EIGHT_NUMBERS(blake2b(_TWO_NUMBERS(tournament_seed & _MASK, block)).digest())
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _sides(tournament_seed: int, block: int) -> tuple[int, ...]:
+    """Of the first game of the block first and second, then of the next."""
+    games = _games(tournament_seed, block)
+    if isinstance(tournament_seed, OldSeed):
+        return tuple(seed for game in games for seed in (game, (game + _OLD_SIDE_STEP) & _MASK))
+    return _SIXTEEN_NUMBERS(b"".join([blake2b(_ONE_NUMBER(game)).digest()[:16] for game in games]))
 
 
 def _mix(z: int) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from noughts_server.local.launcher import Locking
 
 DEFAULT_ADDRESS = "127.0.0.1:7450"
-_LARGEST_SEED = (1 << 64) - 1
+LARGEST_SEED = (1 << 64) - 1
 _LONGEST_MARGIN_SECONDS = 60
 
 
@@ -159,6 +159,15 @@ MemoryOption = Annotated[
         "--memory",
         metavar="SIZE",
         help="Memory of each process of a program or plugin behind the lock: MiB as in `512`, or `2g`.",
+        show_default=False,
+    ),
+]
+MemoryTotalOption = Annotated[
+    str,
+    Option(
+        "--memory-total",
+        metavar="SIZE",
+        help="Memory of all programs and plugins together behind the lock; else three quarters of this machine's.",
         show_default=False,
     ),
 ]
@@ -427,14 +436,14 @@ def read_margin(text: str, option: str = "--margin") -> int:
     return microseconds
 
 
-def read_memory(text: str) -> int:
+def read_memory(text: str, option: str = "--memory") -> int:
     """Bytes from `512` (MiB) or `2g`; 0 for an empty text."""
     from noughts_bots.gomocup.options import read_size
 
     try:
         return read_size(text) if text else 0
     except ValueError:
-        raise UsageProblem(f"--memory {text!r}: expected MiB as in `512`, or `2g`") from None
+        raise UsageProblem(f"{option} {text!r}: expected MiB as in `512`, or `2g`") from None
 
 
 def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
@@ -446,12 +455,12 @@ def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
     return Locking.REQUIRED if require_lock else Locking.OFF if no_lock else Locking.USUAL
 
 
-def read_seed(seed: int | None) -> int:
-    """The seed, or one drawn now: short enough to be typed again."""
+def read_seed(seed: int | None, *, secret: bool = False) -> int:
+    """The seed, or one drawn now: short enough to be typed again, or with `secret` so long that nobody finds it."""
     if seed is None:
-        return secrets.randbits(32)
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise UsageProblem(f"--seed {seed}: expected 0 to {_LARGEST_SEED}")
+        return secrets.randbits(64 if secret else 32)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise UsageProblem(f"--seed {seed}: expected 0 to {LARGEST_SEED}")
     return seed
 
 

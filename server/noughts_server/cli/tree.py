@@ -300,6 +300,37 @@ _RATINGS = Group(
     ),
 )
 
+_DATABASE = Group(
+    "db",
+    "Databases: checked, copied, pruned. For the operator, on the server's machine.",
+    panel=_SERVER,
+    children=(
+        Command(
+            "check",
+            "operator.db:check",
+            "Checks a database: SQLite's own check; every slot; every game by the rules; scores; ratings against a "
+            "rebuild.",
+            ("noughts db check", "noughts db check --db games.db --format json"),
+            extra="server",
+        ),
+        Command(
+            "backup",
+            "operator.db:backup",
+            "Copies a database to one file, also while a server writes it, and reads the copy again.",
+            ("noughts db backup copy.db", "noughts db backup copy.db --db games.db"),
+            extra="server",
+        ),
+        Command(
+            "prune",
+            "operator.db:prune",
+            "Drops what nobody needs any more: old answers to requests, and old notes on games that a bot lost by a "
+            "fault.",
+            ("noughts db prune --dry-run", "noughts db prune --notes 30d --db games.db"),
+            extra="server",
+        ),
+    ),
+)
+
 _RECORDS = Group(
     "records",
     "Files of games: converted, checked, listed, shown, sampled.",
@@ -507,5 +538,6 @@ TREE = Group(
         _BOT,
         _TOKEN,
         _RATINGS,
+        _DATABASE,
     ),
 )

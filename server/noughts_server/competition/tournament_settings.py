@@ -43,6 +43,11 @@ class TournamentSettings:
         return self.own_times.get(label, self.time)
 
     @property
+    def journaled(self) -> bool:
+        """Whether there may be games that are kept move by move; see `TimeControl.long`."""
+        return any(time.long for time in (self.time, *self.own_times.values()))
+
+    @property
     def rating_list(self) -> str:
         """The list that its games count for if they are rated, e.g. `tictactoe/untimed`."""
         return f"{self.variant}/{self.time.time_class}"

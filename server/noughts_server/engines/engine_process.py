@@ -93,7 +93,7 @@ class EngineProcess:
                 self._tail.close()
         if code is not None and reason in ("", _CLOSED, _DEAF):
             reason = ended_with(code)
-        return Death(reason, code, self._tail.text)
+        return Death(self._started.ended_for or reason, code, self._tail.text)
 
     def _readable(self) -> None:
         try:

@@ -19,7 +19,6 @@ from noughts_server.store.results import TournamentProgress
 class FeedSettings:
     """Limits of the feed. Times in seconds."""
 
-    most_watchers: int = 1_000
     kept_events: int = 1_024
     """So many messages of a channel are kept for those who come back."""
     buffered_events: int = 1_024

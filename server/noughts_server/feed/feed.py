@@ -10,7 +10,7 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import Draining, ResourceExhausted, Unavailable
+from noughts_server.errors import Draining, Unavailable
 from noughts_server.feed.channel import Channel, FeedSettings, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.game_channel import GameChannel
@@ -69,11 +69,12 @@ class Feed:
     async def watching(self, name: str, from_sequence: int = 0, epoch: int = 0) -> AsyncIterator[Watcher]:
         """A watcher of `tournaments/ID`, `tournaments/ID/games/N` or `featured`, from where an earlier one stopped.
 
-        Raises InvalidArgument, NotFound, ResourceExhausted, Draining.
+        Raises InvalidArgument, NotFound, Draining.
         """
         if self._closing:
             raise Draining()
-        with self._seat():
+        self.counts.watchers += 1
+        try:
             channel = await self._channel(name)
             watcher = channel.join(from_sequence, epoch)
             try:
@@ -81,24 +82,14 @@ class Feed:
             finally:
                 channel.watchers.discard(watcher)
                 channel.left_at = asyncio.get_running_loop().time()
+        finally:
+            self.counts.watchers -= 1
 
     def close(self) -> None:
         """Every stream ends when it has told what there is. May be called again."""
         self._closing = True
         for channel in self._channels.values():
             channel.close(Draining())
-
-    @contextmanager
-    def _seat(self) -> Iterator[None]:
-        limit = self.settings.most_watchers
-        if self.counts.watchers >= limit:
-            hint = "Try again later, or ask the operator for more."
-            raise ResourceExhausted("watchers", got=self.counts.watchers + 1, limit=limit, hint=hint)
-        self.counts.watchers += 1
-        try:
-            yield
-        finally:
-            self.counts.watchers -= 1
 
     async def _channel(self, name: str) -> Channel:
         channel = self._channels.get(name)

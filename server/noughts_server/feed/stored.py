@@ -69,10 +69,14 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         if tournament.state in OVER:
             message.state = pb.GAME_STATE_ENDED
             message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
+        return ReadGame(SlotKey(tournament.id, ordinal), message)
+    message.moves.extend(game.moves)
+    message.times_us.extend(game.times_us)
+    if game.clocks_us is not None:
+        first, second = game.clocks_us
+        tell_clocks(message, first if limits[0] else None, second if limits[1] else None)
     else:
         message.state = pb.GAME_STATE_ENDED
-        message.moves.extend(game.moves)
-        message.times_us.extend(game.times_us)
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
         if game.agreement is None:

@@ -6,11 +6,13 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import cast
 
 from noughts_bots.process import PARENT_VARIABLE
 from noughts_bots.specs import BotSpec
 from noughts_proto.transport import TOKEN_VARIABLE
+from noughts_referee.children.patience import Patience
 
 _STOP_SECONDS = 2.0
 _KEPT_BYTES = 8_192
@@ -67,9 +69,11 @@ class BotProcess:
 
 
 @asynccontextmanager
-async def bot_process(spec: BotSpec, max_games: int) -> AsyncIterator[BotProcess]:
+async def bot_process(spec: BotSpec, max_games: int, patience: Patience) -> AsyncIterator[BotProcess]:
     """The process of a reference bot that plays so many games at once. It is gone when the block is left."""
-    transport, ending = await asyncio.get_running_loop().subprocess_exec(
+    loop = asyncio.get_running_loop()
+    start = partial(
+        loop.subprocess_exec,
         _Ending,
         sys.executable,
         "-P",  # what lies in the working folder must not hide modules of Python
@@ -89,6 +93,7 @@ async def bot_process(spec: BotSpec, max_games: int) -> AsyncIterator[BotProcess
         # A Ctrl-C in the terminal is for us; the bots finish their games.
         start_new_session=True,
     )
+    transport, ending = await patience.until_possible(start)
     process = BotProcess(transport, ending)
     try:
         yield process
@@ -97,11 +102,13 @@ async def bot_process(spec: BotSpec, max_games: int) -> AsyncIterator[BotProcess
 
 
 @asynccontextmanager
-async def bot_processes(specs: Mapping[str, BotSpec], max_games: int) -> AsyncIterator[dict[str, BotProcess]]:
+async def bot_processes(
+    specs: Mapping[str, BotSpec], max_games: int, patience: Patience
+) -> AsyncIterator[dict[str, BotProcess]]:
     """The processes of the reference bots among these, by label."""
     async with AsyncExitStack() as stack:
         yield {
-            label: await stack.enter_async_context(bot_process(spec, max_games))
+            label: await stack.enter_async_context(bot_process(spec, max_games, patience))
             for label, spec in specs.items()
             if not spec.child_kind
         }

@@ -36,21 +36,28 @@ def command_of(spec: "BotSpec") -> "ChildCommand":
 
 
 @asynccontextmanager
-async def launching(locking: Locking, tell: Callable[[str], None]) -> "AsyncIterator[Launcher]":
-    """A launcher for child players; `tell` gets a line for people for each thing that cannot be locked here.
+async def launching(
+    locking: Locking, tell: Callable[[str], None], all_memory_bytes: int = 0
+) -> "AsyncIterator[Launcher]":
+    """A launcher for child players, which waits while the machine starts none.
 
-    Raises LockIncomplete when the lock is required and cannot be had.
+    `tell` gets lines for people: that it waits, and one for each thing that cannot be locked here. Behind the lock all
+    children together may use so much memory; 0: as the launcher's limits say. Raises LockIncomplete when the lock is
+    required and cannot be had.
     """
-    launcher = _launcher(locking, tell)
+    from noughts_referee.children.patience import Patience, PatientLauncher
+
+    launcher = PatientLauncher(_launcher(locking, tell, all_memory_bytes), Patience(tell))
     try:
         yield launcher
     finally:
         await launcher.close()
 
 
-def _launcher(locking: Locking, tell: Callable[[str], None]) -> "Launcher":
+def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: int) -> "Launcher":
     from noughts_bots.hosts import FOLDER_VARIABLE
     from noughts_referee.children.kernel import is_linux
+    from noughts_referee.children.lock import Limits
     from noughts_referee.children.locked_launcher import LockedLauncher
     from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 
@@ -58,7 +65,8 @@ def _launcher(locking: Locking, tell: Callable[[str], None]) -> "Launcher":
         tell("child players run without a lock, as was asked: they may do whatever you may")
         return UnlockedLauncher()
     environment = {FOLDER_VARIABLE: os.getcwd()}
-    launcher = LockedLauncher(_ENTRY, require_lock=locking is Locking.REQUIRED, environment=environment)
+    limits = Limits(all_memory_bytes=all_memory_bytes)
+    launcher = LockedLauncher(_ENTRY, limits, require_lock=locking is Locking.REQUIRED, environment=environment)
     for gap in launcher.gaps:
         tell(f"not locked here: {gap}")
     return launcher if is_linux() else UnlockedLauncher()

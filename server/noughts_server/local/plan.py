@@ -94,6 +94,8 @@ class LocalPlan:
     """Whether each process of such a bot has a core to itself, as far as there are enough."""
     memory_bytes: int = 0
     """What each process of such a bot may use; 0: as its kind is used to."""
+    all_memory_bytes: int = 0
+    """What all such processes may use together; 0: three quarters of the machine's memory."""
     log: Path | None = None
     """A folder that gets a file for each game with all that engines were told and have said."""
     messages: Path | None = None

@@ -4,6 +4,7 @@ What is loaded here is little, and decides how soon the first game begins: the b
 server's parts are imported.
 """
 
+import os
 import secrets
 import shutil
 import tempfile
@@ -14,8 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from noughts_bots.specs import unique_labels
+from noughts_bots.specs import BotSpec, unique_labels
+from noughts_referee.children.patience import Patience
 from noughts_server.local.bot_process import bot_processes
+from noughts_server.local.launcher import Locking, command_of
 from noughts_server.local.plan import (
     LocalError,
     LocalFault,
@@ -62,7 +65,12 @@ async def play_locally(
     """
     async with AsyncExitStack() as stack:
         specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
-        processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency))
+        if plan.database is not None and plan.locking is not Locking.OFF:
+            for spec in plan.specs:
+                if spec.child_kind:
+                    check_out_of_reach(plan.database, spec)
+        patience = Patience(on_note)
+        processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency, patience))
         # The server's parts are loaded while the bots load theirs.
         from noughts_server.engines.transcript import Transcripts
         from noughts_server.local.launcher import launching
@@ -86,9 +94,11 @@ async def play_locally(
         server = await stack.enter_async_context(running_server(settings))
         # Of the lock nothing is said where nobody is locked in.
         tell = on_note if plan.has_children else _nothing
-        launcher = await stack.enter_async_context(launching(plan.locking, tell))
+        launcher = await stack.enter_async_context(launching(plan.locking, tell, plan.all_memory_bytes))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
-            run = RunAtServer(plan, specs, processes, server, launcher, transcripts, on_progress, stop, on_game)
+            run = RunAtServer(
+                plan, specs, processes, server, launcher, transcripts, on_progress, stop, patience, on_game
+            )
             await run.play()
         if transcripts.failure is not None:
             on_note(f"what engines say was not kept to the end: {transcripts.failure}")
@@ -96,6 +106,20 @@ async def play_locally(
         if file is not None and outcome.kept:
             outcome = replace(outcome, kept=str(file.keep()))
         return outcome
+
+
+def check_out_of_reach(database: str, spec: BotSpec) -> None:
+    """Raises LocalError for a database that the lock would let this bot read: it could hold its locks, and all up."""
+    from noughts_referee.children.command import resolve
+    from noughts_server.store.dialect import parse_url
+
+    file = os.path.realpath(str(parse_url(database).database))
+    for place in resolve(command_of(spec)).readable:
+        if file == place or file.startswith(f"{place}{os.sep}"):
+            raise LocalError(
+                f"--db: got {file}, which lies in the folder {place} that {spec} may read, expected a place"
+                " outside of it; or give the bot a folder of its own"
+            )
 
 
 class _TemporaryFile:

@@ -8,6 +8,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.patience import Patience
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import FinishedGame, pack_moves
 from noughts_server.competition.schedule import ScheduleKind
@@ -44,6 +45,7 @@ class RunAtServer:
         transcripts: Transcripts,
         on_progress: Callable[[LocalProgress], None],
         stop: LocalStop,
+        patience: Patience,
         on_game: Callable[[PlayedGame], None] | None = None,
     ) -> None:
         self._plan = plan
@@ -52,6 +54,7 @@ class RunAtServer:
         self._server = server
         self._on_progress = on_progress
         self._stop = stop
+        self._patience = patience
         self._specs = specs
         self._processes = processes
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
@@ -177,7 +180,7 @@ class RunAtServer:
         process = self._processes[label]
         code = await self._play_in(process, label)
         for _ in range(1, _ATTEMPTS):
-            async with bot_process(spec, self._plan.settings.concurrency) as process:
+            async with bot_process(spec, self._plan.settings.concurrency, self._patience) as process:
                 code = await self._play_in(process, label)
         what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
         raise LocalError("\n".join([what, *process.lines]))

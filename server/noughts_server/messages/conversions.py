@@ -6,9 +6,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
+from noughts_referee.rules import commitment
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 from noughts_server.store.brackets import BracketMatch
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.standings import Standing
 from noughts_server.store.tournaments import Kind, Tournament
 
@@ -95,7 +97,9 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         schedule=tournament.settings.schedule,  # type: ignore[arg-type]  # equal values
         games_per_pair=tournament.settings.games_per_pair,
         concurrency=tournament.settings.concurrency,
-        seed=tournament.settings.seed,
+        seed=tournament.settings.seed if tournament.ended else None,
+        seed_hash=commitment(tournament.settings.seed),
+        seed_given=tournament.seed_kind is SeedKind.GIVEN,
         rated=tournament.settings.rated,
         games_total=tournament.games_total,
         games_done=tournament.games_done,

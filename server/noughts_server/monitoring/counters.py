@@ -72,6 +72,8 @@ class Counters:
         """Games stored, by how they ended."""
         self.errors: Counter[str] = Counter()
         """Calls that ended with an error, by its reason."""
+        self.refused: Counter[str] = Counter()
+        """Calls that were beyond a bound, by its name."""
         self.commits = Distribution((0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
         """Seconds that commits took."""
         self.commit_games = Distribution((1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000))

@@ -7,8 +7,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
+from dataclasses import fields
+from socket import AF_INET6
+from socketserver import ThreadingMixIn
+from threading import Semaphore, Thread
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, Metric, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
@@ -16,6 +22,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.rules import Termination
 from noughts_server.errors import AddressUnusable
 from noughts_server.feed.watcher import FeedCounts
+from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Sessions
@@ -23,6 +30,8 @@ from noughts_server.store.database import Store
 from noughts_server.version import software_version
 
 _PATIENCE_SECONDS = 5.0
+_MOST_SCRAPES = 8
+"""Callers that are answered at once, a thread for each."""
 
 
 @asynccontextmanager
@@ -36,10 +45,14 @@ async def serving_metrics(collect: Callable[[], Iterator[Metric]], address: str)
     registry = CollectorRegistry()
     registry.register(_ThreadSafe(collect, asyncio.get_running_loop()))
     ProcessCollector(registry=registry)
+    host_name = host.strip("[]")
+    kind = _WebServer6 if ":" in host_name else _WebServer
     try:
-        web, thread = start_http_server(int(port), host.strip("[]"), registry)
+        web = make_server(host_name, int(port), make_wsgi_app(registry), kind, _Request)
     except OSError as error:
         raise AddressUnusable(address, option="--metrics") from error
+    thread = Thread(target=web.serve_forever, name="metrics", daemon=True)
+    thread.start()
 
     def stop() -> None:
         web.shutdown()
@@ -51,6 +64,45 @@ async def serving_metrics(collect: Callable[[], Iterator[Metric]], address: str)
     finally:
         # Not on the loop: a scrape that is being answered needs the loop to be read.
         await asyncio.to_thread(stop)
+
+
+class _WebServer(ThreadingMixIn, WSGIServer):
+    """Answers a few callers at once, and hangs up on more."""
+
+    daemon_threads = True
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._free = Semaphore(_MOST_SCRAPES)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """In a thread, if one is free."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """In its thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that hangs up or is too slow is nobody's trouble."""
+
+
+class _WebServer6(_WebServer):
+    address_family = AF_INET6
+
+
+class _Request(WSGIRequestHandler):
+    timeout = 5
+    """Seconds; whoever sends nothing for so long does not keep a thread."""
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Says nothing."""
 
 
 class _ThreadSafe(Collector):
@@ -106,6 +158,8 @@ class ServerMetrics:
         yield from self._of_commits()
         yield from self._of_bots()
         yield _labelled("noughts_errors", "Calls that ended with an error.", "reason", self._counters.errors)
+        refused = {each.name: self._counters.refused[each.name] for each in fields(Limits)}
+        yield _labelled("noughts_refused", "Calls that were beyond a bound, by its name.", "limit", refused)
         yield from self._of_feed()
 
     def _of_games(self) -> Iterator[Metric]:

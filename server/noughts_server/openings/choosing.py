@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from noughts_referee.rules import Draws, Variant, game_seed
+from noughts_referee.rules import Draws, Variant, apart, game_seed
 from noughts_server.openings.by_chance import drawn_near, drawn_plies
 from noughts_server.openings.legality import OpeningError, check_opening, is_legal
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
@@ -27,7 +27,7 @@ def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) 
     """
     if not openings:
         return ()
-    chance = game_seed(seed ^ _ENCOUNTERS, encounter)
+    chance = game_seed(apart(seed, _ENCOUNTERS), encounter)
     opening = _SOURCES[openings.kind](openings, variant, seed, encounter)
     if openings.symmetries:
         images = symmetries(variant)
@@ -84,7 +84,7 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
         from noughts_server.openings.balance import MOST_LEAD, imbalance
 
         draw, unevenness, bound, tries = drawn_near, imbalance, MOST_LEAD, _SEARCHES
-    draws = Draws(game_seed(seed ^ _ENCOUNTERS, encounter), 0)
+    draws = Draws(game_seed(apart(seed, _ENCOUNTERS), encounter), 0)
     best: tuple[Opening, int] | None = None
     for _ in range(tries):
         opening = draw(variant, openings.plies, draws)
@@ -116,10 +116,10 @@ def _from_list(openings: Openings, variant: Variant, seed: int, encounter: int) 
     return listed[place]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8, typed=True)
 def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
     """The order in which a list is gone through for the `turn`th time: each opening once before any comes again."""
-    draws, order = Draws(game_seed(seed ^ _PASSES, turn), 0), list(range(count))
+    draws, order = Draws(game_seed(apart(seed, _PASSES), turn), 0), list(range(count))
     for last in range(count - 1, 0, -1):
         other = draws.below(last + 1)
         order[last], order[other] = order[other], order[last]

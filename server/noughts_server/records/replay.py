@@ -1,7 +1,7 @@
 """Plays a recorded game again by the rules, and says what of the record cannot be."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noughts_referee.rules import (
     FAULTS,
@@ -16,6 +16,9 @@ from noughts_referee.rules import (
 )
 from noughts_server.records.recorded_game import RecordedGame, variant_of
 
+if TYPE_CHECKING:
+    from noughts_server.store.games import ExportedGame
+
 _RESULTS = {str(result): result for result in Result}
 _TERMINATIONS = {str(termination): termination for termination in Termination}
 _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.RESIGNED})
@@ -27,6 +30,23 @@ _LONGEST_AGREEMENT = 5
 def faults_of(record: RecordedGame) -> list[str]:
     """What is wrong with the record, in the order in which it is found; empty where nothing is."""
     return list(_faults(record))
+
+
+def faults_of_stored(game: "ExportedGame") -> list[str]:
+    """The same of a game in a database."""
+    return faults_of(
+        RecordedGame(
+            variant=game.variant,
+            first=game.first,
+            second=game.second,
+            result=game.result,
+            moves=tuple(game.moves),
+            termination=game.termination,
+            seed=game.seed,
+            opening_plies=game.opening_plies,
+            times_ms=tuple(time / 1000 for time in game.times_us),
+        )
+    )
 
 
 def _faults(record: RecordedGame) -> Iterator[str]:

@@ -51,7 +51,7 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
             ]
         )
     document = {"labels": list(labels), "variants": [_described(name) for name in variants], "games": games}
-    return Markup(json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)), len(games)
+    return Markup(json.dumps(document, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)), len(games)  # noqa: S704
 
 
 def _brief(microseconds: int) -> float | int:

@@ -1,13 +1,17 @@
-"""Stores finished games in groups: one commit for all that accumulated, so that a game costs microseconds."""
+"""Stores games in groups: one commit for all that accumulated, so that a game costs microseconds.
+
+With them goes the journal: how far games of long time controls are.
+"""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import structlog
 
-from noughts_referee.work_units import FinishedGame
+from noughts_referee.game import Game
+from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.errors import Draining
 from noughts_server.store.database import Store
 from noughts_server.store.rater import FoldingState
@@ -37,6 +41,8 @@ class Recorder:
         self._limit = backlog_limit
         self._state = FoldingState()
         self._waiting: list[FinishedGame] = []
+        self._advanced: dict[tuple[int, int], Game] = {}
+        """Journaled games that got further since the last commit, by tournament and slot."""
         self._recorded = 0
         self._committed = 0
         self._closed = False
@@ -58,6 +64,12 @@ class Recorder:
         self._waiting += games
         self._recorded += len(games)
         self._wake.set()
+
+    def journal(self, games: Iterable[Game]) -> None:
+        """The next commit keeps how far these games are then, unless they are over. Takes none after `close`."""
+        if not self._closed:
+            self._advanced.update(((game.conditions.tournament, game.slot.ordinal), game) for game in games)
+            self._wake.set()
 
     async def flush(self) -> None:
         """Returns when everything recorded so far is committed. Raises what ended `run`, if that failed."""
@@ -83,7 +95,7 @@ class Recorder:
         """Commits games until `close`. Raises what the database raises, unless it may be over."""
         self._running = True
         try:
-            while await self._has_games():
+            while await self._has_work():
                 pause = asyncio.get_running_loop().time() + self._interval
                 await self._commit()
                 await self._rest(until=pause)
@@ -96,8 +108,8 @@ class Recorder:
             self._running = False
             self._step.set()
 
-    async def _has_games(self) -> bool:
-        while not self._waiting:
+    async def _has_work(self) -> bool:
+        while not self._waiting and not self._advanced:
             if self._closed:
                 return False
             self._wake.clear()
@@ -114,10 +126,12 @@ class Recorder:
 
     async def _commit(self) -> None:
         games, self._waiting = self._waiting, []
+        advanced = [game.so_far() for game in self._advanced.values() if game.undecided]
+        self._advanced.clear()
         if not self._closed:
             self._hurry.clear()
         began = time.perf_counter()
-        report = await self._store_games(games)
+        report = await self._store_games(games, advanced)
         report.seconds = time.perf_counter() - began
         self._state.apply(report.changes)
         for progress in report.progress:
@@ -128,8 +142,9 @@ class Recorder:
         self._step = asyncio.Event()
         self._publish(report)
 
-    async def _store_games(self, games: list[FinishedGame]) -> CommitReport:
-        commit = partial(commit_games, games=games, state=self._state, now_ms=self._store.now_ms())
+    async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
+        now = self._store.now_ms()
+        commit = partial(commit_games, games=games, state=self._state, now_ms=now, advanced=advanced)
         return await self._store.write_patiently(commit)
 
     async def _next_step(self) -> None:

@@ -1,9 +1,11 @@
 """Who is online: the wires of all bots that ever logged in, and the tickets of those that are about to."""
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 import grpc
@@ -16,10 +18,14 @@ from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import covers
 from noughts_server.errors import InvalidArgument, ProtocolUnsupported
 from noughts_server.runtime.bus import Bus
+from noughts_server.store.validation import check_text
 from noughts_server.version import software_version
 
 _LONGEST_AGENT = 200
 _MOST_VARIANTS = 100
+_FORGET_SECONDS = 3_600.0
+"""How long the wire of a version that has gone is kept."""
+_FORGET_AT_ONCE = 100
 
 PRESENCE = "sessions.presence"
 """Subject on which the key of a bot version is published when it comes or goes."""
@@ -29,11 +35,10 @@ def check_hello(hello: pb.Hello) -> None:
     """Raises ProtocolUnsupported, and InvalidArgument for what is too long."""
     if hello.protocol != PROTOCOL:
         raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
-    if len(hello.variants) > _MOST_VARIANTS or any(len(name) > _LONGEST_AGENT for name in hello.variants):
-        expected = f"at most {_MOST_VARIANTS} names of at most {_LONGEST_AGENT} characters"
-        raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", expected)
-    if len(hello.agent) > _LONGEST_AGENT:
-        raise InvalidArgument.of("hello.agent", f"{len(hello.agent)} characters", f"at most {_LONGEST_AGENT}")
+    if len(hello.variants) > _MOST_VARIANTS:
+        raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", f"at most {_MOST_VARIANTS}")
+    for text in (hello.agent, *hello.variants):
+        check_text("hello", text, _LONGEST_AGENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,10 @@ class Sessions:
         """Of bots that are several, or none that carries frames: a wire for each."""
         self._logins: dict[int, OnlineBot] = {}
         """Of each version that ever logged in."""
+        self._present: set[int] = set()
+        """The versions that may be online: all that are, and some that are not any more."""
+        self._left: dict[int, float] = {}
+        """When versions that have a wire of their own went offline, in that order."""
         self._tickets: dict[str, Ticket] = {}
         self._streams = 0
 
@@ -131,9 +140,16 @@ class Sessions:
     def seat(self, version: int, wires: Sequence[SessionWire]) -> None:
         """From now on these carry the games of a bot version, which has no stream."""
         self._teams[version] = tuple(wires)
+        self._present.add(version)
 
     def present_changed(self, version: int) -> None:
         """The bot version has come or gone."""
+        self._left.pop(version, None)
+        if self.online(version):
+            self._present.add(version)
+        else:
+            self._present.discard(version)
+            self._left[version] = asyncio.get_running_loop().time()
         self._bus.publish(PRESENCE, version)
 
     def _frame_wire(self, version: int, player: Seated, settings: WireSettings | None) -> FrameWire:
@@ -157,6 +173,19 @@ class Sessions:
     def logged_in(self, version: int, login: OnlineBot) -> None:
         """A bot version has just logged in."""
         self._logins[version] = login
+        self._present.add(version)
+        self._forget_idle()
+
+    def _forget_idle(self) -> None:
+        """Drops the wires of versions that have been away for long and have no game to come back to."""
+        now = asyncio.get_running_loop().time()
+        for version, since in list(islice(self._left.items(), _FORGET_AT_ONCE)):
+            if now - since < _FORGET_SECONDS:
+                return
+            del self._left[version]
+            if version in self._wires and not self.online(version) and self._referee.release(version):
+                del self._wires[version]
+                self._logins.pop(version, None)
 
     def welcome(self, hello: pb.Hello, bot: str, version: str) -> pb.Welcome:
         """The answer to a hello: `bots/NAME` and `bots/NAME/versions/V` are who the bot is."""
@@ -178,7 +207,11 @@ class Sessions:
 
     def logins_online(self) -> dict[int, OnlineBot]:
         """The bot versions that have a stream now, and how they logged in."""
-        return {version: login for version, login in self._logins.items() if self.online(version)}
+        return {
+            version: self._logins[version]
+            for version in self._present
+            if version in self._logins and self.online(version)
+        }
 
     def tokens(self) -> set[int]:
         """The tokens by which bots that are online logged in."""
@@ -201,7 +234,7 @@ class Sessions:
         """The bot versions that have a stream now."""
         return [
             Present(self.name(version), sum(len(wire.player.games) for wire in self._wires_of(version)))
-            for version in {**self._wires, **self._teams}
+            for version in self._present
             if self.online(version)
         ]
 
@@ -216,6 +249,10 @@ class Sessions:
         secret = f"ticket_{secrets.token_urlsafe(24)}"
         self._tickets[secret] = ticket
         return secret
+
+    def has_ticket(self, secret: str) -> bool:
+        """Whether there is such a ticket, which stays good."""
+        return secret in self._tickets
 
     def redeem_ticket(self, secret: str) -> Ticket | None:
         """The ticket, which is used up by this; None if there is none such."""

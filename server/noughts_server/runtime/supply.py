@@ -106,7 +106,7 @@ class Supply:
     async def _claim(self, playing: Conditions, number: int) -> tuple[Unit, tuple[int, ...]]:
         """A unit, and the encounters of its slots (see `Claim`)."""
         claim = await self._store.write_patiently(lambda connection: claim_unit(connection, self._key, number))
-        return Unit(playing, claim.attempt, claim.slots), claim.encounters
+        return Unit(playing, claim.attempt, claim.slots, begun=claim.begun), claim.encounters
 
     async def _read_conditions(self) -> Conditions:
         return await self._store.read_patiently(lambda connection: read_conditions(connection, self._key))

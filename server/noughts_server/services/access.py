@@ -1,47 +1,92 @@
-"""Who is calling, and whether their token permits it: the one place where scopes are checked."""
+"""Who may call what: each method of a service says it where it is defined, with `@open_to`.
 
-from collections.abc import Iterable
-from functools import partial
-from typing import Any
+Who is calling is found out before anything of the request is read (`admission`); a method finds the caller here.
+"""
+
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar
 
 import grpc
 
 from noughts_proto.transport import TOKEN_KEY
 from noughts_server.errors import ScopeMissing, Unauthenticated
-from noughts_server.store.database import Store
-from noughts_server.store.tokens import Caller, authenticate, touch_token
-
-_SCHEME = "Bearer "
+from noughts_server.store.scopes import ORGANISE
+from noughts_server.store.tokens import Caller
 
 Context = grpc.aio.ServicerContext[Any, Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_SCHEME = "Bearer "
+_DECLARED = "noughts_access"
 
 
-def bearer_token(context: Context) -> str:
-    """The secret of `authorization: Bearer SECRET`. Raises Unauthenticated."""
-    for key, value in context.invocation_metadata() or ():
-        if key == TOKEN_KEY and isinstance(value, str) and value.startswith(_SCHEME):
-            return value[len(_SCHEME) :].strip()
-    raise Unauthenticated("metadata `authorization`: got none, expected `Bearer TOKEN`")
+class Access(Enum):
+    """What a method takes of its callers."""
+
+    ANYONE = "no token"
+    TOKEN = "a token; what it must permit depends on what is asked"
+    PLAY = "a token with the scope `play`, or `play:NAME` of the bot that the request is about"
+    ORGANISE = "a token with the scope `organise`"
 
 
-async def caller(context: Context, store: Store, *, scope: str | None = None) -> Caller:
-    """The owner whose token came with the call; the token must permit `scope`.
+def open_to(access: Access) -> Callable[[Method], Method]:
+    """Declares who may call a method of a service."""
 
-    Raises Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. Where the scope depends on what the request is
-    about, it is None here and `require` follows.
-    """
-    who = await authenticated(bearer_token(context), store)
-    if scope is not None:
-        require(who, scope)
-    if who.stale and store.trouble is None:
-        await store.write(partial(touch_token, token_id=who.token_id, now_ms=store.now_ms()))
+    def declare(method: Method) -> Method:
+        setattr(method, _DECLARED, access)
+        return method
+
+    return declare
+
+
+def declared(method: Callable[..., Any]) -> Access | None:
+    """What a method declares; None for one that declares nothing."""
+    return getattr(method, _DECLARED, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Whoever made the call that is being answered."""
+
+    address: str
+    """An IPv4 address or an IPv6 network; see `limiter.caller_network`."""
+    caller: Caller | None
+    """Who presented a token; None: a stranger, or a bot with a ticket."""
+    ticket: bool = False
+    """Whether a ticket of this server came instead of a token."""
+
+
+VISITOR: ContextVar[Visitor] = ContextVar("visitor")
+"""Of the call that this task answers."""
+
+
+def caller() -> Caller:
+    """The owner whose token came with the call. Raises Unauthenticated."""
+    who = VISITOR.get().caller
+    if who is None:
+        raise Unauthenticated(NO_TOKEN)
     return who
 
 
-async def authenticated(secret: str, store: Store) -> Caller:
-    """Who holds this secret. Raises Unauthenticated, TokenRevoked, TokenExpired."""
-    now = store.now_ms()
-    return await store.read(lambda connection: authenticate(connection, secret, now_ms=now))
+def caller_as(scope: str) -> Caller:
+    """The same; their token must permit `scope`. Raises Unauthenticated, ScopeMissing."""
+    who = caller()
+    require(who, scope)
+    return who
+
+
+NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
+
+
+def bearer_token(context: Context) -> str | None:
+    """The secret of `authorization: Bearer SECRET`; None where none came."""
+    for key, value in context.invocation_metadata() or ():
+        if key == TOKEN_KEY and isinstance(value, str) and value.startswith(_SCHEME):
+            return value[len(_SCHEME) :].strip()
+    return None
 
 
 def require(who: Caller, *scopes: str) -> None:
@@ -52,6 +97,12 @@ def require(who: Caller, *scopes: str) -> None:
             expected=_quoted(scopes, "or"),
             hint=f"Make a token that has it: noughts token create --owner {who.owner} --scope {scopes[0]}",
         )
+
+
+def require_declared(who: Caller, access: Access) -> None:
+    """Raises ScopeMissing where the token cannot do, whatever the request is about."""
+    if access is Access.ORGANISE:
+        require(who, ORGANISE)
 
 
 def _quoted(scopes: Iterable[str], word: str) -> str:

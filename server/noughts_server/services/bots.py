@@ -9,7 +9,7 @@ from noughts_proto.v1 import bots_pb2_grpc
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import caller, require
+from noughts_server.services.access import Access, caller_as, open_to, require
 from noughts_server.store.bots import Bot, get_bot, list_bots, rename_bot, retire_bot, version_name
 from noughts_server.store.database import Store
 from noughts_server.store.scopes import play_as
@@ -24,50 +24,55 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         self._store = store
         self._sessions = sessions
 
+    @open_to(Access.ANYONE)
     async def GetBot(self, request: pb.GetBotRequest, context: Context) -> pb.GetBotResponse:
         name = bot_id("name", request.name)
         bot = await self._store.read(lambda connection: get_bot(connection, name))
-        return pb.GetBotResponse(bot=self._message(bot))
+        return pb.GetBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 
+    @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
-        online = self._sessions.bots_online() if request.online_only else None
+        online = self._sessions.bots_online()
         page = await self._store.read(
             lambda connection: list_bots(
                 connection,
                 size=request.page_size,
                 page_token=request.page_token,
-                bot_ids=online,
+                bot_ids=online if request.online_only else None,
                 retired=request.show_retired,
             )
         )
         return pb.ListBotsResponse(
-            bots=[self._message(bot) for bot in page.items], next_page_token=page.next_page_token
+            bots=[_message(bot, bot.id in online) for bot in page.items], next_page_token=page.next_page_token
         )
 
+    @open_to(Access.PLAY)
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:
         name, new_name = bot_id("name", request.name), request.new_name
-        who = await caller(context, self._store, scope=play_as(name))
+        who = caller_as(play_as(name))
         # Otherwise a token for one bot would soon be one for any.
         require(who, play_as(new_name))
         bot = await self._store.write(
             lambda connection: rename_bot(connection, name, new_name, owner_id=who.only_owner)
         )
-        return pb.UpdateBotResponse(bot=self._message(bot))
+        return pb.UpdateBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 
+    @open_to(Access.PLAY)
     async def RetireBot(self, request: pb.RetireBotRequest, context: Context) -> pb.RetireBotResponse:
         name = bot_id("name", request.name)
-        who, now = await caller(context, self._store, scope=play_as(name)), self._store.now_ms()
+        who, now = caller_as(play_as(name)), self._store.now_ms()
         bot = await self._store.write(
             lambda connection: retire_bot(connection, name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
         )
-        return pb.RetireBotResponse(bot=self._message(bot))
+        return pb.RetireBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 
-    def _message(self, bot: Bot) -> pb.Bot:
-        return pb.Bot(
-            name=f"bots/{bot.name}",
-            owner=bot.owner,
-            latest_version=version_name(bot.name, bot.latest_version),
-            online=bot.id in self._sessions.bots_online(),
-            create_time=timestamp(bot.created_at),
-            retire_time=timestamp(bot.retired_at),
-        )
+
+def _message(bot: Bot, online: bool) -> pb.Bot:
+    return pb.Bot(
+        name=f"bots/{bot.name}",
+        owner=bot.owner,
+        latest_version=version_name(bot.name, bot.latest_version),
+        online=online,
+        create_time=timestamp(bot.created_at),
+        retire_time=timestamp(bot.retired_at),
+    )

@@ -1,6 +1,5 @@
 """ChallengeService: a few unrated games at once between two bots that are online."""
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ from noughts_server.messages.conversions import time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
-from noughts_server.services.access import caller
+from noughts_server.services.access import Access, caller_as, open_to
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.bots import BotVersion, get_bot, get_version, get_version_by_id, version_name
 from noughts_server.store.challenges import NewChallenge, create_challenge
@@ -35,11 +34,12 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
         self._sessions = sessions
         self._director = director
 
+    @open_to(Access.PLAY)
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: Context) -> pb.CreateChallengeResponse:
         name, version = bot_version_id("challenger", request.challenger)
-        who, now = await caller(context, self._store, scope=play_as(name)), self._store.now_ms()
+        who, now = caller_as(play_as(name)), self._store.now_ms()
         online = self._sessions.logins_online()
-        seed = request.seed if request.HasField("seed") else secrets.randbits(64)
+        seed = request.seed if request.HasField("seed") else None
 
         def begin(connection: Connection) -> str:
             challenger = _online(connection, online, name, version)
@@ -68,7 +68,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now).slug
 
         async def play() -> Tournament:
-            slug = await self._store.write(idempotent(who, request.request_id, request, begin))
+            slug = await self._store.write(idempotent(who, request.request_id, request, begin, now_ms=now))
             tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
             self._director.play_on(tournament)
             return tournament

@@ -1,6 +1,5 @@
 """Where a server takes calls: its gRPC services on one port."""
 
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,6 +31,7 @@ from noughts_proto.v1 import (
 from noughts_referee.referee import Referee
 from noughts_server.errors import AddressUnusable, TlsUnusable
 from noughts_server.feed.feed import Feed
+from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions, server_stopping
@@ -40,8 +40,9 @@ from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
 from noughts_server.services.feed import FeedServicer, add_feed_service
 from noughts_server.services.games import GameServicer
-from noughts_server.services.interceptor import ErrorInterceptor
+from noughts_server.services.interceptor import CallInterceptor
 from noughts_server.services.leaderboards import LeaderboardServicer
+from noughts_server.services.limiter import Limiter
 from noughts_server.services.play import PlayServicer
 from noughts_server.services.status import StatusServicer
 from noughts_server.services.tokens import TokenServicer
@@ -56,13 +57,22 @@ SERVICES = tuple(service.full_name for file in _FILES for service in file.DESCRI
 
 
 def bound_server(
-    listen: str, identity: Identity | None, client_authorities: Path | None, errors: Counter[str]
+    listen: str,
+    identity: Identity | None,
+    client_authorities: Path | None,
+    interceptor: CallInterceptor,
+    limits: Limits,
 ) -> tuple[grpc.aio.Server, str]:
     """A gRPC server that holds its port and answers nothing yet, and HOST:PORT where that is.
 
-    `errors` will count the calls that end with an error, by reason. Raises TlsUnusable, AddressUnusable.
+    Every call will pass through the interceptor. Raises TlsUnusable, AddressUnusable.
     """
-    grpc_server = grpc.aio.server(options=SERVER_OPTIONS, interceptors=(ErrorInterceptor(errors),))
+    options = (
+        *SERVER_OPTIONS,
+        ("grpc.max_concurrent_streams", limits.connection_calls),
+        ("grpc.max_allowed_incoming_connections", limits.server_connections),
+    )
+    grpc_server = grpc.aio.server(options=options, interceptors=(interceptor,))
     try:
         if identity is None:
             port = grpc_server.add_insecure_port(listen)
@@ -86,25 +96,26 @@ def add_services(
     counters: Counters,
     feed: Feed,
     token_expiry: TokenExpiry,
+    limiter: Limiter,
     health_servicer: health.aio.HealthServicer,
     with_reflection: bool,
 ) -> None:
     """Gives a server that does not answer yet everything that can be called."""
-    play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions), grpc_server)
+    play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
-        TournamentServicer(store, sessions, director), grpc_server
+        TournamentServicer(store, sessions, director, limiter.limits), grpc_server
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
-    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry), grpc_server)
+    tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
         ChallengeServicer(store, sessions, director), grpc_server
     )
     status_pb2_grpc.add_StatusServiceServicer_to_server(
         StatusServicer(address, store, sessions, referee, counters, feed.counts), grpc_server
     )
-    add_feed_service(FeedServicer(feed), grpc_server)
+    add_feed_service(FeedServicer(feed, limiter), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, grpc_server)
     if with_reflection:
         from grpc_reflection.v1alpha import reflection

@@ -6,6 +6,8 @@ import grpc
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.feed.feed import Feed
+from noughts_server.services.access import VISITOR, Access, open_to
+from noughts_server.services.limiter import Limiter
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -15,10 +17,20 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["FeedService"].full_name
 class FeedServicer:
     """Lets anybody watch."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, limiter: Limiter) -> None:
         self._feed = feed
+        self._holding = limiter.holding
 
+    @open_to(Access.ANYONE)
     async def Watch(self, request: pb.WatchRequest, context: Context) -> None:
+        address = VISITOR.get().address
+        with (
+            self._holding("watchers", "", "watchers"),
+            self._holding("address_watchers", address, f"watchers at {address}"),
+        ):
+            await self._show(request, context)
+
+    async def _show(self, request: pb.WatchRequest, context: Context) -> None:
         async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
             async for message in watcher.messages():
                 try:

@@ -10,8 +10,9 @@ from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import parse_variant
 from noughts_server.errors import InvalidArgument
-from noughts_server.messages.conversions import time_control_message, timestamp
+from noughts_server.messages.conversions import time_control_message
 from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
+from noughts_server.services.access import VISITOR, Access, open_to
 from noughts_server.store.bot_games import list_bot_games
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.games import StoredGame, get_game, list_games
@@ -27,17 +28,22 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    @open_to(Access.ANYONE)
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
         slug, number = game_id("name", request.name)
+        # What a process wrote to stderr is not for everybody.
+        who = VISITOR.get().caller
 
         def read(connection: Connection) -> tuple[StoredGame, dict[int, str]]:
-            return get_game(connection, slug, number), notes_of(connection, slug, number)
+            notes = {} if who is None else notes_of(connection, slug, number, owner_id=who.only_owner)
+            return get_game(connection, slug, number), notes
 
         game, notes = await self._store.read(read)
         # Sides are counted from 1 on the wire.
         said = [pb.GameNote(side=side + 1, text=text) for side, text in notes.items()]  # type: ignore[arg-type]
         return pb.GetGameResponse(game=game_message(game), notes=said)
 
+    @open_to(Access.ANYONE)
     async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
         page = await self._store.read(_listing(request))
         return pb.ListGamesResponse(games=map(game_message, page.items), next_page_token=page.next_page_token)
@@ -61,8 +67,8 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
 
 
 def game_message(game: StoredGame) -> pb.Game:
-    """A stored game for the wire."""
-    return pb.Game(
+    """A stored game for the wire; one that is being played has no end."""
+    message = pb.Game(
         name=game.name,
         variant=game.variant,
         first=game.first,
@@ -70,9 +76,6 @@ def game_message(game: StoredGame) -> pb.Game:
         seed=game.seed,
         moves=game.moves,
         times_us=game.times_us,
-        result=game.result,  # type: ignore[arg-type]  # equal values
-        termination=game.termination,  # type: ignore[arg-type]  # equal values
-        end_time=timestamp(game.ended_at),
         rating_seq=game.rating_seq,
         fault=game.fault,
         first_bot=game.first_bot,
@@ -83,3 +86,7 @@ def game_message(game: StoredGame) -> pb.Game:
         opening_plies=game.opening_plies,
         agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )
+    if game.clocks_us is None:
+        message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
+        message.end_time.FromMilliseconds(game.ended_at)
+    return message

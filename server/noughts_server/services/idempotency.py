@@ -10,7 +10,7 @@ from noughts_server.store.tokens import Caller
 
 
 def idempotent(
-    who: Caller, request_id: str, request: Message, action: Callable[[Connection], str]
+    who: Caller, request_id: str, request: Message, action: Callable[[Connection], str], *, now_ms: int
 ) -> Callable[[Connection], str]:
     """`action` for the store; the same request sent again only gets the first answer. See `store.idempotency`."""
     method, body = request.DESCRIPTOR.full_name, request.SerializeToString(deterministic=True)
@@ -22,6 +22,7 @@ def idempotent(
             request_id=request_id,
             method=method,
             body=body,
+            now_ms=now_ms,
             action=lambda: action(connection),
         )
 

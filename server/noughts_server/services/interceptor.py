@@ -1,38 +1,52 @@
-"""What ends a call with an error becomes its status here and nowhere else."""
+"""What every call passes through: the door, its request, and the status of what went wrong, here and nowhere else.
 
+Each call is answered as a stream, whatever it is at the caller's end: so that nothing of its request is read before the
+caller has been let in.
+"""
+
+import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any, NoReturn
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.frame_wire import StreamClosed
-from noughts_server.errors import NoughtsError, UnknownMethod
+from noughts_server.errors import InvalidArgument, LimitReached, NoughtsError, UnknownMethod
+from noughts_server.services.access import Access, Context, declared
+from noughts_server.services.admission import Admission
 from noughts_server.statuses import INTERNAL_REASON, to_status
 
 logger = structlog.get_logger("noughts.grpc")
 
+REQUEST_SECONDS = 5.0
+"""How long a caller may take to send its request, or the first frame of a stream."""
+_FOREIGN = ("/grpc.health.v1.Health/", "/grpc.reflection.")
+"""Services that are not ours, and declare nothing: open to anyone."""
+_REFUSAL_SECONDS = 0.1
+"""A stream is not refused sooner: a client on grpc.aio whose first frame meets its end is not told why."""
+_REFLECTION_SECONDS = 60.0
+
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _DETAILS_KEY = "grpc-status-details-bin"
 
-_KINDS: dict[str, Callable[..., Any]] = {
-    "unary_unary": grpc.unary_unary_rpc_method_handler,
-    "unary_stream": grpc.unary_stream_rpc_method_handler,
-    "stream_stream": grpc.stream_stream_rpc_method_handler,
-}
 
-Context = grpc.aio.ServicerContext[Any, Any]
+class CallInterceptor(grpc.aio.ServerInterceptor):
+    """Lets callers in, reads their requests, and ends a call that raised one of our errors with its status and details.
 
+    Any other error ends it as INTERNAL, logged.
+    """
 
-class ErrorInterceptor(grpc.aio.ServerInterceptor):
-    """Ends a call that raised one of our errors with its status and details, any other as INTERNAL, logged."""
-
-    def __init__(self, errors: Counter[str] | None = None) -> None:
-        """`errors` counts the errors by their reason."""
-        self._errors: Counter[str] = Counter() if errors is None else errors
+    def __init__(self, admission: Admission, errors: Counter[str], refused: Counter[str]) -> None:
+        """`errors` counts the errors by their reason, `refused` what was beyond a bound, by its name."""
+        self._admission = admission
+        self._errors = errors
+        self._refused = refused
 
     async def intercept_service(
         self,
@@ -42,45 +56,115 @@ class ErrorInterceptor(grpc.aio.ServerInterceptor):
         handler: Any = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None:
-            # As a stream, so that it is refused before anything is read, whatever the caller takes it for.
-            return grpc.stream_stream_rpc_method_handler(_guarded(_unknown(method), method, self._errors))
-        for kind, make in _KINDS.items():
-            call = getattr(handler, kind)
-            # Ours are coroutines; reflection's is a generator, and puts its errors in its answers.
-            if call is not None and not inspect.isasyncgenfunction(call):
-                return make(
-                    _guarded(call, method, self._errors),
-                    request_deserializer=handler.request_deserializer,
-                    response_serializer=handler.response_serializer,
-                )
-        return handler
+            return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(UnknownMethod(method)), method))
+        call = handler.unary_unary or handler.unary_stream or handler.stream_stream
+        access = Access.ANYONE if method.startswith(_FOREIGN) else declared(call)
+        if access is None:
+            undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
+            return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(undeclared), method))
+        return grpc.stream_stream_rpc_method_handler(
+            self._guarded(self._answering(handler, call, access), method),
+            request_deserializer=self._charged(handler.request_deserializer),
+            response_serializer=handler.response_serializer,
+        )
+
+    def _answering(self, handler: Any, call: Callable[..., Any], access: Access) -> Callable[..., Any]:
+        """Lets the caller in, and answers."""
+        admission = self._admission
+
+        async def answer(requests: Any, context: Context) -> None:
+            async with AsyncExitStack() as inside:
+                try:
+                    visitor = await inside.enter_async_context(admission.visit(access, context))
+                except NoughtsError:
+                    if handler.stream_stream is not None:
+                        await asyncio.sleep(_REFUSAL_SECONDS)
+                    raise
+                if handler.stream_stream is not None:
+                    await (_reflected if inspect.isasyncgenfunction(call) else _as_it_is)(call, requests, context)
+                elif handler.unary_stream is not None:
+                    with admission.reading(visitor):
+                        request = await _request(context)
+                    await call(request, context)
+                else:
+                    with admission.reading(visitor):
+                        await context.write(await call(await _request(context), context))
+
+        return answer
+
+    def _charged(self, parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+        """Reads a message that its sender is charged for."""
+        charge = self._admission.charge
+
+        def read(data: bytes) -> Any:
+            charge(len(data))
+            return parse(data)
+
+        return read
+
+    def _guarded(self, call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
+        async def guarded(requests: Any, context: Context) -> None:
+            try:
+                await call(requests, context)
+            except grpc.aio.AbortError:
+                raise
+            except Exception as error:
+                await _abort(context, self._status(error, method))
+
+        return guarded
+
+    def _status(self, error: BaseException, method: str) -> Status:
+        # What the tasks of a stream raise comes in groups.
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, DecodeError):
+            error = InvalidArgument.of("request", "bytes that are no such message", "the message of this method")
+        if isinstance(error, StreamClosed):
+            self._errors[error.reason] += 1
+            return error.status
+        if isinstance(error, LimitReached):
+            self._refused[error.name] += 1
+        if isinstance(error, NoughtsError):
+            self._errors[error.reason] += 1
+        else:
+            self._errors[INTERNAL_REASON] += 1
+            logger.error("unexpected error", method=method, exc_info=error)
+        return to_status(error)
 
 
-def _unknown(method: str) -> Callable[[Any, Context], Any]:
-    async def refuse(request: Any, context: Context) -> NoReturn:
-        raise UnknownMethod(method)
+async def _request(context: Context) -> Any:
+    """The one message of a call that is no stream at the caller's end."""
+    try:
+        async with asyncio.timeout(REQUEST_SECONDS):
+            request: object = await context.read()
+    except TimeoutError:
+        raise InvalidArgument.of("request", "nothing", f"a message within {REQUEST_SECONDS:.0f} s") from None
+    if request is grpc.aio.EOF:
+        raise InvalidArgument.of("request", "nothing", "one message")
+    return request
+
+
+async def _as_it_is(call: Callable[..., Any], requests: Any, context: Context) -> None:
+    await call(requests, context)
+
+
+async def _reflected(call: Callable[..., Any], requests: Any, context: Context) -> None:
+    """Reflection is a generator, puts its errors in its answers, and ends: nobody needs it for long."""
+    try:
+        async with asyncio.timeout(_REFLECTION_SECONDS):
+            async for response in call(requests, context):
+                await context.write(response)
+    except TimeoutError:
+        raise InvalidArgument.of(
+            "stream", "one that stays open", f"its end within {_REFLECTION_SECONDS:.0f} s"
+        ) from None
+
+
+def _refusing(error: Exception) -> Callable[[Any, Context], Any]:
+    async def refuse(requests: Any, context: Context) -> NoReturn:
+        raise error
 
     return refuse
-
-
-def _guarded(call: Callable[[Any, Context], Any], method: str, errors: Counter[str]) -> Callable[[Any, Context], Any]:
-    async def guarded(request: Any, context: Context) -> Any:
-        try:
-            return await call(request, context)
-        except NoughtsError as error:
-            errors[error.reason] += 1
-            await _abort(context, to_status(error))
-        except StreamClosed as closed:
-            errors[closed.reason] += 1
-            await _abort(context, closed.status)
-        except grpc.aio.AbortError:
-            raise
-        except Exception as error:
-            errors[INTERNAL_REASON] += 1
-            logger.exception("unexpected error", method=method)
-            await _abort(context, to_status(error))
-
-    return guarded
 
 
 async def _abort(context: Context, status: Status) -> NoReturn:

@@ -11,6 +11,7 @@ from noughts_server.competition.score import Score
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.runtime.sessions import Sessions
+from noughts_server.services.access import Access, open_to
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
 from noughts_server.store.bot_games import ScoreBySide, head_to_head
@@ -37,6 +38,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         self._sessions = sessions
         self._rater = BatchRater()
 
+    @open_to(Access.ANYONE)
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         name = list_name(request.variant, request.time_class)
         filters = Filters(
@@ -62,6 +64,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             rows=[_row(row, online) for row in page.items], next_page_token=page.next_page_token, rating_list=name
         )
 
+    @open_to(Access.ANYONE)
     async def ListRatingLists(self, request: pb.ListRatingListsRequest, context: Context) -> pb.ListRatingListsResponse:
         page = await self._store.read(partial(list_rating_lists, size=request.page_size, page_token=request.page_token))
         return pb.ListRatingListsResponse(
@@ -78,6 +81,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             next_page_token=page.next_page_token,
         )
 
+    @open_to(Access.ANYONE)
     async def ListBotRatings(self, request: pb.ListBotRatingsRequest, context: Context) -> pb.ListBotRatingsResponse:
         bot = bot_id("bot", request.bot)
         page = await self._store.read(
@@ -89,6 +93,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             next_page_token=page.next_page_token,
         )
 
+    @open_to(Access.ANYONE)
     async def GetRatingHistory(
         self, request: pb.GetRatingHistoryRequest, context: Context
     ) -> pb.GetRatingHistoryResponse:
@@ -106,6 +111,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             games=history.games,
         )
 
+    @open_to(Access.ANYONE)
     async def GetBatchRatings(self, request: pb.GetBatchRatingsRequest, context: Context) -> pb.GetBatchRatingsResponse:
         name = list_name(request.variant, request.time_class)
         pairs = await self._store.read(
@@ -121,6 +127,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         answer.rating_list = name
         return answer
 
+    @open_to(Access.ANYONE)
     async def GetHeadToHead(self, request: pb.GetHeadToHeadRequest, context: Context) -> pb.GetHeadToHeadResponse:
         bot, opponent = bot_id("bot", request.bot), bot_id("opponent", request.opponent)
         found = await self._store.read(partial(head_to_head, bot=bot, opponent=opponent, last_games=request.last_games))

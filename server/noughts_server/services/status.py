@@ -11,6 +11,7 @@ from noughts_server.errors import DatabaseTrouble
 from noughts_server.feed.watcher import FeedCounts
 from noughts_server.monitoring.counters import Counters
 from noughts_server.runtime.sessions import Sessions
+from noughts_server.services.access import Access, open_to
 from noughts_server.store.database import Store
 from noughts_server.store.tournaments import Tournament, running_tournaments
 from noughts_server.version import software_version
@@ -39,6 +40,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         self._counters = counters
         self._feed_counts = feed_counts
 
+    @open_to(Access.ANYONE)
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         referee, counters = self._referee, self._counters
         try:

@@ -7,10 +7,11 @@ import grpc
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
 from noughts_server.errors import InvalidArgument
+from noughts_server.limits import Limits
 from noughts_server.messages.conversions import milliseconds, timestamp
 from noughts_server.messages.resource_names import token_id
 from noughts_server.runtime.token_expiry import TokenExpiry
-from noughts_server.services.access import caller, require
+from noughts_server.services.access import Access, caller, open_to, require
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.scopes import ADMIN, check_scopes
 from noughts_server.store.tokens import Caller, Token, create_token, get_token, revoke_token, token_page
@@ -21,12 +22,14 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
     """Makes, reads and revokes tokens. Nobody gets more than they have: not by a new token, not by revoking others."""
 
-    def __init__(self, store: Store, token_expiry: TokenExpiry) -> None:
+    def __init__(self, store: Store, token_expiry: TokenExpiry, limits: Limits) -> None:
         self._store = store
+        self._limits = limits
         self._token_expiry = token_expiry
 
+    @open_to(Access.TOKEN)
     async def CreateToken(self, request: pb.CreateTokenRequest, context: Context) -> pb.CreateTokenResponse:
-        who, now = await caller(context, self._store), self._store.now_ms()
+        who, now = caller(), self._store.now_ms()
         wanted = request.token
         owner, scopes = wanted.owner or who.owner, check_scopes(wanted.scopes)
         for scope in (*scopes, *(() if owner == who.owner else (ADMIN,))):
@@ -41,18 +44,21 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
                 life_ms=life,
                 made_by=who.token_id,
                 now_ms=now,
+                limits=self._limits,
             )
         )
         return pb.CreateTokenResponse(token=_message(made.token), secret=made.secret)
 
+    @open_to(Access.TOKEN)
     async def GetToken(self, request: pb.GetTokenRequest, context: Context) -> pb.GetTokenResponse:
-        who = await caller(context, self._store)
+        who = caller()
         number = token_id("name", request.name, who.token_id)
         token = await self._store.read(lambda connection: get_token(connection, number, owner_id=who.only_owner))
         return pb.GetTokenResponse(token=_message(token))
 
+    @open_to(Access.TOKEN)
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
-        who = await caller(context, self._store)
+        who = caller()
         page = await self._store.read(
             lambda connection: token_page(
                 connection, owner_id=who.only_owner, size=request.page_size, page_token=request.page_token
@@ -60,8 +66,9 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         )
         return pb.ListTokensResponse(tokens=map(_message, page.items), next_page_token=page.next_page_token)
 
+    @open_to(Access.TOKEN)
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: Context) -> pb.RevokeTokenResponse:
-        who, now = await caller(context, self._store), self._store.now_ms()
+        who, now = caller(), self._store.now_ms()
         number = token_id("name", request.name, who.token_id)
 
         def revoke(connection: Connection) -> Token:

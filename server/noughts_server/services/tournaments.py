@@ -11,6 +11,7 @@ from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
+from noughts_server.limits import Limits
 from noughts_server.messages.conversions import (
     match_message,
     milliseconds,
@@ -22,13 +23,14 @@ from noughts_server.messages.conversions import (
 from noughts_server.messages.resource_names import bot_version_id, tournament_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import caller, require
+from noughts_server.services.access import Access, caller, caller_as, open_to, require
 from noughts_server.services.idempotency import idempotent
 from noughts_server.store.bots import get_version
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.entries import entry_owners, join_tournament
 from noughts_server.store.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
 from noughts_server.store.scopes import ORGANISE, play_as
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.standings import Standing, crosstable, standings
 from noughts_server.store.tournaments import (
     Kind,
@@ -48,30 +50,34 @@ _DEFAULT_GAMES, _DEFAULT_CONCURRENCY = 2, 1024
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     """Checks who is calling, and hands on to the store and the director."""
 
-    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+    def __init__(self, store: Store, sessions: Sessions, director: Director, limits: Limits) -> None:
         self._store = store
+        self._limits = limits
         self._sessions = sessions
         self._director = director
 
+    @open_to(Access.ORGANISE)
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
-        who = await caller(context, self._store, scope=ORGANISE)
+        who = caller()
         new, now = _new_tournament(request.tournament), self._store.now_ms()
 
         def create(connection: Connection) -> str:
-            return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now).slug
+            return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
         async def schedule() -> str:
-            slug = await self._store.write(idempotent(who, request.request_id, request, create))
+            slug = await self._store.write(idempotent(who, request.request_id, request, create, now_ms=now))
             self._director.reschedule()
             return slug
 
         return pb.CreateTournamentResponse(tournament=await self._full(await self._director.uncancelled(schedule)))
 
+    @open_to(Access.ANYONE)
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
         return pb.GetTournamentResponse(tournament=await self._full(tournament_id("name", request.name)))
 
+    @open_to(Access.ANYONE)
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
         page = await self._store.read(
@@ -80,10 +86,11 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         tournaments = [tournament_message(tournament) for tournament in page.items]
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)
 
+    @open_to(Access.PLAY)
     async def JoinTournament(self, request: pb.JoinTournamentRequest, context: Context) -> pb.JoinTournamentResponse:
         slug = tournament_id("name", request.name)
         bot, version = bot_version_id("bot", request.bot)
-        who, now = await caller(context, self._store, scope=play_as(bot)), self._store.now_ms()
+        who, now = caller_as(play_as(bot)), self._store.now_ms()
 
         def join(connection: Any) -> str:
             login = self._sessions.login(get_version(connection, bot, version).id)
@@ -94,17 +101,19 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             )
             return f"{entry.label} {entry.bot_version}"
 
+        answer = await self._store.write(idempotent(who, request.request_id, request, join, now_ms=now))
         # A label has no spaces.
-        label, _, pinned = (await self._store.write(idempotent(who, request.request_id, request, join))).partition(" ")
+        label, _, pinned = answer.partition(" ")
         joined = await self._store.read(lambda connection: get_tournament(connection, slug))
         if joined.state is TournamentState.RUNNING:
             self._director.play_on(joined)  # a ladder that had nobody to pair goes on
         return pb.JoinTournamentResponse(label=label, bot_version=pinned)
 
+    @open_to(Access.TOKEN)
     async def WithdrawTournament(
         self, request: pb.WithdrawTournamentRequest, context: Context
     ) -> pb.WithdrawTournamentResponse:
-        who = await caller(context, self._store)
+        who = caller()
         slug = tournament_id("name", request.name)
         entry = await self._store.read(lambda connection: entry_owners(connection, slug, request.label))
         as_owner = (play_as(entry.bot),) if who.owner_id == entry.owner_id else ()
@@ -114,32 +123,36 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         await self._director.withdraw(slug, request.label, owner_id=who.only_owner)
         return pb.WithdrawTournamentResponse()
 
+    @open_to(Access.ORGANISE)
     async def ExtendTournament(
         self, request: pb.ExtendTournamentRequest, context: Context
     ) -> pb.ExtendTournamentResponse:
-        who = await caller(context, self._store, scope=ORGANISE)
+        who = caller()
         slug = tournament_id("name", request.name)
         await self._director.extend(
             slug, games_per_pair=request.games_per_pair, rounds=request.rounds, owner_id=who.only_owner
         )
         return pb.ExtendTournamentResponse(tournament=await self._full(slug))
 
+    @open_to(Access.ORGANISE)
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
-        who = await caller(context, self._store, scope=ORGANISE)
+        who = caller()
         slug = tournament_id("name", request.name)
         await self._director.start(slug, owner_id=who.only_owner)
         return pb.StartTournamentResponse(tournament=await self._full(slug))
 
+    @open_to(Access.ORGANISE)
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
-        who = await caller(context, self._store, scope=ORGANISE)
+        who = caller()
         slug = tournament_id("name", request.name)
         await self._director.pause(slug, owner_id=who.only_owner)
         return pb.PauseTournamentResponse(tournament=await self._full(slug))
 
+    @open_to(Access.TOKEN)
     async def CancelTournament(
         self, request: pb.CancelTournamentRequest, context: Context
     ) -> pb.CancelTournamentResponse:
-        who = await caller(context, self._store)
+        who = caller()
         slug = tournament_id("name", request.name)
         tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
         # Whoever may challenge may also give up.
@@ -148,6 +161,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         await self._director.cancel(slug, owner_id=who.only_owner)
         return pb.CancelTournamentResponse(tournament=await self._full(slug))
 
+    @open_to(Access.ANYONE)
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
         slug = tournament_id("name", request.name)
         table = await self._store.read(
@@ -202,6 +216,7 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             openings=openings_value("tournament.openings", message.openings),
             title=message.title,
         ),
+        seed_kind=SeedKind.GIVEN if message.HasField("seed") else SeedKind.DRAWN,
         joining=Joining(
             entries_min=message.entries_min or FEWEST_ENTRIES,
             entries_max=message.entries_max or MOST_ENTRIES,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
+from noughts_server.limits import Limits
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, bots, entries, owners, tournaments
 from noughts_server.store.tournaments import TournamentState
@@ -66,10 +67,13 @@ def version_name(bot: str, version: str) -> str:
     return f"bots/{bot}/versions/{version}"
 
 
-def log_in(connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int) -> LoggedIn:
+def log_in(
+    connection: Connection, *, owner_id: int, name: str, version: str = "", now_ms: int, limits: Limits | None = None
+) -> LoggedIn:
     """The bot `name` of this owner in this version (empty: `1`); both are registered when seen first.
 
-    Raises InvalidArgument, PermissionDenied when the name belongs to another owner, WrongState when it is retired.
+    Raises InvalidArgument, PermissionDenied when the name belongs to another owner, WrongState when it is retired, and
+    LimitReached when the owner has too many bots or versions already (None: without limits).
     """
     check_name("bot", name)
     version = check_name("version", version or FIRST_VERSION)
@@ -77,6 +81,8 @@ def log_in(connection: Connection, *, owner_id: int, name: str, version: str = "
         select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
     ).one_or_none()
     if found is None:
+        if limits is not None:
+            limits.check("bots", "bots of yours", _count(connection, select(bots).where(bots.c.owner_id == owner_id)))
         row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
         bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
     elif found.owner_id != owner_id:
@@ -84,7 +90,13 @@ def log_in(connection: Connection, *, owner_id: int, name: str, version: str = "
     else:
         require_in_service(name, found.retired_at)
         bot_id = found.id
-    version_id = _register_version(connection, bot_id, version, now_ms)
+    version_id = _version_key(connection, bot_id, version)
+    if version_id is None:
+        if limits is not None:
+            so_far = _count(connection, select(bot_versions.c.id).join(bots).where(bots.c.owner_id == owner_id))
+            limits.check("versions", "versions of your bots", so_far)
+        row = {"bot_id": bot_id, "version": version, "created_at": now_ms}
+        version_id = int(connection.execute(insert(bot_versions).returning(bot_versions.c.id), row).scalar_one())
     return LoggedIn(bot_id, version_id, f"bots/{name}", version_name(name, version))
 
 
@@ -200,14 +212,15 @@ def list_bots(
     return Page(found[:limit], more)
 
 
-def _register_version(connection: Connection, bot_id: int, version: str, now_ms: int) -> int:
-    known: int | None = connection.execute(
+def _version_key(connection: Connection, bot_id: int, version: str) -> int | None:
+    key: int | None = connection.execute(
         select(bot_versions.c.id).where(bot_versions.c.bot_id == bot_id, bot_versions.c.version == version)
     ).scalar()
-    if known is not None:
-        return known
-    row = {"bot_id": bot_id, "version": version, "created_at": now_ms}
-    return int(connection.execute(insert(bot_versions).returning(bot_versions.c.id), row).scalar_one())
+    return key
+
+
+def _count(connection: Connection, rows: Select[Any]) -> int:
+    return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
 
 
 def _bots() -> Select[Any]:

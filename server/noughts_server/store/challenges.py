@@ -13,6 +13,7 @@ from noughts_server.errors import ResourceExhausted
 from noughts_server.store.bots import BotVersion
 from noughts_server.store.entries import join_tournament
 from noughts_server.store.schema import bot_versions, entries, tournaments
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments import (
     Kind,
     NewTournament,
@@ -37,7 +38,8 @@ class NewChallenge:
     variant: str
     time: TimeControl
     games: int
-    seed: int
+    seed: int | None
+    """None: drawn here."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
     """The times of bots that have others than `time`, by name."""
 
@@ -59,11 +61,12 @@ def create_challenge(connection: Connection, new: NewChallenge, *, owner_id: int
             own_times=new.own_times,
             games_per_pair=new.games,
             concurrency=new.games,
-            seed=new.seed,
+            seed=secrets.randbits(64) if new.seed is None else new.seed,
             rated=False,
             title=f"{new.challenger.bot} - {new.opponent.bot}",
         ),
         kind=Kind.CHALLENGE,
+        seed_kind=SeedKind.DRAWN if new.seed is None else SeedKind.GIVEN,
     )
     create_tournament(connection, tournament, owner_id=owner_id, now_ms=now_ms)
     for bot in bots:

@@ -1,14 +1,16 @@
 """Units of work: claiming one fences off whoever claimed it before."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from noughts_referee.work_units import Slot
+from noughts_referee.work_units import GameSoFar, Slot
 from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.units import unit_count, unit_ordinals
 from noughts_server.errors import NotFound
 from noughts_server.store import dialect
+from noughts_server.store.journal import games_so_far
 from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.schema import games, units
 from noughts_server.store.tournaments import (
@@ -27,6 +29,8 @@ class Claim(NamedTuple):
     """The slots that have no game yet, in order; empty when there is nothing left to do."""
     encounters: tuple[int, ...]
     """Of each of them, where the tournament has openings; else empty."""
+    begun: Mapping[int, GameSoFar]
+    """Those whose games were journaled, by ordinal."""
 
 
 def unfinished_units(connection: Connection, tournament_id: int) -> range:
@@ -65,7 +69,10 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
     schedule = schedule_of(connection, tournament)
     missing = [ordinal for ordinal in ordinals if ordinal not in stored]
     encounters = _encounters(schedule, missing) if tournament.settings.openings else ()
-    return Claim(attempt, tuple(schedule.slots(missing)), encounters)
+    begun: Mapping[int, GameSoFar] = {}
+    if tournament.settings.journaled:
+        begun = games_so_far(connection, tournament.id, ordinals.start, ordinals.stop - 1, attempt=attempt)
+    return Claim(attempt, tuple(schedule.slots(missing)), encounters, begun)
 
 
 def _encounters(schedule: Schedule, ordinals: list[int]) -> tuple[int, ...]:

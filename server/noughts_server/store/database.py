@@ -253,7 +253,8 @@ class Store:
 
     def _read(self, function: Callable[[Connection], Result]) -> Result:
         try:
-            with self._reading.begin() as connection:
+            # Rolled back at the end: to commit what was read fails where a part of it is damaged.
+            with self._reading.connect() as connection:
                 return function(connection)
         except DBAPIError as error:
             name = troubles.named(error)

@@ -1,10 +1,10 @@
-"""Reading stored games."""
+"""Reading stored games, and those that the journal has."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, case, func, select
+from sqlalchemy import Connection, Row, Select, case, func, literal, null, select
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
@@ -13,7 +13,7 @@ from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import version_name
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.store.schema import bot_versions, bots, entries, games, rating_runs
+from noughts_server.store.schema import bot_versions, bots, entries, games, journal, rating_runs
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
 _ROWS_AT_ONCE = 1000
@@ -68,6 +68,8 @@ class StoredGame:
     """How its opening was agreed on, if it was."""
     opening_plies: int = 0
     """How many of the moves were on the board when the game began."""
+    clocks_us: tuple[int, int] | None = None
+    """Of a game that is being played what the two clocks showed after its last move: nothing is said of its end yet."""
 
     @property
     def name(self) -> str:
@@ -76,12 +78,12 @@ class StoredGame:
 
 
 def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
-    """The game `tournaments/SLUG/games/ORDINAL`. Raises NotFound."""
+    """The game `tournaments/SLUG/games/ORDINAL`; one that is being played, if it is journaled. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     name = f"{tournament.name}/games/{ordinal}"
     if not 0 < ordinal <= tournament.games_total:
         raise NotFound(name, hint=f"Its games are numbered from 1 to {tournament.games_total}.")
-    found = read_games(connection, tournament, [ordinal])
+    found = read_games(connection, tournament, [ordinal]) or _read(connection, tournament, _so_far(tournament, ordinal))
     if not found:
         raise NotFound(name, hint="It has not been played yet.")
     return found[0]
@@ -248,7 +250,20 @@ def _game(
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
         opening_plies=row.opening_plies,
+        clocks_us=(row.first_clock_us, row.second_clock_us) if "first_clock_us" in row._fields else None,
     )
+
+
+def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:
+    """A game of the journal, in the words of one that is over."""
+    lacking = (
+        literal(int(Result.VOID)).label("result"),
+        literal(int(Termination.VOID)).label("termination"),
+        literal(0).label("ended_at"),
+        null().label("fault"),
+        null().label("rating_seq"),
+    )
+    return select(journal, *lacking).where(journal.c.tournament_id == tournament.id, journal.c.ordinal == ordinal)
 
 
 def _games(tournament: Tournament) -> Select[Any]:

@@ -19,6 +19,7 @@ def answer_once(
     request_id: str,
     method: str,
     body: bytes,
+    now_ms: int,
     action: Callable[[], str],
 ) -> str:
     """Runs `action` and returns its answer; for a repeated request, only returns the first answer. Writes.
@@ -45,6 +46,7 @@ def answer_once(
         "method": method,
         "body_hash": body_hash,
         "answer": answer,
+        "created_at": now_ms,
     }
     connection.execute(insert(requests), row)
     return answer

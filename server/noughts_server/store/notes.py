@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
 
-from noughts_server.store.schema import game_notes, games
+from noughts_server.store.schema import bot_versions, bots, entries, game_notes, games
 from noughts_server.store.tournaments import get_tournament
 
 LONGEST_NOTE = 64 * 1024
@@ -47,16 +47,30 @@ def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str
         connection.execute(update(games).where(*of_game).values(fault=bindparam("why")), rows)
 
 
-def notes_of(connection: Connection, slug: str, ordinal: int) -> dict[int, str]:
-    """The notes on a game by side. Raises NotFound for a tournament that does not exist."""
+def notes_of(connection: Connection, slug: str, ordinal: int, *, owner_id: int | None = None) -> dict[int, str]:
+    """The notes on a game by side; with `owner_id` those on this owner's bot, or all of them to the organiser.
+
+    Raises NotFound for a tournament that does not exist.
+    """
     tournament = get_tournament(connection, slug)
     column = game_notes.c
-    rows = connection.execute(
+    statement = (
         select(column.side, column.text)
         .where(column.tournament_id == tournament.id, column.ordinal == ordinal)
         .order_by(column.side)
     )
-    return {row.side: row.text for row in rows}
+    if owner_id not in (None, tournament.owner_id):
+        entry = case((column.side == 0, games.c.first_entry), else_=games.c.second_entry)
+        statement = (
+            statement.join(
+                games, and_(games.c.tournament_id == column.tournament_id, games.c.ordinal == column.ordinal)
+            )
+            .join(entries, and_(entries.c.tournament_id == column.tournament_id, entries.c.number == entry))
+            .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
+            .join(bots, bots.c.id == bot_versions.c.bot_id)
+            .where(bots.c.owner_id == owner_id)
+        )
+    return {row.side: row.text for row in connection.execute(statement)}
 
 
 def _shortened(text: str) -> str:

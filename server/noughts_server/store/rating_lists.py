@@ -71,27 +71,36 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
     `on_progress` is called now and then with the slots done and the slots in all. No server should be running on the
     database: it would go on from the ratings that it remembers.
     """
-    total = connection.execute(select(func.coalesce(func.sum(rating_runs.c.games), 0))).scalar_one()
-    replay = _Replay(connection)
-    done = 0
-    for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)).all():
-        replay.rate(run)
-        done += run.games
-        if on_progress:
-            on_progress(done, total)
-    rebuilt = {key: rating for key, rating in replay.ratings.items() if rating.games}
-    differences = _compare(connection, rebuilt)
+    replay = replay_ratings(connection, on_progress)
+    differences = replay.differences()
     if differences:
         connection.execute(delete(ratings))
         rater.write_ratings(
             connection,
-            [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in rebuilt.items()],
+            [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in replay.rebuilt.items()],
         )
-    corrected = _correct_history(connection, replay.history)
-    return RebuildReport(total, len(rebuilt), differences, len(replay.history), corrected)
+    surplus, wrong = replay.surplus_points(), replay.wrong_points()
+    points = rating_history.c
+    for list_id, bot, count in surplus:
+        this = and_(points.list_id == list_id, points.bot_id == bot, points.games == count)
+        connection.execute(delete(rating_history).where(this))
+    rater.write_history(connection, wrong)
+    corrected = len(surplus) + len(wrong)
+    return RebuildReport(replay.slots, len(replay.rebuilt), differences, len(replay.history), corrected)
 
 
-class _Replay:
+def replay_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> "Replay":
+    """Computes all ratings again from the log, and changes nothing; `on_progress` as for `rebuild_ratings`."""
+    total = connection.execute(select(func.coalesce(func.sum(rating_runs.c.games), 0))).scalar_one()
+    replay = Replay(connection)
+    for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)).all():
+        replay.rate(run)
+        if on_progress:
+            on_progress(replay.slots, total)
+    return replay
+
+
+class Replay:
     """Rates the games of the log once more."""
 
     def __init__(self, connection: Connection) -> None:
@@ -99,6 +108,8 @@ class _Replay:
         """By list and bot."""
         self.history: dict[tuple[int, int, int], tuple[float, int]] = {}
         """Rating and moment, by list, bot and number of games."""
+        self.slots = 0
+        """Slots of the log that were gone through."""
         self._connection = connection
         self._bots_of: dict[int, tuple[int, ...]] = {}
         self._ended_at = 0
@@ -116,6 +127,40 @@ class _Replay:
             self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)
 
         rater.rate_scores(self._scores(run), playing, of_list, record)
+        self.slots += run.games
+
+    @property
+    def rebuilt(self) -> dict[tuple[int, int], Rating]:
+        """The ratings of those that have played rated games, by list and bot."""
+        return {key: rating for key, rating in self.ratings.items() if rating.games}
+
+    def differences(self) -> list[Difference]:
+        """Ratings that are stored otherwise."""
+        return _compare(self._connection, self.rebuilt)
+
+    def surplus_points(self) -> list[tuple[int, int, int]]:
+        """Points of histories that are stored without being any: list, bot, number of games."""
+        return sorted(self._points().keys() - self.history.keys())
+
+    def wrong_points(self) -> list[rater.HistoryRow]:
+        """Points of histories that are missing or stored otherwise, as they should be. Moments known are kept.
+
+        The log does not say when a game was counted, which is when the last gap before it was closed: a point that
+        was missing gets the moment at which its own game was stored.
+        """
+        stored = self._points()
+        wrong: list[rater.HistoryRow] = []
+        for key, (rating, ended_at) in self.history.items():
+            known = stored.get(key)
+            if known is None or known[0] != rating:
+                wrong.append((*key, rating, known[1] if known else ended_at))
+        return wrong
+
+    def _points(self) -> dict[tuple[int, int, int], tuple[float, int]]:
+        return {
+            (list_id, bot, count): (rating, moment)
+            for list_id, bot, count, rating, moment in self._connection.execute(select(rating_history))
+        }
 
     def _scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
         rows = self._connection.execute(
@@ -129,30 +174,6 @@ class _Replay:
         )
         for first, second, result, self._ended_at in rows:
             yield first, second, result
-
-
-def _correct_history(connection: Connection, rebuilt: dict[tuple[int, int, int], tuple[float, int]]) -> int:
-    """Makes the stored points those of the replay and returns how many were not. Moments known are kept.
-
-    The log does not say when a game was counted, which is when the last gap before it was closed: a point that was
-    missing gets the moment at which its own game was stored.
-    """
-    points = rating_history.c
-    stored = {
-        (list_id, bot, count): (rating, moment)
-        for list_id, bot, count, rating, moment in connection.execute(select(rating_history))
-    }
-    surplus = stored.keys() - rebuilt.keys()
-    for list_id, bot, count in surplus:
-        this = and_(points.list_id == list_id, points.bot_id == bot, points.games == count)
-        connection.execute(delete(rating_history).where(this))
-    wrong: list[rater.HistoryRow] = []
-    for key, (rating, ended_at) in rebuilt.items():
-        known = stored.get(key)
-        if known is None or known[0] != rating:
-            wrong.append((*key, rating, known[1] if known else ended_at))
-    rater.write_history(connection, wrong)
-    return len(surplus) + len(wrong)
 
 
 def _compare(connection: Connection, rebuilt: dict[tuple[int, int], Rating]) -> list[Difference]:

@@ -1,7 +1,7 @@
 """Storing finished games: each slot exactly once, with everything that follows from it in one transaction."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, bindparam, select, update
 
 from noughts_referee.rules import Result
-from noughts_referee.work_units import FinishedGame
+from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.store import dialect
 from noughts_server.store.batches import in_batches
+from noughts_server.store.journal import forget_played, keep_so_far
 from noughts_server.store.ladders import append_to_ladder
 from noughts_server.store.rater import (
     Advance,
@@ -74,9 +75,14 @@ class CommitReport:
 
 
 def commit_games(
-    connection: Connection, games: Sequence[FinishedGame], state: FoldingState, *, now_ms: int
+    connection: Connection,
+    games: Sequence[FinishedGame],
+    state: FoldingState,
+    *,
+    now_ms: int,
+    advanced: Sequence[GameSoFar] = (),
 ) -> CommitReport:
-    """Stores a batch of games with scores, progress and ratings.
+    """Stores a batch of games with scores, progress and ratings, and how far others are, of no slot two.
 
     Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
     Hand `report.changes` to `state.apply` once the transaction is committed, and not otherwise.
@@ -85,7 +91,10 @@ def commit_games(
     batches: defaultdict[int, list[FinishedGame]] = defaultdict(list)
     for game in games:
         batches[game.tournament].append(game)
-    rows = tournament_rows(connection, sorted(batches))
+    rows = tournament_rows(connection, sorted(batches.keys() | {game.tournament for game in advanced}))
+    if advanced:
+        # Before the slots that have their games now are forgotten.
+        keep_so_far(connection, _current(connection, advanced, rows))
     ledger = Ledger(connection, state, report.changes, now_ms=now_ms)
     for tournament_id in sorted(batches):
         batch, row = batches[tournament_id], rows.get(tournament_id)
@@ -115,6 +124,7 @@ def _commit_tournament(
         return
     stored = list(fresh.values())
     dialect.insert_games(connection, stored, now_ms)
+    forget_played(connection, row.id)
     scores = list(map(_SCORE, stored))
     _count_scores(connection, row.id, scores)
     advance = _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
@@ -160,6 +170,21 @@ def _admit(
         else:
             fresh[ordinal] = game
     return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}
+
+
+def _current(
+    connection: Connection, advanced: Sequence[GameSoFar], rows: Mapping[int, Row[Any]]
+) -> Iterator[GameSoFar]:
+    """Those that whoever plays the slot now has got so far."""
+    by_tournament: defaultdict[int, list[GameSoFar]] = defaultdict(list)
+    for game in advanced:
+        by_tournament[game.tournament].append(game)
+    for tournament, batch in by_tournament.items():
+        row = rows.get(tournament)
+        if row is not None and row.state != TournamentState.CANCELLED:
+            units = [(game.ordinal - 1) // row.unit_games for game in batch]
+            attempts = _attempts(connection, tournament, set(units))
+            yield from (game for game, unit in zip(batch, units, strict=True) if attempts.get(unit) == game.attempt)
 
 
 def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, int]:

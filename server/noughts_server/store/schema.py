@@ -25,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0006"
+REVISION = "0009"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -104,7 +104,7 @@ tournaments = Table(
     Column("schedule", SmallInteger, nullable=False),
     Column("games_per_pair", Integer, nullable=False),
     Column("concurrency", Integer, nullable=False),
-    # Unsigned 64 bits, kept as signed (`tournaments.signed` and `unsigned`).
+    # Unsigned 64 bits, kept as signed (`seeds.signed` and `stored_seed`).
     Column("seed", BigInteger, nullable=False),
     Column("rated", Boolean(create_constraint=False), nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -135,6 +135,8 @@ tournaments = Table(
     # null: all of them.
     Column("base_entries", Integer),
     Column("base_games_per_pair", Integer),
+    # A SeedKind: how it came about, and what follows from it.
+    Column("seed_kind", SmallInteger, nullable=False, server_default="0"),
     Index(None, "state"),
     Index(None, "kind"),
 )
@@ -211,6 +213,24 @@ games = Table(
     Column("fault", Text),
     # How many of the moves were on the board when the game began.
     Column("opening_plies", SmallInteger, nullable=False, server_default="0"),
+    sqlite_with_rowid=False,
+)
+
+# Games of long time controls that are being played, after the last move that was committed: a row goes in the
+# transaction in which the game is stored. The sides are those that the players have agreed on.
+journal = Table(
+    "journal",
+    metadata,
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_entry", Integer, nullable=False),
+    Column("second_entry", Integer, nullable=False),
+    Column("moves", LargeBinary, nullable=False),
+    Column("times", LargeBinary, nullable=False),
+    # What the clocks showed after the last move; 0 of a side without a limit.
+    Column("first_clock_us", BigInteger, nullable=False),
+    Column("second_clock_us", BigInteger, nullable=False),
+    Column("opening_plies", SmallInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -307,4 +327,6 @@ requests = Table(
     Column("method", String(80), nullable=False),
     Column("body_hash", LargeBinary(32), nullable=False),
     Column("answer", String(400), nullable=False),
+    # 0: by a version that did not write it down.
+    Column("created_at", BigInteger, nullable=False, server_default="0"),
 )

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, or_, select, update
 
 from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
+from noughts_server.limits import Limits
 from noughts_server.store.batches import in_batches
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import owners, tokens
@@ -83,17 +84,25 @@ def create_token(
     life_ms: int | None = None,
     made_by: int | None = None,
     now_ms: int,
+    limits: Limits | None = None,
 ) -> NewToken:
-    """Makes a token for an owner, who is made too if new; no scopes: `play organise`. Raises InvalidArgument.
+    """Makes a token for an owner, who is made too if new; no scopes: `play organise`.
+
+    Raises InvalidArgument, and LimitReached when the owner has too many that are good for something (None: no limit).
 
     It expires after `life_ms` milliseconds; None: never. `made_by` is the token that asked for it.
     """
     check_text("token.label", label, _LONGEST_LABEL)
     if life_ms is not None:
         check_number("ttl (milliseconds)", life_ms, 1, _LONGEST_LIFE_MS)
+    owner_id = create_owner(connection, owner)
+    if limits is not None:
+        alive = (tokens.c.revoked_at.is_(None), or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now_ms))
+        of_owner = select(func.count()).select_from(tokens).where(tokens.c.owner_id == owner_id, *alive)
+        limits.check("tokens", f"tokens of {owner}", connection.execute(of_owner).scalar_one())
     secret = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
     row = {
-        "owner_id": create_owner(connection, owner),
+        "owner_id": owner_id,
         "label": label,
         "hash": _hash(secret),
         "created_at": now_ms,

@@ -20,15 +20,18 @@ from noughts_server.errors import (
     ResourceExhausted,
     WrongState,
 )
+from noughts_server.limits import Limits
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store import rater
 from noughts_server.store.join_window import MOST_ENTRIES, Joining
+from noughts_server.store.journal import forget_all
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
+from noughts_server.store.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.tournament_options import options_document, read_options
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
 from noughts_server.store.waves import pair_next
@@ -74,6 +77,7 @@ class NewTournament:
     settings: TournamentSettings = field(default_factory=TournamentSettings)
     joining: Joining = field(default_factory=Joining)
     kind: Kind = Kind.ORGANISED
+    seed_kind: SeedKind = SeedKind.GIVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +107,23 @@ class Tournament:
     base_entries: int | None = None
     """The entries that its arithmetic slots are made for, where some have been added since."""
     base_games_per_pair: int | None = None
+    seed_kind: SeedKind = SeedKind.GIVEN
 
     @property
     def name(self) -> str:
         """`tournaments/ID`."""
         return f"tournaments/{self.slug}"
 
-
-def signed(seed: int) -> int:
-    """An unsigned 64-bit number as the signed one with the same bits, which databases can keep."""
-    return seed - (1 << 64) if seed >> 63 else seed
-
-
-def unsigned(stored: int) -> int:
-    """The inverse of `signed`."""
-    return stored & ((1 << 64) - 1)
+    @property
+    def ended(self) -> bool:
+        """Whether no game of it will be played any more, unless it is extended: what was secret may be told."""
+        return self.state in (TournamentState.FINISHED, TournamentState.CANCELLED)
 
 
-def create_tournament(connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int) -> Tournament:
-    """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists."""
+def create_tournament(
+    connection: Connection, new: NewTournament, *, owner_id: int, now_ms: int, limits: Limits | None = None
+) -> Tournament:
+    """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists, LimitReached."""
     settings = new.settings
     check_slug("tournament.name", new.slug)
     check_text("tournament.title", settings.title, _LONGEST_TITLE)
@@ -135,6 +137,11 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
+    if limits is not None:
+        open_ones = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
+        of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind == Kind.ORGANISED, open_ones)
+        so_far = connection.execute(select(func.count()).select_from(tournaments).where(*of_owner)).scalar_one()
+        limits.check("tournaments", "tournaments of yours that are not over", so_far)
     row = {
         "slug": new.slug,
         "title": settings.title,
@@ -150,6 +157,7 @@ def create_tournament(connection: Connection, new: NewTournament, *, owner_id: i
         "games_per_pair": settings.games_per_pair,
         "concurrency": settings.concurrency,
         "seed": signed(settings.seed),
+        "seed_kind": new.seed_kind,
         "rated": settings.rated,
         "created_at": now_ms,
         "games_total": 0,
@@ -271,6 +279,7 @@ def cancel_tournament(
         return tournament
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     rater.fold_rest(connection, tournament.id, now_ms=now_ms)
+    forget_all(connection, tournament.id)
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 
@@ -466,7 +475,7 @@ def _tournament(row: Any) -> Tournament:
             schedule=ScheduleKind(row.schedule),
             games_per_pair=row.games_per_pair,
             concurrency=row.concurrency,
-            seed=unsigned(row.seed),
+            seed=stored_seed(row),
             rated=row.rated,
             title=row.title,
             **read_options(row.options),
@@ -483,4 +492,5 @@ def _tournament(row: Any) -> Tournament:
         reason=row.reason or "",
         base_entries=row.base_entries,
         base_games_per_pair=row.base_games_per_pair,
+        seed_kind=SeedKind(row.seed_kind),
     )

@@ -24,9 +24,15 @@ def check_slug(field: str, slug: str) -> str:
 
 
 def check_text(field: str, text: str, longest: int) -> str:
-    """Free text of at most so many characters. Raises InvalidArgument."""
+    """Free text of at most so many characters, all of them printable. Raises InvalidArgument.
+
+    Control characters could steer a terminal, and those for right-to-left writing turn the words around.
+    """
     if len(text) > longest:
         raise InvalidArgument.of(field, f"{len(text)} characters", f"at most {longest}")
+    odd = next((character for character in text if not character.isprintable()), None)
+    if odd is not None:
+        raise InvalidArgument.of(field, f"the character U+{ord(odd):04X}", "printable characters in one line")
     return text
 
 

@@ -16,6 +16,7 @@ from noughts_server.store.ladders import append_to_ladder
 from noughts_server.store.meetings import points_of_first
 from noughts_server.store.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.schema import byes, entries, games, pairings, tournaments
+from noughts_server.store.seeds import stored_seed
 from noughts_server.store.tournament_options import read_options
 
 
@@ -73,7 +74,7 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
         byes=tuple((row.round, row.entry) for row in given),
         rounds=options.get("rounds", 0),
         games=tournament.games_per_pair,
-        seed=tournament.seed & ((1 << 64) - 1),
+        seed=stored_seed(tournament),
         stop_when_decided=options.get("stop_when_decided", False),
     )
 

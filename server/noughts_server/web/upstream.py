@@ -1,5 +1,6 @@
 """The server behind the site: one channel, its services, and what its errors mean to a browser."""
 
+import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 import grpc
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
 
 DEADLINE_SECONDS = 10.0
+_AT_ONCE = 32
+"""Calls under way: a server answers only so many of one address (`limits.address_strangers`), so the rest waits here."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -63,6 +66,7 @@ class Upstream:
     def __init__(self, address: str, dialling: Dialling) -> None:
         self.address = address
         self._channel = dialling.async_channel(address)
+        self._room = asyncio.Semaphore(_AT_ONCE)
         self.bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(self._channel)
         self.feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(self._channel)
         self.games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(self._channel)
@@ -73,7 +77,8 @@ class Upstream:
     async def call(self, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
         """The method's answer. Raises Failure."""
         try:
-            return await method(request, timeout=DEADLINE_SECONDS)
+            async with self._room:
+                return await method(request, timeout=DEADLINE_SECONDS)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
 

@@ -212,7 +212,7 @@ FAULTS = (
             RESIGNS._replace(told="the centre"),
             NotApplicable("all that it can return is a number; a negative one resigns"),
             crash("silent for 2 s while it owed an answer", "my move is h8"),
-            cut_off("INTERNAL"),
+            cut_off("INVALID_ARGUMENT"),
         ),
         times=ChildSettings(start=60.0, silence=2.0, stop=0.2, restart=0.5),
     ),

@@ -8,11 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.rules import Draws, first_choice, first_choices, game_seed, side_seed, side_seeds
+from noughts_referee.rules import (
+    Draws,
+    OldSeed,
+    apart,
+    commitment,
+    first_choice,
+    first_choices,
+    game_seed,
+    side_seed,
+    side_seeds,
+)
 from tests.support.settings import examples
 
 FIRST_BITS = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
-FIRST_SEED = 0xBEEB8DA1658EEC67
+FIRST_SEED = 0x1CCFDC0B8F452EEF
+SEVEN = "f0209819e182c9bf034b89ae98af0b800b7ba4113e8b9a04c5a7b10e0e363e86"
+OLD_SEED = 0xBEEB8DA1658EEC67
 
 seeds = st.integers(0, 2**64 - 1)
 
@@ -61,6 +73,56 @@ def test_the_first_draws_are_those_of_every_machine_and_release() -> None:
     draws = Draws(0, 0)
     assert [draws.bits() for _ in range(3)] == FIRST_BITS
     assert side_seed(game_seed(1, 2), 0) == FIRST_SEED
+
+
+def test_a_tournament_of_an_older_database_keeps_its_seeds() -> None:
+    assert game_seed(OldSeed(1), 2) == OLD_SEED
+    assert side_seeds(OldSeed(1), [2, 2], [0, 1]) == [OLD_SEED, (OLD_SEED + 0xA0761D6478BD642F) % 2**64]
+    assert type(apart(OldSeed(1), 2)) is OldSeed
+    assert side_seeds(1, [2], [0]) == [FIRST_SEED]  # equal numbers, and yet another seed
+
+
+def test_who_knows_a_seed_and_all_constants_draws_the_opponents_lots_no_better_than_chance() -> None:
+    """Every way to a seed from others that there was while seeds were sums and splitmix64, tried on many games."""
+    gamma, steps = 0x9E3779B97F4A7C15, (0xA0761D6478BD642F, 0xD1342543DE82EF95)
+    games, lots = 6_000, 9
+    hits: Counter[str] = Counter()
+    for number in range(1, games + 1):
+        own, opponent = side_seeds(77, [number, number], [0, 1])
+        before = game_seed(77, number - 1)
+        guesses = {
+            "the same": own,
+            "a constant apart": own + steps[0],
+            "a constant apart the other way": own - steps[0],
+            "another constant apart": own + steps[1],
+            "the next of its stream": Draws(own, 0).bits(),
+            "hashed as if it were a game's": side_seed(own, 1),
+            "from the game before": side_seed(unmixed(before) + gamma & 2**64 - 1, 1),
+            "from the tournament that the game before gives": side_seed(
+                game_seed(unmixed(before) - (number - 1) * gamma & 2**64 - 1, number), 1
+            ),
+        }
+        drawn = Draws(opponent, 1).below(lots)
+        hits.update(name for name, guess in guesses.items() if Draws(guess % 2**64, 1).below(lots) == drawn)
+    mean = games / lots
+    assert len(hits) == 8
+    assert all(abs(count - mean) < 5 * math.sqrt(mean) for count in hits.values()), hits
+
+
+def unmixed(mixed: int) -> int:
+    """What splitmix64 made this number of."""
+    z = mixed
+    for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 1)):
+        start = z
+        for _ in range(64 // shift + 1):
+            z = start ^ z >> shift
+        z = z * pow(factor, -1, 2**64) % 2**64
+    return z
+
+
+def test_what_is_told_of_a_secret_seed_can_be_checked_with_any_tool() -> None:
+    """`printf 'noughts seed 7' | sha256sum`."""
+    assert commitment(7) == SEVEN
 
 
 def test_below_is_the_high_part_of_the_bits() -> None:

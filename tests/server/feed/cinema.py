@@ -101,6 +101,16 @@ class Cinema:
         self, token: str, *, gated: bool, kind: type[Gated] = Gated, **fields: Any
     ) -> AsyncIterator[None]:
         """The tournament `cup` of ada and bob, running."""
+        async with self.bots(token, gated=gated, kind=kind):
+            await self.client.create(token, **fields)
+            for name in ("ada", "bob"):
+                await self.client.join(token, name)
+            await self.client.start(token)
+            yield
+
+    @asynccontextmanager
+    async def bots(self, token: str, *, gated: bool = True, kind: type[Gated] = Gated) -> AsyncIterator[None]:
+        """Ada and bob, logged in."""
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             bots = [kind(self.gate) if gated else Random() for _ in range(2)]
@@ -110,11 +120,7 @@ class Cinema:
             ]
             try:
                 for _ in running:
-                    await asyncio.wait_for(news.get(), 5)
-                await self.client.create(token, **fields)
-                for name in ("ada", "bob"):
-                    await self.client.join(token, name)
-                await self.client.start(token)
+                    await asyncio.wait_for(news.get(), 30)
                 yield
             finally:
                 for task in running:
@@ -126,8 +132,8 @@ class Cinema:
 
 
 @asynccontextmanager
-async def cinema_of(database: Path, feed: FeedSettings = QUICK) -> AsyncIterator[Cinema]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{database}", feed=feed)
+async def cinema_of(database: Path, feed: FeedSettings = QUICK, **chosen: Any) -> AsyncIterator[Cinema]:
+    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{database}", feed=feed, **chosen)
     async with (
         running_server(settings) as server,
         grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,

@@ -14,6 +14,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc, tournaments_pb2, types_pb2
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.game_channel import GameChannel
+from noughts_server.limits import Limits
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.recorder import COMMITTED
@@ -364,11 +365,11 @@ async def test_unknown_names_are_refused(cinema: Cinema, token: str, name: str, 
 
 
 async def test_one_watcher_too_many_is_refused_until_another_leaves(tmp_path: Path) -> None:
-    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(most_watchers=1, interval=0.02)) as cinema:
+    async with cinema_of(tmp_path / "x.sqlite", FeedSettings(interval=0.02), limits=Limits(watchers=1)) as cinema:
         first = cinema.watch("featured")
         await first.must()
         refusal = await refused(cinema.watch("featured").call.read())
-        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED")
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         first.call.cancel()
         await eventually(lambda: not cinema.client.server.feed.counts.watchers)
         await cinema.watch("featured").must()

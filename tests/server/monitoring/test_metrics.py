@@ -1,7 +1,10 @@
 """What a server counts, scraped from a real one during a real tournament."""
 
 import asyncio
+import contextlib
+import http.client
 import re
+import threading
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -241,3 +244,20 @@ async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotte
         now += 61
         done(2, 1)
         assert list(counters._progress) == [2]
+
+
+async def test_callers_who_say_nothing_do_not_keep_others_from_reading(playing: Playing) -> None:
+    address = playing.server.metrics_address
+    assert address is not None
+    host, _, port = address.rpartition(":")
+    silent = [await asyncio.open_connection(host, int(port)) for _ in range(50)]
+    threads = {thread.name for thread in threading.enumerate() if "process_request_thread" in thread.name}
+    assert len(threads) <= 8
+    for _, writer in silent:
+        writer.close()
+    async with asyncio.timeout(20):
+        while True:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                await playing.metrics()
+                return
+            await asyncio.sleep(0.05)

@@ -71,8 +71,9 @@ async def test_a_challenge_is_played_at_once_unrated_and_left_out_of_lists(clien
     alice, bob = await client.token("alice"), await client.token("bob")
     async with client.online(alice, "ada"), client.online(bob, "bob"):
         made = await challenge(client, alice, games=5, variant="mnk:4,4,3", seed=7)
-        assert (made.challenge, made.rated, made.variant, made.seed) == (True, False, "mnk:4,4,3", 7)
+        assert (made.challenge, made.rated, made.variant, made.seed_given) == (True, False, "mnk:4,4,3", True)
         shown = await until(client, made.name, FINISHED)
+        assert (made.HasField("seed"), shown.seed) == (False, 7)
     assert (shown.games_done, [row.label for row in sorted(shown.standings, key=str)]) == (5, ["ada", "bob"])
     table = await client.tournaments.GetCrosstable(tournaments_pb2.GetCrosstableRequest(name=made.name))
     begun = {cell.first: cell.wins + cell.draws + cell.losses for cell in table.cells}

@@ -23,10 +23,12 @@ from noughts_proto.v1 import (
     play_pb2,
     tournaments_pb2,
 )
+from noughts_referee.rules import commitment
 from noughts_server.errors import Draining
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.tokens import create_token, revoke_token
+from noughts_server.store.notes import GameNote, add_notes
+from noughts_server.store.tokens import create_owner, create_token, revoke_token
 from tests.support.arena import open_arena
 from tests.support.client import (
     Client,
@@ -217,7 +219,7 @@ async def test_creating_twice_under_one_request_id_creates_once_and_answers_the_
     token = await client.token()
     first = await client.create(token, request_id="r1")
     assert await client.create(token, request_id="r1") == first
-    assert first.HasField("seed")
+    assert len(first.seed_hash) == 64
     assert await client.slugs() == ["cup"]
 
 
@@ -408,6 +410,37 @@ async def test_what_does_not_exist_is_not_found_and_named(client: Client) -> Non
         assert name.startswith(refusal.info.metadata["subject"])
 
 
+async def test_what_a_process_wrote_is_told_to_owner_and_organiser_only(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        tournament = await arena.tournament("cup", bots=("ada", "bob"))
+        await arena.commit(await arena.play(tournament))
+        notes = [GameNote(tournament.id, 1, side, f"of side {side}") for side in (0, 1)]
+        await arena.store.write(lambda connection: add_notes(connection, notes))
+    async with client_of(tmp_path / "x.sqlite") as client:
+        organiser, others = await client.token("alice"), await client.token("bob")
+        [second] = (
+            await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1))
+        ).games
+        bot = second.second_bot.split("/")[1]
+
+        def hand_over(connection: Any) -> None:
+            owner = create_owner(connection, "carol")
+            connection.exec_driver_sql("UPDATE bots SET owner_id = ? WHERE name = ?", (owner, bot))
+
+        await client.server.store.write(hand_over)
+        told = {
+            None: [],
+            others: [],
+            await client.token("carol"): ["of side 1"],
+            organiser: ["of side 0", "of side 1"],
+            await client.token("root", "admin"): ["of side 0", "of side 1"],
+        }
+        for token, texts in told.items():
+            request = games_pb2.GetGameRequest(name="tournaments/cup/games/1")
+            answer = await client.games.GetGame(request, metadata=bearing(token) if token else ())
+            assert [note.text for note in answer.notes] == texts
+
+
 async def test_a_name_that_is_none_is_refused(client: Client) -> None:
     game = "tournaments/cup/games/"
     for name in ("", "cup", "tournaments/", "x" * 10_000, game, f"{game}-1", f"{game}x", f"{game}1/", f"bots/{game}1"):
@@ -479,8 +512,24 @@ async def test_fields_that_are_left_out_have_the_defaults_of_the_protocol(client
     assert (created.variant, created.games_per_pair, created.concurrency) == ("tictactoe", 2, 1024)
     assert (created.schedule, created.rated) == (tournaments_pb2.SCHEDULE_ROUND_ROBIN, True)
     zero = await client.create(token, "zero", seed=0, rated=False)
-    assert (zero.HasField("seed"), zero.seed, zero.rated, zero.rating_list) == (True, 0, False, "")
-    assert (await client.create(token, "most", seed=(1 << 64) - 1)).seed == (1 << 64) - 1
+    assert (zero.seed_hash, zero.rated, zero.rating_list) == (commitment(0), False, "")
+    assert (await client.create(token, "most", seed=(1 << 64) - 1)).seed_hash == commitment((1 << 64) - 1)
+
+
+async def test_a_seed_is_told_when_the_tournament_has_ended_and_as_it_was_committed_to(client: Client) -> None:
+    token = await client.token()
+    drawn = await client.create(token, "drawn")
+    given = await client.create(token, "given", seed=7)
+    assert (drawn.seed_given, given.seed_given) == (False, True)
+    for slug in ("drawn", "given"):
+        listed = await client.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest())
+        shown = [await client.get(slug), *(each for each in listed.tournaments if each.name.endswith(slug))]
+        assert [each.HasField("seed") for each in shown] == [False, False]
+        await client.cancel(token, slug)
+        ended = await client.get(slug)
+        assert commitment(ended.seed) == ended.seed_hash
+    assert (await client.get("drawn")).seed_hash == drawn.seed_hash
+    assert (await client.get("given")).seed == 7
 
 
 # Whole tournaments.

@@ -32,7 +32,9 @@ async def ask(
     body: bytes = b"cup",
 ) -> str:
     return await arena.store.write(
-        partial(answer_once, token_id=token_id, request_id=request_id, method=method, body=body, action=counter)
+        partial(
+            answer_once, token_id=token_id, request_id=request_id, method=method, body=body, now_ms=NOW, action=counter
+        )
     )
 
 
@@ -71,7 +73,9 @@ async def test_failed_request_is_not_remembered(arena: Arena, counter: Counter) 
         raise LookupError
 
     def attempt(connection: Connection) -> str:
-        return answer_once(connection, token_id=1, request_id="r1", method="Create", body=b"cup", action=fail)
+        return answer_once(
+            connection, token_id=1, request_id="r1", method="Create", body=b"cup", now_ms=NOW, action=fail
+        )
 
     with pytest.raises(LookupError):
         await arena.store.write(attempt)

@@ -109,8 +109,10 @@ class Field:
             return await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop(), export=export)
 
     @asynccontextmanager
-    async def _attentively(self, locking: Locking, tell: Callable[[str], None]) -> AsyncIterator[Launcher]:
-        async with launching(locking, tell) as launcher:
+    async def _attentively(
+        self, locking: Locking, tell: Callable[[str], None], all_memory_bytes: int
+    ) -> AsyncIterator[Launcher]:
+        async with launching(locking, tell, all_memory_bytes) as launcher:
             yield Attentive(launcher, self.sessions)
 
     async def notes_of_games(self) -> list[dict[str, str]]:

@@ -95,7 +95,10 @@ def play(
     JSON, after the screen has closed: {"games", "you": {"wins", "draws", "losses"}, "opponent", "variant", "seed"}.
     Of two people at one keyboard, `you` is Person A.
     """
-    read_variant, read_seed = options.read_variant(variant, opening_rule), options.read_seed(seed)
+    read_variant, read_seed = (
+        options.read_variant(variant, opening_rule),
+        options.read_seed(seed, secret=opponent is not None),
+    )
     own_mark = None if mark is Mark.LOT else mark.value
     if opponent is not None or wait:
         _check_online(spec, opponent, wait=wait, first=first, games_file=games_file)

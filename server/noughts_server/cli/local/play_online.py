@@ -137,7 +137,7 @@ class _PersonSession:
             variant=plan.variant.name,
             time=time_message(plan.time),
             games=plan.games,
-            seed=plan.seed + number,
+            seed=plan.seed + number & options.LARGEST_SEED,
         )
         opponent = short(request.opponent).partition("/")[0]
         for name, time in options.read_times_of_two(list(plan.time_of), self._login.name, opponent).items():

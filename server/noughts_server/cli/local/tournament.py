@@ -101,6 +101,7 @@ class LocalOptions:
     processes: options.ProcessesOption = 0
     affinity: options.AffinityOption = False
     memory: options.MemoryOption = ""
+    memory_total: options.MemoryTotalOption = ""
     log: options.LogOption = None
     messages: options.MessagesOption = None
     require_lock: options.RequireLockOption = False
@@ -315,6 +316,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     openings = read_openings(playing.openings, playing.openings_order, playing.symmetries, variant)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     memory_bytes = options.read_memory(playing.memory)
+    all_memory_bytes = options.read_memory(playing.memory_total, "--memory-total")
     from noughts_server.cli.local.children import engine_options
 
     labels = unique_labels(read_specs)
@@ -345,7 +347,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             forfeit_after=playing.forfeit_after or 0,
             games_per_pair=playing.games,
             concurrency=playing.concurrency,
-            seed=options.read_seed(playing.seed),
+            seed=options.read_seed(playing.seed, secret=there),
             rated=not own_times,
             openings=openings,
             title=title,
@@ -358,6 +360,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         processes=playing.processes,
         affinity=playing.affinity,
         memory_bytes=memory_bytes,
+        all_memory_bytes=all_memory_bytes,
         log=playing.log,
         messages=playing.messages,
         fatal=playing.fatal,

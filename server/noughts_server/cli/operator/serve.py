@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import socket
 
     from noughts_proto.security import Identity
+    from noughts_server.limits import Limits
 
 ListenOption = Annotated[
     str, Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
@@ -39,12 +40,33 @@ ClientAuthoritiesOption = Annotated[
 ]
 InsecureOption = Annotated[
     bool,
-    Option("--insecure", help="Listen beyond this machine in plaintext: tokens can be read on the way."),
+    Option(
+        "--insecure",
+        help="Listen beyond this machine in plaintext: tokens, and metrics, can be read by others.",
+    ),
 ]
 MetricsOption = Annotated[
     str | None,
     Option(
         "--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus there; off if absent.", show_default=False
+    ),
+]
+LimitOption = Annotated[
+    list[str] | None,
+    Option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        help="Another bound on what callers may have or do (docs/operations.md has them); may be given several times.",
+        show_default=False,
+    ),
+]
+ProxyOption = Annotated[
+    list[str] | None,
+    Option(
+        "--proxy",
+        metavar="ADDRESS",
+        help="A reverse proxy, which is believed who has called it (x-real-ip); may be given several times.",
+        show_default=False,
     ),
 ]
 ReflectionOption = Annotated[
@@ -76,6 +98,8 @@ def serve(
     reflection: ReflectionOption = True,
     web: WebOption = None,
     no_web: NoWebOption = False,
+    limit: LimitOption = None,
+    proxy: ProxyOption = None,
     log_level: Annotated[
         options.LogLevel, Option("--log-level", help="What to log on stderr.")
     ] = options.LogLevel.INFO,
@@ -94,7 +118,7 @@ def serve(
         raise UsageProblem("--tls-client-ca: got no certificate of the server, expected --tls-cert and --tls-key too")
     _check_reach(listen, protected=identity is not None or insecure)
     if metrics is not None:
-        options.read_address(metrics, "--metrics")
+        _check_reach(metrics, protected=insecure, option="--metrics")
     if web is not None and no_web:
         raise UsageProblem("--web and --no-web: got both, expected one of them at most")
     margin_us = options.read_margin(margin)
@@ -114,6 +138,8 @@ def serve(
         identity=identity,
         client_authorities=tls_client_ca,
         metrics=metrics,
+        limits=_limits(limit or []),
+        proxies=_proxies(proxy or []),
     )
     if not run_loop(serve_until_stopped(settings, output_format, listener)):
         raise SystemExit(INTERRUPTED)
@@ -149,14 +175,45 @@ def _site_listener(web: str | None, *, encrypted: bool) -> "socket.socket | None
     return web_listener(web, "--web")
 
 
-def _check_reach(listen: str, *, protected: bool) -> None:
+def _limits(chosen: list[str]) -> "Limits":
+    from noughts_server.errors import InvalidArgument
+    from noughts_server.limits import Limits
+
+    numbers: dict[str, int] = {}
+    for text in chosen:
+        name, _, number = text.partition("=")
+        if not (number.isascii() and number.isdecimal()):
+            raise UsageProblem(f"--limit {text!r}: expected NAME=NUMBER, e.g. sessions=1000")
+        numbers[name] = int(number)
+    try:
+        return Limits().changed(**numbers)
+    except InvalidArgument as error:
+        raise UsageProblem(f"--limit: {error}") from error
+
+
+def _proxies(chosen: list[str]) -> tuple[str, ...]:
+    from ipaddress import ip_address
+
+    try:
+        return tuple(str(ip_address(text)) for text in chosen)
+    except ValueError as error:
+        raise UsageProblem(f"--proxy: {error}; expected an address, e.g. 127.0.0.1") from error
+
+
+def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> None:
     from noughts_proto.security import is_loopback
 
-    host, _ = options.read_address(listen, "--listen")
+    host, _ = options.read_address(address, option)
     if protected or is_loopback(host):
         return
+    if option == "--metrics":
+        raise UsageProblem(
+            f"--metrics {address!r}: got an address that reaches beyond this machine, where anybody may read them;"
+            " expected a loopback address, e.g. 127.0.0.1:7451",
+            "Keep them on loopback, forward the port, or accept the risk on a network of your own with --insecure.",
+        )
     raise UsageProblem(
-        f"--listen {listen!r}: got an address that reaches beyond this machine, and no encryption;"
+        f"--listen {address!r}: got an address that reaches beyond this machine, and no encryption;"
         " expected a loopback address, e.g. 127.0.0.1:7450, or --tls-cert and --tls-key",
         "Give the server a certificate, forward its port through SSH, or accept the risk with --insecure.",
     )

@@ -73,11 +73,8 @@ def challenge(
     """
     if own is not None and (spec is not None or name):
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
-    read_variant, read_time, read_seed = (
-        options.read_variant(variant, opening_rule),
-        options.read_time(time),
-        options.read_seed(seed),
-    )
+    read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
+    read_seed = None if seed is None else options.read_seed(seed)
     from noughts_bots.specs import make_bot, parse_spec, unique_labels
     from noughts_proto.v1 import challenges_pb2 as pb
     from noughts_server.cli.client import connected
@@ -134,7 +131,7 @@ def _show(
     ends = sorted(Termination(game.termination) for game in games)
     terminations = {str(end): ends.count(end) for end in dict.fromkeys(ends)}
     first, second = _labels(played, request.challenger)
-    result = MatchSummary(played.variant, request.seed, first, second, list(table.cells), terminations)
+    result = MatchSummary(played.variant, played.seed, first, second, list(table.cells), terminations)
     result.show(
         output_format, {"tournament": played.name, "challenger": request.challenger, "opponent": request.opponent}
     )

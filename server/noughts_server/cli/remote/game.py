@@ -57,6 +57,8 @@ def show(
 ) -> None:
     """One game: its moves, the board at its end, and why a bot failed, if one did.
 
+    Of a game of a long time control that is being played, its moves so far (termination `going_on`).
+
     JSON: as a line of list; where a bot failed also "notes": [{"side": "first" or "second", "text"}].
     """
     from noughts_proto.v1 import games_pb2 as pb
@@ -139,8 +141,8 @@ def fault_document(row: "pb.Game") -> dict[str, Any] | None:
     """Who lost the game by its own doing, when, and why; None where nothing is known of that."""
     from noughts_referee.rules import Result
 
-    loser = Result(row.result).loser
-    if not row.fault or loser is None:
+    loser = Result(row.result).loser if row.fault else None
+    if loser is None:
         return None
     bot, side = ((row.first, "first"), (row.second, "second"))[loser]
     return {"bot": bot, "side": side, "ply": len(row.moves), "reason": row.fault}
@@ -165,14 +167,14 @@ def _number(row: "pb.Game") -> str:
 
 
 def result_text(row: "pb.Game") -> str:
-    """`1-0`, `1/2-1/2`, `0-1` or `*`."""
+    """`1-0`, `1/2-1/2`, `0-1` or `*`, also of a game that is being played."""
     from noughts_referee.rules import Result
 
-    return str(Result(row.result))
+    return str(Result(row.result or Result.VOID))
 
 
 def termination_text(row: "pb.Game") -> str:
-    """How it ended, e.g. `board_full`."""
+    """How it ended, e.g. `board_full`; or `going_on`."""
     from noughts_referee.rules import Termination
 
-    return str(Termination(row.termination))
+    return str(Termination(row.termination)) if row.termination else "going_on"

@@ -81,7 +81,8 @@ def create(
 
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
     "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
-    "concurrency", "seed", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
+    "concurrency", "seed",
+    "seed_hash", "seed_given", "rated", "games", "games_total", "entries_min", "entries_max", "join_from", "join_until",
     "start_at", "reason", "challenge", "openings", "standings", "crosstable", "offline"}. With --dry-run
     {"dry_run", "forecasts"}: as of `tournament run --dry-run`, for some numbers of entries from the least to the most.
     """
@@ -125,7 +126,7 @@ def create(
         draw_after=draw_after or 0,
         forfeit_after=forfeit_after or 0,
         concurrency=concurrency,
-        seed=options.read_seed(seed),
+        seed=None if seed is None else options.read_seed(seed),
         rated=not unrated and not own_times,
         openings=_openings_message(openings),
         entries_min=entries_min,

@@ -100,8 +100,9 @@ def _print(
         f"{state_wording(shown)}{played}\n"
         f"{_schedule(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
-        f" {'rated' if shown.rated else 'unrated'}, seed {shown.seed}"
+        f" {'rated' if shown.rated else 'unrated'}"
     )
+    console.print(_seed(shown), soft_wrap=True)
     if openings := openings_wording(shown.openings):
         console.print(openings, soft_wrap=True)
     if _state(shown) == "open":
@@ -124,6 +125,14 @@ def _print(
             console.print(crosstable.table(console))
         else:
             console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
+
+
+def _seed(shown: "pb.Tournament") -> str:
+    """The seed, or what it will be held to."""
+    chosen = ", chosen by the organiser" if shown.seed_given else ""
+    if shown.HasField("seed"):
+        return f"seed {shown.seed}{chosen} (SHA-256 {shown.seed_hash})"
+    return f"seed secret until the end{chosen} (SHA-256 {shown.seed_hash})"
 
 
 def _schedule(shown: "pb.Tournament") -> str:
@@ -159,6 +168,8 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "forfeit_after": shown.forfeit_after,
         "concurrency": shown.concurrency,
         **output.seed_document(shown.seed if shown.HasField("seed") else None),
+        "seed_hash": shown.seed_hash,
+        "seed_given": shown.seed_given,
         "rated": shown.rated,
         "games": shown.games_done,
         "games_total": shown.games_total,

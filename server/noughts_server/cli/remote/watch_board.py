@@ -84,7 +84,7 @@ def _state(game: pb.WatchedGame) -> Text:
     if game.state == pb.GAME_STATE_ENDED:
         return Text(ended_line(game), style="bold green")
     if game.state == pb.GAME_STATE_WAITING:
-        return Text("has not begun", style="dim")
+        return Text(f"ply {len(game.moves)}, waits for its bots" if game.moves else "has not begun", style="dim")
     took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
     return Text(f"ply {len(game.moves)}{took}")
 

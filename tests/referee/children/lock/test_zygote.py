@@ -197,7 +197,7 @@ async def test_nobody_waits_for_the_removal_of_a_large_scratch_folder(
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with launching() as launcher:
+        async with launching(Limits(scratch_files=100_000)) as launcher:
             fills = await outcome(await launcher.start(ChildCommand("exec", "sh -c 'seq 40000 | xargs touch'")))
             assert fills.code == 0
             await outcome(await launcher.start(command("py", "who", place)))

@@ -1,0 +1,191 @@
+"""What no limit of the kernel binds: the threads that a child runs, its scratch folder, the memory of all children.
+
+Four times a second somebody looks. A child that runs more threads than its share of the cores is made to give way:
+together they weigh as much as that share. One that fills its scratch folder is ended; when all children together use
+too much memory, the largest of them is.
+"""
+
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from noughts_referee.children.lock import Limits
+
+LOOK_SECONDS = 0.25
+_SLOW_LOOK_SECONDS = 1.0
+"""Memory and folders change more slowly, and take longer to look at."""
+_PATIENCE = 2
+"""Looks in a row that find too many threads before a child has to give way: a burst is not held against it."""
+_WEIGHT_OF_A_STEP = 1.25
+"""By which a nice value more divides what the scheduler gives a thread."""
+_MOST_NICE = 19
+_KIB, _MIB = 1024, 1024 * 1024
+_BLOCK = 512
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Watched(Protocol):
+    """What has to be known of a child."""
+
+    scratch: str
+    programs: bool
+    """Whether it may have started others."""
+
+
+@dataclass(slots=True)
+class _Threads:
+    """What was seen of the threads of a child."""
+
+    nice: int = 0
+    change: int = 0
+    """Whether the last look found that it should give way more (1), or less (-1)."""
+    looks: int = 0
+    """In a row that have found so."""
+
+
+class Watch:
+    """Looks at children, whose numbers of processes their parent knows: it has not buried them yet."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._all_memory = limits.all_memory_bytes or machine_memory() * 3 // 4
+        self._cores = len(os.sched_getaffinity(0))
+        self._threads: dict[int, _Threads] = {}
+        self._looked = self._looked_slowly = 0.0
+
+    def look(self, children: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
+        """The processes of children that are to be ended, each with what it did, a phrase that follows "it"."""
+        now = time.monotonic()
+        if not children or now - self._looked < LOOK_SECONDS:
+            return
+        self._looked = now
+        families = {pid: family(pid) if child.programs else (pid,) for pid, child in children.items()}
+        share = max(1, self._cores // len(families))
+        self._threads = {pid: self._threads.get(pid, _Threads()) for pid in families}
+        for pid, processes in families.items():
+            self._give_way(self._threads[pid], processes, share)
+        if now - self._looked_slowly < _SLOW_LOOK_SECONDS:
+            return
+        self._looked_slowly = now
+        for pid, child in children.items():
+            if what := self._overfull(child.scratch):
+                yield pid, f"filled its scratch folder: it holds more than {what}"
+        yield from self._greedy(families)
+
+    def _give_way(self, seen: _Threads, processes: tuple[int, ...], share: int) -> None:
+        """Sets the nice value of all threads of a child, when it has been another one for some looks."""
+        running = sum(map(running_threads, processes))
+        wanted = nice_for(running, share)
+        change = (wanted > seen.nice) - (wanted < seen.nice)
+        seen.looks = seen.looks + 1 if change == seen.change else 1
+        seen.change = change
+        if change and seen.looks >= _PATIENCE:
+            seen.nice = wanted
+            for process in processes:
+                _renice(process, wanted)
+
+    def _overfull(self, scratch: str) -> str:
+        """What is more than a child may have there, in words; empty if nothing is."""
+        limits = self._limits
+        size, files = used(scratch, limits.scratch_bytes, limits.scratch_files)
+        if size > limits.scratch_bytes:
+            return f"{limits.scratch_bytes // _MIB} MiB"
+        return f"{limits.scratch_files:,} files" if files > limits.scratch_files else ""
+
+    def _greedy(self, families: Mapping[int, tuple[int, ...]]) -> Iterator[tuple[int, str]]:
+        """The largest child, if all of them together are too large."""
+        if sum(resident(process) for processes in families.values() for process in processes) <= self._all_memory:
+            return
+        # Processes that share memory were counted several times: now each page once, which takes longer.
+        own = {pid: sum(map(proportional, processes)) for pid, processes in families.items()}
+        if (total := sum(own.values())) > self._all_memory:
+            largest = max(own, key=lambda pid: own[pid])
+            yield (
+                largest,
+                (
+                    f"was the largest ({own[largest] // _MIB:,} MiB) when all children together used"
+                    f" {total // _MIB:,} MiB of memory, of {self._all_memory // _MIB:,} (--memory-total)"
+                ),
+            )
+
+
+def nice_for(running: int, share: int) -> int:
+    """The nice value at which so many running threads weigh as much as `share` of them at 0."""
+    if running <= share:
+        return 0
+    return min(_MOST_NICE, math.ceil(math.log(running / share, _WEIGHT_OF_A_STEP)))
+
+
+def machine_memory() -> int:
+    """Bytes of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * _PAGE
+
+
+def family(pid: int) -> tuple[int, ...]:
+    """A process and all that have come from it."""
+    found = [pid]
+    for parent in found:  # which grows meanwhile
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with suppress(OSError), open(f"/proc/{parent}/task/{thread}/children", "rb") as children:
+                    found += map(int, children.read().split())
+    return tuple(found)
+
+
+def running_threads(pid: int) -> int:
+    """How many threads of a process run, or wait for a core."""
+    running = 0
+    with suppress(OSError):
+        threads = os.listdir(f"/proc/{pid}/task")
+        for thread in threads:
+            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat", "rb") as stat:
+                # The name of the program stands in parentheses, and may hold anything.
+                running += stat.read().rpartition(b") ")[2][:1] == b"R"
+    return running
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory of a process, those included that it shares with others."""
+    with suppress(OSError), open(f"/proc/{pid}/statm", "rb") as statm:
+        return int(statm.read().split()[1]) * _PAGE
+    return 0
+
+
+def proportional(pid: int) -> int:
+    """Bytes of memory of a process; of what several share each has its part."""
+    with suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as rollup:
+        for line in rollup:
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * _KIB
+    return 0
+
+
+def used(folder: str, most_bytes: int, most_files: int) -> tuple[int, int]:
+    """Bytes and number of what lies in a folder; whoever has too much of either is not looked at to the end."""
+    size = files = 0
+    folders = [folder]
+    while folders and size <= most_bytes and files <= most_files:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                files += 1
+                with suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_blocks * _BLOCK
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                if files > most_files or size > most_bytes:
+                    break
+    return size, files
+
+
+def _renice(pid: int, nice: int) -> None:
+    """Sets the nice value of all threads of a process, and of its group where the kernel shares by sessions."""
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):  # only root may take back what was given
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+    with suppress(OSError), open(f"/proc/{pid}/autogroup", "w") as group:
+        group.write(str(nice))

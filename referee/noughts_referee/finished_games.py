@@ -1,0 +1,54 @@
+"""Games that are over, or were never begun, as they are to be stored."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import attrgetter
+
+from noughts_referee.game import Game
+from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import FinishedGame, Slot, Unit, pack_moves, pack_times
+
+_VOID = Result.VOID
+_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault")
+
+
+def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGame:
+    """A game that is not played because an entry, or both, are not there any more; half a point each for two."""
+    ordinal, first, second = slot
+    result = Result.FIRST_WINS if second in withdrawn else Result.SECOND_WINS
+    if first in withdrawn and second in withdrawn:
+        result = Result.DRAW
+    gone = first if first in withdrawn else second
+    fault = " ".join(filter(None, ("was withdrawn:", withdrawn[gone]))).rstrip(":")
+    tournament = unit.conditions.tournament
+    return FinishedGame(
+        tournament, ordinal, unit.attempt, first, second, result, Termination.ADJUDICATED, b"", b"", fault
+    )
+
+
+def finished_games(games: list[Game]) -> list[FinishedGame]:
+    """What is to be stored of these games; those that are void are not."""
+    make: Callable[[tuple[object, ...]], FinishedGame] = partial(tuple.__new__, FinishedGame)
+    return [
+        make(
+            (
+                conditions.tournament,
+                ordinal,
+                attempt,
+                first,
+                second,
+                result,
+                termination,
+                pack_moves(moves, conditions.variant.cells),
+                pack_times(times_us),
+                fault,
+                len(openings.get(ordinal, ())) if openings else 0,
+            )
+        )
+        for (conditions, attempt, _, openings, _), (
+            ordinal,
+            first,
+            second,
+        ), result, termination, moves, times_us, fault in map(_RESULT, games)
+        if result is not _VOID
+    ]

@@ -1,0 +1,131 @@
+"""`noughts db`: looking after a database. Works on the database itself, also beside its server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_server.cli import options, output
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
+
+if TYPE_CHECKING:
+    from noughts_server.store.database import Store
+
+_MOST_SHOWN = 50
+
+TargetArgument = Annotated[Path, Argument(metavar="FILE", help="Where the copy is to lie; nothing may be there yet.")]
+RequestsOption = Annotated[
+    str, Option("--requests", metavar="TIME", help="How old answers to requests are that go, e.g. `7d`.")
+]
+NotesOption = Annotated[
+    str, Option("--notes", metavar="TIME", help="How old games are whose notes go, e.g. `90d` or `12h`.")
+]
+DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would go, and change nothing.")]
+
+
+def check(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
+    """Checks a database: SQLite's own check; every slot; every game by the rules; scores; ratings against a rebuild.
+
+    Changes nothing; a server may be at work. Exit code 1 if anything is wrong.
+
+    JSON: {"tournaments", "games", "ratings", "errors", "findings": [{"where", "error"}]}; at most 1,000 findings.
+    """
+    from noughts_server.cli.drawing.progress import counting
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.records.replay import faults_of_stored
+    from noughts_server.store.checking import check_database
+
+    with counting("Games") as show:
+        report = in_database(
+            database,
+            lambda store: store.read(
+                lambda connection: check_database(
+                    connection, faults_of_stored, lambda done, total: show(done, total, "")
+                )
+            ),
+        )
+    if output_format is Format.JSON:
+        findings = [finding._asdict() for finding in report.findings]
+        counted = {"tournaments": report.tournaments, "games": report.games, "ratings": report.ratings}
+        output.print_json({**counted, "errors": report.found, "findings": findings})
+    else:
+        console = output.stdout()
+        for finding in report.findings[:_MOST_SHOWN]:
+            console.print(output.printable(f"{finding.where}: {finding.error}"), soft_wrap=True)
+        if report.found > _MOST_SHOWN:
+            console.print(f"and {report.found - _MOST_SHOWN:,} more; --format json shows up to 1,000")
+        wrong = output.count(report.found, "error") if report.found else "nothing wrong"
+        games, ratings = output.count(report.games, "game"), output.count(report.ratings, "rating")
+        console.print(f"{output.count(report.tournaments, 'tournament')}, {games}, {ratings}: {wrong}")
+    if report.found:
+        raise SystemExit(1)
+
+
+def backup(
+    target: TargetArgument,
+    database: options.DatabaseOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Copies a database to one file, also while a server writes it, and reads the copy again.
+
+    The file is there as a whole or not at all.
+
+    JSON: {"file", "games", "bytes"}.
+    """
+    from noughts_server.cli.drawing.progress import counting
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.store.backup import back_up
+
+    with counting("Pages") as show:
+        games = in_database(
+            database,
+            lambda store: store.read(
+                lambda connection: back_up(connection, target, lambda done, total: show(done, total, ""))
+            ),
+        )
+    size = target.stat().st_size
+    if output_format is Format.JSON:
+        output.print_json({"file": str(target), "games": games, "bytes": size})
+    else:
+        shown = output.printable(str(target))
+        output.stdout().print(f"{shown}: {output.count(games, 'game')}, {size:,} bytes", soft_wrap=True)
+
+
+def prune(
+    requests: RequestsOption = "7d",
+    notes: NotesOption = "90d",
+    dry_run: DryRunOption = False,
+    database: options.DatabaseOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Drops what nobody needs any more: old answers to requests, and old notes on games that a bot lost by a fault.
+
+    Games, scores and ratings stay. The file does not become smaller; its room is used again. A server may be at work.
+
+    JSON: {"dropped": [{"what", "rows"}], "dry_run"}.
+    """
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.times import read_duration
+    from noughts_server.store.pruning import leftovers
+
+    ages = [
+        round(read_duration(text, option).total_seconds() * 1000)
+        for text, option in ((requests, "--requests"), (notes, "--notes"))
+    ]
+
+    async def drop(store: "Store") -> list[tuple[str, int]]:
+        now = store.now_ms()
+        dropped = []
+        for leftover in leftovers(*ages):
+            found = await store.read(lambda connection: leftover.count(connection, now))  # noqa: B023
+            rest = 0 if dry_run else found
+            while rest > 0:
+                rest -= await store.write(lambda connection: leftover.drop_some(connection, now))  # noqa: B023
+            dropped.append((leftover.name, found))
+        return dropped
+
+    dropped = in_database(database, drop)
+    if output_format is Format.JSON:
+        output.print_json({"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run})
+        return
+    rows = [(what, f"{count:,}") for what, count in dropped]
+    output.stdout().print(output.table(("what", ">would go" if dry_run else ">dropped"), rows))

@@ -1,0 +1,131 @@
+"""The door of the server: who is calling, and whether they may come in, before anything of the request is read."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
+
+from noughts_server.errors import Unauthenticated
+from noughts_server.runtime.sessions import Sessions
+from noughts_server.services.access import (
+    NO_TOKEN,
+    VISITOR,
+    Access,
+    Context,
+    Visitor,
+    bearer_token,
+    require_declared,
+)
+from noughts_server.services.limiter import Limiter, caller_network, host_of_peer
+from noughts_server.store.database import Store
+from noughts_server.store.tokens import Caller, authenticate, touch_token
+
+MESSAGE_BYTES = 1_000
+"""What a message counts beyond its length: an empty one costs time, too."""
+PROXY_KEY = "x-real-ip"
+"""Metadata in which a reverse proxy says who has called it."""
+
+
+class Admission:
+    """Asks for tokens, and keeps the bounds of addresses and tokens."""
+
+    def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, proxies: Collection[str] = ()) -> None:
+        """`proxies` are the addresses of reverse proxies, which are believed who has called them."""
+        self.limiter = limiter
+        self._store = store
+        self._sessions = sessions
+        self._proxies = frozenset(proxies)
+        self._connections: Counter[tuple[str, str]] = Counter()
+        """Calls under way by address and connection."""
+        self._connections_of: Counter[str] = Counter()
+        """Connections with calls under way by address."""
+
+    @asynccontextmanager
+    async def visit(self, access: Access, context: Context) -> AsyncIterator[Visitor]:
+        """Inside the block a call is answered, of whoever may make it.
+
+        Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. Where the scope depends on what
+        the request is about, `access.require` follows.
+        """
+        secret = bearer_token(context)
+        peer, address = context.peer(), self._address(context)
+        if access is Access.PLAY and secret and self._sessions.has_ticket(secret):
+            # This server has sent for it.
+            VISITOR.set(visitor := Visitor(address, None, ticket=True))
+            yield visitor
+            return
+        limiter = self.limiter
+        limiter.take("address_rate", address, f"calls a second from {address}")
+        with ExitStack() as held:
+            held.enter_context(limiter.holding("address_calls", address, f"calls at once from {address}"))
+            held.enter_context(self._connected(address, peer))
+            who = await self._caller(access, secret)
+            if who is not None:
+                token = who.token_id
+                limiter.take("token_rate", token, "calls a second with your token")
+                held.enter_context(limiter.holding("token_calls", token, "calls at once with your token"))
+                require_declared(who, access)
+                if who.stale and self._store.trouble is None:
+                    await self._store.write(partial(touch_token, token_id=token, now_ms=self._store.now_ms()))
+            VISITOR.set(visitor := Visitor(address, who))
+            yield visitor
+
+    @contextmanager
+    def reading(self, visitor: Visitor) -> Iterator[None]:
+        """Inside the block a request is read, which takes memory: strangers get little of it. Raises LimitReached."""
+        if visitor.caller is not None or visitor.ticket:
+            yield
+            return
+        holding = self.limiter.holding
+        with (
+            holding("address_strangers", visitor.address, f"calls without a token at once from {visitor.address}"),
+            holding("strangers", "", "calls without a token at once"),
+        ):
+            yield
+
+    def charge(self, size: int) -> None:
+        """The visitor has sent a message of so many bytes. Raises LimitReached."""
+        visitor, size = VISITOR.get(None), size + MESSAGE_BYTES
+        if visitor is None:
+            return  # the task of a bot that the server has sent for reads the stream itself
+        if visitor.caller is not None:
+            self.limiter.take("token_bytes", visitor.caller.token_id, "bytes a second with your token", size)
+        elif not visitor.ticket:
+            subject = f"bytes a second without a token from {visitor.address}"
+            self.limiter.take("address_bytes", visitor.address, subject, size)
+
+    async def _caller(self, access: Access, secret: str | None) -> Caller | None:
+        try:
+            if secret is None:
+                raise Unauthenticated(NO_TOKEN)
+            now = self._store.now_ms()
+            return await self._store.read(partial(authenticate, secret=secret, now_ms=now))
+        except Unauthenticated:
+            if access is Access.ANYONE:
+                return None
+            raise
+
+    def _address(self, context: Context) -> str:
+        host = host_of_peer(context.peer())
+        if host in self._proxies:
+            told = (value for key, value in context.invocation_metadata() or () if key == PROXY_KEY)
+            host = str(next(told, host))
+        return caller_network(host)
+
+    @contextmanager
+    def _connected(self, address: str, peer: str) -> Iterator[None]:
+        """One more call on a connection; only its first is one more connection. Raises LimitReached."""
+        key = (address, peer)
+        if not self._connections[key]:
+            self.limiter.check("address_connections", f"connections from {address}", self._connections_of[address])
+            self._connections_of[address] += 1
+        self._connections[key] += 1
+        try:
+            yield
+        finally:
+            self._connections[key] -= 1
+            if not self._connections[key]:
+                del self._connections[key]
+                self._connections_of[address] -= 1
+                if not self._connections_of[address]:
+                    del self._connections_of[address]

@@ -1,0 +1,77 @@
+"""Counts what callers do at once and how often, and refuses what is beyond the bounds (`noughts_server.limits`)."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from ipaddress import IPv6Address, ip_address, ip_network
+from urllib.parse import unquote
+
+from noughts_server.errors import LimitReached
+from noughts_server.limits import BURST_SECONDS, Limits
+
+_IPV6_NETWORK = 64
+"""Bits of the networks that one caller may have all addresses of."""
+_RETRY_SECONDS = 1.0
+"""When to come again where something has to end first that mostly ends soon."""
+_FORGET_FROM = 10_000
+"""So many callers are remembered before those that have rested are forgotten."""
+
+
+class Limiter:
+    """One for a server. `who` is an address, a token or whatever else a bound is kept for."""
+
+    def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
+        """`now` gives seconds that never go back."""
+        self.limits = limits
+        self._now = now
+        self._held: Counter[tuple[str, Hashable]] = Counter()
+        self._rested: dict[tuple[str, Hashable], float] = {}
+        """When a caller that comes too often will have rested: the cell rate algorithm, one number a caller."""
+
+    @contextmanager
+    def holding(self, name: str, who: Hashable, subject: str) -> Iterator[None]:
+        """One more of what is bounded at once, inside the block. Raises LimitReached."""
+        key = (name, who)
+        self.check(name, subject, self._held[key])
+        self._held[key] += 1
+        try:
+            yield
+        finally:
+            self._held[key] -= 1
+            if not self._held[key]:
+                del self._held[key]
+
+    def take(self, name: str, who: Hashable, subject: str, amount: int = 1) -> None:
+        """So much more of what is bounded by the second. Raises LimitReached, and takes nothing then."""
+        now, limit, key = self._now(), self.limits.of(name), (name, who)
+        rested = max(self._rested.get(key, now), now)
+        ahead = rested - now + amount / limit
+        if ahead > BURST_SECONDS:
+            got = round(ahead * limit / BURST_SECONDS)
+            raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=ahead - BURST_SECONDS)
+        if len(self._rested) >= _FORGET_FROM and key not in self._rested:
+            self._rested = {key: at for key, at in self._rested.items() if at > now}
+        self._rested[key] = rested + amount / limit
+
+    def check(self, name: str, subject: str, so_far: int) -> None:
+        """Raises LimitReached when so many are there already."""
+        self.limits.check(name, subject, so_far, retry_seconds=_RETRY_SECONDS)
+
+
+def host_of_peer(peer: str) -> str:
+    """The address of `ipv4:HOST:PORT` or `ipv6:[HOST]:PORT`, as gRPC names callers; anything else as it is."""
+    kind, _, rest = peer.partition(":")
+    return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else peer
+
+
+def caller_network(host: str) -> str:
+    """Whom an address belongs to: itself, or the IPv6 network that is given to one caller as a whole."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped or ip_network((address, _IPV6_NETWORK), strict=False))
+    return str(address)

@@ -1,0 +1,223 @@
+"""Whether a database is what it should be: whatever can be worked out from something else is compared with it.
+
+SQLite's own check comes first; then, tournament by tournament, slots, moves and scores; then the log of the ratings and
+what it gives. A tournament that cannot be read is a finding, and the others are looked at all the same.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, select
+from sqlalchemy.exc import DBAPIError
+
+from noughts_referee.rules import Result, parse_variant
+from noughts_server.competition.schedule import Schedule
+from noughts_server.store.games import ExportedGame, export
+from noughts_server.store.rating_lists import replay_ratings
+from noughts_server.store.schema import entry_scores, games, pair_scores, rating_runs, tournaments, units
+from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament_by_id, schedule_of
+
+MOST_KEPT = 1000
+"""Findings that are kept in words; the others are only counted."""
+
+_ROWS_AT_ONCE = 1000
+_MOST_OF_SQLITE = 100
+
+
+class Finding(NamedTuple):
+    """Something that is not as it should be."""
+
+    where: str
+    """`tournaments/ID/games/N`, `tournaments/ID`, `ratings` or `database`."""
+    error: str
+
+
+@dataclass(slots=True)
+class CheckReport:
+    """What was looked at, and what was found."""
+
+    tournaments: int = 0
+    games: int = 0
+    ratings: int = 0
+    found: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    """The first of those that were found."""
+
+    def add(self, where: str, *errors: str) -> None:
+        """Something was found there."""
+        self.found += len(errors)
+        self.findings += (Finding(where, error) for error in errors[: max(0, MOST_KEPT - len(self.findings))])
+
+
+def check_database(
+    connection: Connection,
+    faults_of: Callable[[ExportedGame], Iterable[str]],
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> CheckReport:
+    """Checks everything; changes nothing. `faults_of` plays a game again by the rules and says what cannot be.
+
+    `on_progress` is called now and then with the games done and the games in all.
+    """
+    report = CheckReport()
+    report.add("database", *_of_sqlite(connection))
+    keys = connection.execute(select(tournaments.c.id, tournaments.c.slug, tournaments.c.games_done)).all()
+    total = sum(row.games_done for row in keys)
+    for key, slug, _ in keys:
+        report.tournaments += 1
+        place = f"tournaments/{slug}"
+        try:
+            _Check(connection, get_tournament_by_id(connection, key), report, place).run(
+                faults_of, lambda: on_progress(report.games, total)
+            )
+        except (DBAPIError, ValueError, LookupError) as error:
+            # Of a damaged page SQLite says so itself; what can be read of it may make no sense.
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            report.add(place, f"cannot be read on: {cause}")
+    try:
+        _check_ratings(connection, report)
+    except (DBAPIError, ValueError, LookupError) as error:
+        report.add("ratings", f"cannot be read: {error.orig if isinstance(error, DBAPIError) else error}")
+    return report
+
+
+def _of_sqlite(connection: Connection) -> Iterator[str]:
+    try:
+        for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_OF_SQLITE})"):
+            if row[0] != "ok":
+                yield " ".join(str(row[0]).split())
+        for row in islice(connection.exec_driver_sql("PRAGMA foreign_key_check"), _MOST_OF_SQLITE):
+            yield f"a row of {row[0]} points to a row of {row[2]} that is not there"
+    except DBAPIError as error:
+        yield str(error.orig)
+
+
+class _Check:
+    """The check of one tournament."""
+
+    def __init__(self, connection: Connection, tournament: Tournament, report: CheckReport, place: str) -> None:
+        self._connection = connection
+        self._tournament = tournament
+        self._report = report
+        self._place = place
+        # Sides may have been swapped by agreement.
+        self._swaps = bool(parse_variant(tournament.settings.variant).agreement)
+        claimed = select(units.c.number, units.c.attempt).where(units.c.tournament_id == tournament.id)
+        self._attempts = {row.number: row.attempt for row in connection.execute(claimed)}
+        self._pairs: Counter[tuple[int, int, int]] = Counter()
+        """Games by first entry, second entry and result."""
+        self._count = self._prefix = 0
+
+    def run(self, faults_of: Callable[[ExportedGame], Iterable[str]], on_progress: Callable[[], None]) -> None:
+        """Looks at all of it. Raises what reading it does."""
+        started = self._tournament.games_total > 0
+        schedule = schedule_of(self._connection, self._tournament) if started else None
+        played = export(self._connection, self._tournament.id)
+        rows = iter(self._rows())
+        while batch := list(islice(rows, _ROWS_AT_ONCE)):
+            self._check_slots(batch, schedule)
+            for row, game in zip(batch, played, strict=False):
+                self._report.add(f"{self._place}/games/{row.ordinal}", *faults_of(game))
+            self._report.games += len(batch)
+            on_progress()
+        self._check_progress()
+        self._check_scores()
+
+    def _rows(self) -> Iterable[Row[Any]]:
+        column = games.c
+        chosen = select(column.ordinal, column.attempt, column.first_entry, column.second_entry, column.result)
+        statement = chosen.where(column.tournament_id == self._tournament.id).order_by(column.ordinal)
+        return self._connection.execute(statement.execution_options(yield_per=_ROWS_AT_ONCE))
+
+    def _check_slots(self, batch: Sequence[Row[Any]], schedule: Schedule | None) -> None:
+        total = self._tournament.games_total
+        inside = [row.ordinal for row in batch if 1 <= row.ordinal <= total]
+        slots = {slot.ordinal: slot for slot in schedule.slots(inside)} if schedule is not None else {}
+        for row in batch:
+            place, slot = f"{self._place}/games/{row.ordinal}", slots.get(row.ordinal)
+            self._count += 1
+            if row.ordinal == self._prefix + 1:
+                self._prefix += 1
+            self._pairs[row.first_entry, row.second_entry, row.result] += 1
+            if slot is None:
+                self._report.add(place, f"slot: got {row.ordinal}, expected 1 to {total}")
+                continue
+            got, expected = (row.first_entry, row.second_entry), (slot.first, slot.second)
+            if got != expected and not (self._swaps and got == expected[::-1]):
+                self._report.add(place, f"entries: got {got}, expected {expected}, as its slot has them")
+            attempt = self._attempts.get((row.ordinal - 1) // self._tournament.unit_games, 0)
+            if not 1 <= row.attempt <= attempt:
+                self._report.add(place, f"attempt: got {row.attempt}, expected 1 to {attempt}, as its unit was claimed")
+
+    def _check_progress(self) -> None:
+        known = self._tournament
+        if known.games_done != self._count:
+            self._report.add(self._place, f"games: got {known.games_done} counted, expected the {self._count} stored")
+        # A cancelled one has folded what lies behind its gaps as well.
+        if known.state is not TournamentState.CANCELLED and known.folded != self._prefix:
+            self._report.add(self._place, f"folded: got {known.folded}, expected {self._prefix}, up to the first gap")
+        if known.state is TournamentState.FINISHED and self._count != known.games_total:
+            self._report.add(self._place, f"finished: got {self._count} games, expected {known.games_total}")
+
+    def _check_scores(self) -> None:
+        pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+        entries: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for (first, second, result), count in self._pairs.items():
+            if result != Result.VOID:
+                column = result - Result.FIRST_WINS
+                pairs[first, second][column] += count
+                entries[first][column] += count
+                entries[second][2 - column] += count
+        table = pair_scores.c
+        stored_pairs = self._connection.execute(
+            select(table.first_entry, table.second_entry, table.wins, table.draws, table.losses).where(
+                table.tournament_id == self._tournament.id
+            )
+        )
+        self._compare("score of the entries", {(row[0], row[1]): [*row[2:]] for row in stored_pairs}, pairs)
+        row_of = entry_scores.c
+        stored = self._connection.execute(
+            select(row_of.entry, row_of.wins, row_of.draws, row_of.losses).where(
+                row_of.tournament_id == self._tournament.id
+            )
+        )
+        self._compare("score of entry", {row[0]: [*row[1:]] for row in stored}, entries)
+
+    def _compare(self, what: str, stored: dict[Any, list[int]], counted: dict[Any, list[int]]) -> None:
+        nothing = [0, 0, 0]
+        for key in sorted(stored.keys() | counted.keys()):
+            got, expected = stored.get(key, nothing), counted.get(key, nothing)
+            if got != expected:
+                text = "got {} wins, {} draws, {} losses, expected {}, {}, {}".format(*got, *expected)
+                self._report.add(self._place, f"{what} {key}: {text}")
+
+
+def _check_ratings(connection: Connection, report: CheckReport) -> None:
+    """The log must cover what is folded, without gaps; and must give what is stored, bit for bit."""
+    following = 1
+    reached: dict[int, int] = {}
+    for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)):
+        if run.first_seq != following:
+            report.add("ratings", f"log: got a run that begins at {run.first_seq}, expected {following}")
+        following = run.first_seq + run.games
+        before = reached.get(run.tournament_id, 0)
+        if run.first_ordinal != before + 1:
+            what = f"slot {run.first_ordinal} of the tournament with key {run.tournament_id}"
+            report.add("ratings", f"log: got {what}, expected {before + 1}")
+        reached[run.tournament_id] = run.first_ordinal + run.games - 1
+    rated = tournaments.c.rated.is_(True)
+    for key, slug, folded in connection.execute(
+        select(tournaments.c.id, tournaments.c.slug, tournaments.c.folded).where(rated)
+    ):
+        if reached.get(key, 0) != folded:
+            report.add(f"tournaments/{slug}", f"log: got {reached.get(key, 0)} slots rated, expected {folded}")
+    replay = replay_ratings(connection)
+    report.ratings = len(replay.rebuilt)
+    for row in replay.differences():
+        got, expected = (None if rating is None else rating.rating for rating in (row.stored, row.rebuilt))
+        report.add("ratings", f"{row.bot} in {row.rating_list}: got {got}, expected {expected}, as its games give")
+    wrong = len(replay.wrong_points()) + len(replay.surplus_points())
+    if wrong:
+        report.add("ratings", f"history: {wrong} points are not those that the games give")

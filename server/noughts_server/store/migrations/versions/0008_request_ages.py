@@ -1,0 +1,13 @@
+"""When a request was answered, so that old ones can be dropped."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0008"
+down_revision = "0007"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("requests", sa.Column("created_at", sa.BigInteger(), nullable=False, server_default="0"))

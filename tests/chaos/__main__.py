@@ -1,0 +1,124 @@
+"""Chaos for as long as there is time: `python -m tests.chaos troubles --count 1000 --minutes 60`.
+
+Exits with 1 if a game was lost, played twice or is another one, if ratings differ from a rebuild, if something was left
+behind, if an honest bot lost on time, or if memory has grown.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+
+from tests.chaos.attacks import ATTACKS
+from tests.chaos.honest import Siege, besiege, honest_matches
+from tests.chaos.run import run_chaos
+from tests.chaos.troubles import TROUBLES
+from tests.chaos.world import Tally
+from tests.support.mounts import small_disk
+
+_EVERY = 20
+_DISK_MIB = 96
+_MOST_MIB = 500
+_CONSOLE = Console(soft_wrap=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parts = parser.add_subparsers(dest="part", required=True)
+    troubles = parts.add_parser("troubles", help="kills, stops, broken connections, a full disk, a clock that jumps")
+    troubles.add_argument("--count", type=int, default=1_000)
+    troubles.add_argument("--minutes", type=float, default=60.0)
+    troubles.add_argument("--only", nargs="+", choices=TROUBLES, default=list(TROUBLES), metavar="TROUBLE")
+    attacks = parts.add_parser("attacks", help="an honest match with clocks under each attack")
+    attacks.add_argument("--seconds", type=float, default=30.0)
+    attacks.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), metavar="ATTACK")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="noughts-chaos-") as folder:
+        if options.part == "troubles":
+            return _troubles(Path(folder), options)
+        return asyncio.run(_attacks(Path(folder), options))
+
+
+def _troubles(folder: Path, options: argparse.Namespace) -> int:
+    disk_mib = _DISK_MIB
+    try:
+        with small_disk(folder / "probe", "size=1m"):
+            pass
+    except pytest.skip.Exception as refusal:
+        _CONSOLE.print(str(refusal))
+        options.only, disk_mib = [name for name in options.only if name != "fill disk"], 0
+    chance = random.Random(options.seed)
+
+    def chosen() -> Iterator[str]:
+        for _ in range(options.count):
+            yield chance.choice(options.only)
+
+    began = time.monotonic()
+
+    def told(tally: Tally) -> None:
+        if tally.troubles.total() % _EVERY == 0:
+            so_far = f"{time.monotonic() - began:6.0f} s {tally.troubles.total():6,} troubles {tally.rounds:4} rounds"
+            _CONSOLE.print(f"{so_far} {tally.server_mib:.0f} MiB")
+
+    work = run_chaos(
+        folder, chosen(), seconds=options.minutes * 60, seed=options.seed, disk_mib=disk_mib, on_trouble=told
+    )
+    tally = asyncio.run(work)
+    table = Table("", "", show_header=False)
+    rows = {
+        **dict(sorted(tally.troubles.items())),
+        "troubles": tally.troubles.total(),
+        "rounds of every format": tally.rounds,
+        "games": tally.games,
+        "units played again": tally.replayed,
+        "lost": tally.lost,
+        "doubled": tally.doubled,
+        "differing": tally.differing,
+        "ratings that differ": tally.ratings,
+        "processes that died": tally.died,
+        "left behind": ", ".join(tally.left) or 0,
+        "largest server, MiB": f"{tally.server_mib:.0f}",
+    }
+    for name, value in rows.items():
+        table.add_row(name, f"{value:,}" if isinstance(value, int) else value)
+    _CONSOLE.print(table)
+    if tally.traceback:
+        _CONSOLE.print(f"the first traceback of a server:\n{tally.traceback}", markup=False)
+    return int(not tally.is_clean or tally.server_mib > _MOST_MIB)
+
+
+async def _attacks(folder: Path, options: argparse.Namespace) -> int:
+    table = Table("attack", "plies/s", "lost on time", "MiB before", "most", "after", "what the attacker was told")
+    sieges: list[Siege] = []
+    for name in options.only:
+        (within := folder / name.replace(" ", "-")).mkdir()
+        async with honest_matches(within) as made:
+            siege = await besiege(made, name, options.seconds)
+        siege.died += bool(made.tally.traceback)
+        sieges.append(siege)
+        told = ", ".join(f"{what}: {times:,}" for what, times in siege.told.items())
+        table.add_row(
+            name + (" (the server died)" if siege.died else ""),
+            f"{siege.plies / siege.seconds:.0f}",
+            str(siege.lost),
+            *(f"{mib:.0f}" for mib in (siege.before_mib, siege.most_mib, siege.after_mib)),
+            told,
+        )
+        _CONSOLE.print(siege, markup=False)
+    _CONSOLE.print(table)
+    return int(any(siege.died or siege.lost or siege.most_mib > _MOST_MIB for siege in sieges))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

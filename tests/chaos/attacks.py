@@ -1,0 +1,386 @@
+"""What those do who want to hurt a server, or to win by other means than play. Each goes on until it is cancelled.
+
+What an attack was told is counted by status, and what it got by its own words; whether it hurt anybody is for whoever
+runs it to see: in what the server uses, and in the games of others.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
+from noughts_proto.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    challenges_pb2,
+    challenges_pb2_grpc,
+    play_pb2_grpc,
+    tournaments_pb2,
+    tournaments_pb2_grpc,
+    types_pb2,
+)
+from noughts_proto.v1 import play_pb2 as pb
+from tests.chaos import http2
+
+_LARGE = 2 * 1024 * 1024 - 4_096
+_PAUSE = 0.05
+_CONNECTIONS, _STREAMS = 40, 50
+_ROWS = 500_000
+_STOLEN_SECONDS = 2.5
+
+
+@dataclass(slots=True)
+class Target:
+    """A server, and what an attacker has: an account of its own, and the names that everybody knows."""
+
+    address: str
+    token: str
+    victims: tuple[str, ...] = ()
+    told: Counter[str] = field(default_factory=Counter)
+    """What came of it."""
+
+    @property
+    def bearing(self) -> tuple[tuple[str, str], ...]:
+        """The metadata of a call with the attacker's token."""
+        return ((TOKEN_KEY, f"Bearer {self.token}"),)
+
+    @asynccontextmanager
+    async def channel(self) -> AsyncIterator[grpc.aio.Channel]:
+        """A connection of its own."""
+        options = (*CLIENT_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
+        async with grpc.aio.insecure_channel(self.address, options=options) as channel:
+            yield channel
+
+    async def endless(self, attempt: Callable[[], Awaitable[object]]) -> None:
+        """Makes the attempt again and again, and counts what it is told."""
+        while True:
+            try:
+                await attempt()
+                self.told["OK"] += 1
+            except grpc.aio.AioRpcError as error:
+                self.told[error.code().name] += 1
+                await asyncio.sleep(_PAUSE)
+            except (asyncio.InvalidStateError, OSError) as error:
+                self.told[type(error).__name__] += 1
+                await asyncio.sleep(_PAUSE)
+
+
+Attack = Callable[[Target], Awaitable[None]]
+
+
+class Puppet:
+    """A bot of the attacker, frame by frame: it plays any cell that is free, unless it is told to do something else."""
+
+    def __init__(self, call: "grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]") -> None:
+        self.call = call
+        self.seen = 0
+        """The last numbered frame."""
+        self.ends: Counter[int] = Counter()
+        """Games that are over, by how."""
+        self.over: list[int] = []
+        self._taken: dict[int, set[int]] = {}
+
+    async def questions(self) -> list[tuple[int, int]]:
+        """Games and plies that are asked for in the next frame that asks any. Raises AioRpcError, EOFError."""
+        while True:
+            frame: object = await self.call.read()
+            if not isinstance(frame, pb.PlayResponse):
+                raise EOFError("the server has ended the stream")
+            if frame.HasField("heartbeat"):
+                await self.call.write(pb.PlayRequest(heartbeat=frame.heartbeat))
+            self.seen = frame.frame or self.seen
+            for starts in frame.starts:
+                moves = iter(starts.moves)
+                for game, plies in zip(starts.game, starts.move_count, strict=True):
+                    self._taken[game] = {next(moves) for _ in range(plies)}
+            for game, ply, cell in zip(frame.turns.game, frame.turns.ply, frame.turns.cell, strict=True):
+                if ply:
+                    self._taken[game].add(cell)
+            self.ends.update(frame.ends.termination)
+            self.over += frame.ends.game
+            if frame.turns.game:
+                return list(zip(frame.turns.game, frame.turns.ply, strict=True))
+            if frame.frame:
+                await self.acknowledge()
+
+    async def acknowledge(self) -> None:
+        """Takes all frames in hand."""
+        await self.call.write(pb.PlayRequest(done_through=self.seen))
+
+    async def answer(self, questions: list[tuple[int, int]], *, acknowledge: bool = True) -> None:
+        """Moves somewhere in each of these games."""
+        request = pb.PlayRequest(done_through=self.seen if acknowledge else 0)
+        for game, ply in questions:
+            cell = min(set(range(225)) - self._taken[game])
+            self._taken[game].add(cell)
+            request.moves.game.append(game)
+            request.moves.ply.append(ply)
+            request.moves.cell.append(cell)
+        await self.call.write(request)
+
+    async def play(self) -> None:
+        """Plays until it is cancelled, or sent away."""
+        with suppress(EOFError):
+            while True:
+                await self.answer(await self.questions())
+
+
+@asynccontextmanager
+async def puppet(target: Target, name: str, **hello: Any) -> AsyncIterator[Puppet]:
+    """A bot of the attacker that has logged in."""
+    compression = hello.pop("compression", None)
+    async with target.channel() as channel:
+        stub = play_pb2_grpc.PlayServiceStub(channel)
+        call = stub.Play(metadata=target.bearing, compression=compression)
+        await call.write(pb.PlayRequest(hello=pb.Hello(protocol=PROTOCOL, bot=name, **hello)))
+        welcome: object = await call.read()
+        if not isinstance(welcome, pb.PlayResponse):
+            raise EOFError("the server has ended the stream")
+        try:
+            yield Puppet(call)
+        finally:
+            call.cancel()
+
+
+async def _tournament(target: Target, slug: str, bots: tuple[str, ...], **settings: Any) -> None:
+    """A tournament of the attacker's own bots, who are online."""
+    wanted = tournaments_pb2.Tournament(name=f"tournaments/{slug}", rated=False, **settings)
+    async with target.channel() as channel:
+        stub: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
+        create = tournaments_pb2.CreateTournamentRequest(tournament=wanted, request_id=slug)
+        await stub.CreateTournament(create, metadata=target.bearing)
+        for bot in bots:
+            entry = tournaments_pb2.JoinTournamentRequest(
+                name=wanted.name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}"
+            )
+            await stub.JoinTournament(entry, metadata=target.bearing)
+        await stub.StartTournament(tournaments_pb2.StartTournamentRequest(name=wanted.name), metadata=target.bearing)
+
+
+async def anonymous_memory(target: Target) -> None:
+    """Nobody in particular says a hello of 2 MiB on 2,000 streams at once."""
+    frame = pb.PlayRequest(hello=pb.Hello(protocol=PROTOCOL, bot="x", agent="a" * _LARGE))
+
+    async def connection() -> None:
+        async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+            stub = play_pb2_grpc.PlayServiceStub(channel)
+
+            async def hello() -> None:
+                call = stub.Play()
+                await call.write(frame)
+                await call.read()
+                if (code := await call.code()) is not grpc.StatusCode.OK:
+                    target.told[code.name] += 1
+
+            for _ in range(_STREAMS):
+                tasks.create_task(target.endless(hello))
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(_CONNECTIONS):
+            tasks.create_task(connection())
+
+
+async def free_thinking(target: Target) -> None:
+    """A bot answers without taking the frame in hand, so that the next question waits, and thinks meanwhile."""
+    for number in count():
+        names = (f"thinker{number}", f"partner{number}")
+        async with (
+            puppet(target, names[0]) as thinker,
+            puppet(target, names[1]) as partner,
+            asyncio.TaskGroup() as tasks,
+        ):
+            playing = tasks.create_task(partner.play())
+            await _tournament(
+                target,
+                f"thinking{number}",
+                names,
+                variant="gomoku",
+                games_per_pair=2,
+                time=types_pb2.TimeControl(move_us=1_000_000),
+            )
+            with suppress(EOFError):
+                while sum(thinker.ends.values()) < 2:
+                    asked = await thinker.questions()
+                    await thinker.answer(asked, acknowledge=False)
+                    await asyncio.sleep(_STOLEN_SECONDS)
+                    target.told["thought for free"] += not thinker.ends
+                    await thinker.acknowledge()
+            for termination, games in thinker.ends.items():
+                target.told[f"ended: {types_pb2.Termination.Name(types_pb2.Termination.ValueType(termination))}"] += (
+                    games
+                )
+            playing.cancel()
+
+
+async def late_answers(target: Target) -> None:
+    """A bot answers the questions of a game that is over: half a million rows a frame, which gzip makes small."""
+    names = ("late", "later")
+    attempts = iter([grpc.Compression.Gzip])
+    slugs = count()
+
+    async def flood() -> None:
+        compression = next(attempts, grpc.Compression.NoCompression)
+        async with (
+            puppet(target, "late", compression=compression) as late,
+            puppet(target, "later") as later,
+            asyncio.TaskGroup() as tasks,
+        ):
+            playing = tasks.create_task(later.play())
+            await _tournament(target, f"late{next(slugs)}", names, variant="tictactoe", games_per_pair=2)
+            while not late.over:
+                await late.answer(await late.questions())
+            playing.cancel()
+            reading = tasks.create_task(late.play())
+            frame = pb.PlayRequest(moves=pb.Moves(game=[late.over[0]] * _ROWS, ply=[0] * _ROWS, cell=[0] * _ROWS))
+            while not reading.done():
+                await late.call.write(frame)
+                target.told["frames of late rows"] += 1
+
+    async def attempt() -> None:
+        try:
+            await flood()
+        except* (grpc.aio.AioRpcError, EOFError, asyncio.InvalidStateError) as group:
+            error = group.exceptions[0]
+            if isinstance(error, grpc.aio.AioRpcError):
+                raise error from None
+            raise OSError(str(error)) from None
+
+    await target.endless(attempt)
+
+
+async def seats(target: Target) -> None:
+    """Untimed challenges to bots that are in tournaments, whose challenger never moves."""
+    async with puppet(target, "challenger", max_games=1_000), target.channel() as channel:
+        stub: Any = challenges_pb2_grpc.ChallengeServiceStub(channel)
+        numbers = count()
+
+        async def challenge() -> None:
+            number = next(numbers)
+            request = challenges_pb2.CreateChallengeRequest(
+                challenger="bots/challenger",
+                opponent=f"bots/{target.victims[number % len(target.victims)]}",
+                variant="tictactoe",
+                games=20,
+                request_id=f"challenge{number}",
+            )
+            await stub.CreateChallenge(request, metadata=target.bearing)
+
+        await target.endless(challenge)
+
+
+async def silence(target: Target) -> None:
+    """A bot takes as many untimed games as it is given, and never says a word in them."""
+    async with puppet(target, "mute", max_games=64) as mute, puppet(target, "waiting", max_games=64) as waiting:
+        await _tournament(
+            target, "silence", ("mute", "waiting"), variant="tictactoe", games_per_pair=20_000, concurrency=64
+        )
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(waiting.play())
+            while True:
+                frame: object = await mute.call.read()
+                if not isinstance(frame, pb.PlayResponse):
+                    raise EOFError("the server has ended the stream")
+                if frame.HasField("heartbeat"):
+                    await mute.call.write(pb.PlayRequest(heartbeat=frame.heartbeat))
+                elif frame.frame:
+                    await mute.call.write(pb.PlayRequest(done_through=frame.frame))
+                target.told["questions not answered"] += len(frame.turns.game)
+
+
+async def listing(target: Target) -> None:
+    """Bots log in under one version after the other, while nobody in particular asks again and again who is there."""
+    numbers = count()
+
+    async def log_in() -> None:
+        number = next(numbers)
+        async with puppet(target, f"crowd{number % 200}", version=str(number)):
+            target.told["logins"] += 1
+
+    async def attempt() -> None:
+        with suppress(EOFError):
+            await log_in()
+
+    async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+        stub: Any = bots_pb2_grpc.BotServiceStub(channel)
+        for _ in range(4):
+            tasks.create_task(target.endless(attempt))
+        for _ in range(28):
+            tasks.create_task(target.endless(lambda: stub.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
+
+
+def _flood(flood: http2.Flood, connections: int = 8) -> Attack:
+    async def attack(target: Target) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(connections):
+                tasks.create_task(target.endless(lambda: http2.flood(target.address, flood, target.told)))
+
+    attack.__doc__ = flood.__doc__
+    return attack
+
+
+async def nothing_said(target: Target) -> None:
+    """Connections on which nothing is ever said, and streams without a hello."""
+    host, _, port = target.address.rpartition(":")
+
+    async def connect() -> None:
+        _, writer = await asyncio.open_connection(host, int(port))
+        began = time.monotonic()
+        try:
+            await asyncio.sleep(20)
+        finally:
+            writer.transport.abort()
+            target.told[f"connections kept for {time.monotonic() - began:.0f} s"] += 1
+
+    async def say_nothing(channel: grpc.aio.Channel) -> None:
+        call = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=target.bearing)
+        await call.read()
+        if (code := await call.code()) is not grpc.StatusCode.OK:
+            target.told[code.name] += 1
+
+    async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+        for _ in range(400):
+            tasks.create_task(target.endless(connect))
+            tasks.create_task(target.endless(lambda: say_nothing(channel)))
+
+
+async def no_attack(target: Target) -> None:
+    """Nothing: what the machine does to an honest match by itself."""
+    await asyncio.Event().wait()
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "none": no_attack,
+    "anonymous memory": anonymous_memory,
+    "free thinking": free_thinking,
+    "late answers": late_answers,
+    "seats": seats,
+    "silence": silence,
+    "listing": listing,
+    "nothing said": nothing_said,
+    "continuations": _flood(http2.continuations),
+    "pings": _flood(http2.pings),
+    "settings": _flood(http2.settings),
+    "resets": _flood(http2.resets),
+}
+
+
+async def attack_for(seconds: float, name: str, target: Target) -> Counter[str]:
+    """Attacks for so long; what the attacker was told."""
+    try:
+        async with asyncio.timeout(seconds):
+            await ATTACKS[name](target)
+    except TimeoutError:
+        pass
+    except BaseExceptionGroup as group:
+        target.told[f"ended by {group.exceptions[0]!r:.100}"] += 1
+    except (grpc.aio.AioRpcError, EOFError) as error:
+        target.told[f"ended by {error.details() if isinstance(error, grpc.aio.AioRpcError) else error}"] += 1
+    return target.told

@@ -1,0 +1,98 @@
+"""What no limit of the kernel binds: threads that spin, a scratch folder that is filled, the memory of all together."""
+
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from noughts_referee.children import watch
+from noughts_referee.children.launcher import ChildCommand
+from noughts_referee.children.lock import Limits
+from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
+from tests.support.processes import eventually
+
+_MIB = 1024 * 1024
+_FOLDER = "mkdir d; cd d; i=0; while :; do i=$((i+1)); {}; done"
+
+
+@asynccontextmanager
+async def started(*scripts: str, limits: Limits | None = None) -> AsyncIterator[list[LockedChild]]:
+    """Shells that run these scripts behind the lock."""
+    launcher = LockedLauncher("noughts_bots.hosts.warm:main", limits)
+    try:
+        yield [await launcher.start(ChildCommand("exec", f"sh -c '{script}'")) for script in scripts]
+    finally:
+        await launcher.close()
+
+
+def close(*children: LockedChild) -> None:
+    for child in children:
+        for fd in (child.stdin, child.stdout, child.stderr):
+            os.close(fd)
+
+
+def niceness(pid: int) -> int:
+    return os.getpriority(os.PRIO_PROCESS, pid)
+
+
+@pytest.mark.parametrize(
+    "running, share, nice",
+    [(0, 1, 0), (1, 1, 0), (2, 1, 4), (4, 1, 7), (4, 4, 0), (8, 4, 4), (60, 1, 19), (1_000, 1, 19)],
+)
+def test_threads_beyond_the_share_weigh_as_much_as_the_share(running: int, share: int, nice: int) -> None:
+    assert watch.nice_for(running, share) == nice
+
+
+async def test_a_child_that_spins_in_many_processes_gives_way_until_it_stops() -> None:
+    busily = 'for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & p="$p $!"; done'
+    spinning = f"{busily}; read line; kill $p; wait; exec sleep 600"
+    async with started(spinning, "exec sleep 600") as (busy, quiet):
+        eventually(lambda: niceness(busy.pid), lambda nice: nice >= 4)
+        assert {niceness(pid) for pid in watch.family(busy.pid)} != {0}
+        assert niceness(quiet.pid) == 0
+        if os.getuid() == 0:  # only root may take back what was given
+            os.write(busy.stdin, b"\n")
+            eventually(lambda: niceness(busy.pid), lambda nice: nice == 0)
+        close(busy, quiet)
+
+
+async def test_a_child_that_fills_its_scratch_folder_is_ended_and_told_why() -> None:
+    limits = Limits(scratch_bytes=4 * _MIB, scratch_files=50)
+    scripts = [_FOLDER.format(writing) for writing in ("head -c 1000000 /dev/zero > $i", ": > $i")]
+    async with started(*scripts, "exec sleep 600", limits=limits) as (large, many, other):
+        for child, what in ((large, "4 MiB"), (many, "50 files")):
+            assert await child.wait() == -9
+            assert child.ended_for == f"filled its scratch folder: it holds more than {what}"
+            eventually(lambda folder=child.scratch: os.path.exists(folder), lambda is_there: not is_there)  # type: ignore[misc]
+        assert niceness(other.pid) == 0  # it lives
+        close(large, many, other)
+
+
+async def test_when_all_children_together_use_too_much_memory_the_largest_is_ended() -> None:
+    hold = 'exec python3 -c "import time; held = bytearray({} * 1048576); time.sleep(600)"'
+    limits = Limits(all_memory_bytes=150 * _MIB)
+    async with started(hold.format(120), hold.format(60), limits=limits) as (large, small):
+        assert await large.wait() == -9
+        assert large.ended_for.startswith("was the largest (")
+        assert large.ended_for.endswith(" MiB of memory, of 150 (--memory-total)")
+        assert niceness(small.pid) == 0  # it lives
+        close(large, small)
+
+
+def test_a_folder_without_end_is_not_looked_at_to_the_end(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / str(number)).write_bytes(bytes(8_192))
+    assert watch.used(str(tmp_path), 10**9, 10**9) == (20 * 8_192, 20)
+    assert watch.used(str(tmp_path), 10**9, 5)[1] == 6
+    assert watch.used(str(tmp_path), 20_000, 10**9)[0] <= 3 * 8_192
+
+
+def test_a_family_is_a_process_and_all_that_have_come_from_it() -> None:
+    with subprocess.Popen(["sh", "-c", "sh -c 'sleep 600 & wait' & wait"]) as process:
+        family = eventually(lambda: watch.family(process.pid), lambda found: len(found) == 3)
+        for pid in reversed(family):
+            os.kill(pid, 9)
+    assert watch.family(process.pid) == (process.pid,)

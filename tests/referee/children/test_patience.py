@@ -1,0 +1,106 @@
+"""A machine that refuses to start processes is waited for, and people are told."""
+
+import asyncio
+import errno
+import os
+import resource
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from noughts_referee.children.launcher import ChildCommand, Launcher, Started
+from noughts_referee.children.locked_launcher import LockedLauncher
+from noughts_referee.children.patience import REFUSALS, Patience, PatientLauncher
+from noughts_referee.children.unlocked_launcher import UnlockedLauncher
+from tests.support.loopback import until
+from tests.support.mounts import small_disk
+
+
+class Refusing:
+    """Refuses a few times, each for another reason."""
+
+    def __init__(self, *refusals: OSError) -> None:
+        self._refusals = list(refusals)
+
+    async def __call__(self) -> str:
+        if self._refusals:
+            raise self._refusals.pop(0)
+        return "started"
+
+
+async def test_what_a_machine_refuses_is_tried_again_and_said_once() -> None:
+    told: list[str] = []
+    refusals = (OSError(errno.EAGAIN, "no processes"), OSError(errno.ENOMEM, "no memory"))
+    assert await Patience(told.append).until_possible(Refusing(*refusals)) == "started"
+    assert told == [
+        "this machine starts no more processes now: [Errno 11] no processes; games wait for it, and we try again",
+        "this machine starts processes again",
+    ]
+
+
+async def test_other_errors_are_raised() -> None:
+    assert errno.ENOENT not in REFUSALS
+    with pytest.raises(FileNotFoundError):
+        await Patience(pytest.fail).until_possible(Refusing(FileNotFoundError(errno.ENOENT, "no such program")))
+
+
+@pytest.mark.parametrize("kind", [LockedLauncher, UnlockedLauncher])
+async def test_a_child_is_started_when_there_are_files_again(kind: type[LockedLauncher | UnlockedLauncher]) -> None:
+    told: list[str] = []
+    launcher = PatientLauncher(_made(kind), Patience(told.append))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+            try:
+                starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
+                await until(lambda: told)
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        started = starting.result()
+        assert "Too many open files" in told[0]
+        assert told[1:] == ["this machine starts processes again"]
+        await _end(started)
+    finally:
+        await launcher.close()
+
+
+async def test_a_child_is_started_when_there_is_room_for_its_folder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
+        monkeypatch.setattr("tempfile.tempdir", str(disk.here))
+        launcher = PatientLauncher(_made(LockedLauncher), Patience(told.append))
+        taken = _fill(disk.here)
+        async with asyncio.TaskGroup() as tasks:
+            starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
+            await until(lambda: told)
+            for path in taken[:20]:
+                path.unlink()
+        assert "No space left on device" in told[0]
+        await _end(starting.result())
+        await launcher.close()
+
+
+def _fill(disk: Path) -> list[Path]:
+    """Files until no other fits: a folder takes no room, but one of those that there may be."""
+    taken: list[Path] = []
+    with suppress(OSError):
+        while True:
+            path = disk / str(len(taken))
+            path.touch()
+            taken.append(path)
+    return taken
+
+
+async def _end(child: Started) -> None:
+    child.kill(9)
+    assert await child.wait() == -9
+    for fd in (child.stdin, child.stdout, child.stderr):
+        os.close(fd)
+
+
+def _made(kind: type[LockedLauncher | UnlockedLauncher]) -> Launcher:
+    return LockedLauncher("noughts_bots.hosts.warm:main") if kind is LockedLauncher else UnlockedLauncher()

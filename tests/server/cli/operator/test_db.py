@@ -1,0 +1,165 @@
+"""`noughts db`: a real database is checked, copied beside its server, and pruned."""
+
+import json
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.testing import ServerUnderTest, serving
+from tests.support.command_line import invoked
+
+DAY_MS = 86_400_000
+
+
+def noughts(*words: str, code: int = 0) -> Any:
+    """The JSON that a command prints."""
+    return json.loads(invoked([*words, "--format", "json"], code=code).stdout)
+
+
+def execute(database: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerUnderTest, Path]]:
+    """A server with a match of a hundred games, and a copy that was made beside it."""
+    copy = tmp_path_factory.mktemp("db") / "copy.db"
+    with serving() as server:
+        server.match("random", "three-stage", games=100)
+        server.match("random", "fives", games=4, variant="gomoku+swap2", time="60+0")
+        database = str(server._server.store.url)
+        said = noughts("db", "backup", str(copy), "--db", database)
+        assert said == {"file": str(copy), "games": 104, "bytes": copy.stat().st_size}
+        yield server, copy
+
+
+@pytest.fixture
+def copy(played: tuple[ServerUnderTest, Path], tmp_path: Path) -> Path:
+    """A copy of it to be spoiled."""
+    file = tmp_path / "noughts.db"
+    with closing(sqlite3.connect(played[1])) as source, closing(sqlite3.connect(file)) as target:
+        source.backup(target)
+    return file
+
+
+def test_database_of_a_running_server_is_found_right(played: tuple[ServerUnderTest, Path]) -> None:
+    url = played[0]._server.store.url
+    assert noughts("db", "check", "--db", url) == {
+        "tournaments": 2,
+        "games": 104,
+        "ratings": 4,
+        "errors": 0,
+        "findings": [],
+    }
+
+
+def test_copy_is_one_sound_file_for_its_user_alone(played: tuple[ServerUnderTest, Path]) -> None:
+    copy = played[1]
+    assert os.listdir(copy.parent) == ["copy.db"]
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    text = invoked(["db", "check", "--db", str(copy)]).stdout
+    assert text == "2 tournaments, 104 games, 4 ratings: nothing wrong\n"
+
+
+def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there.db"
+    there.write_text("mine")
+    refused = invoked(["db", "backup", str(there), "--db", str(copy)], code=1).stderr
+    assert "is there already" in refused
+    assert there.read_text() == "mine"
+    nowhere = invoked(["db", "backup", str(tmp_path / "no" / "x.db"), "--db", str(copy)], code=1).stderr
+    assert "cannot be written (No such file or directory)" in nowhere
+    assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize(
+    "statement, where, error",
+    [
+        ("DELETE FROM games WHERE ordinal = 7", "tournaments/", "expected the 99 stored"),
+        ("UPDATE games SET first_entry = 1, second_entry = 0 WHERE ordinal = 7", "/games/7", "as its slot has them"),
+        ("UPDATE games SET attempt = 9 WHERE ordinal = 7", "/games/7", "as its unit was claimed"),
+        ("UPDATE games SET ordinal = 1007 WHERE ordinal = 7", "/games/1007", "expected 1 to 100"),
+        ("UPDATE games SET moves = x'0000' WHERE ordinal = 7", "/games/7", "expected a legal move"),
+        ("UPDATE games SET result = 2 + (result = 2), termination = 2 WHERE ordinal = 7", "/games/7", "expected"),
+        ("UPDATE games SET result = 99 WHERE ordinal = 7", "tournaments/", "cannot be read on"),
+        ("UPDATE pair_scores SET wins = wins + 1", "tournaments/", "score of the entries"),
+        ("UPDATE entry_scores SET draws = draws + 1", "tournaments/", "score of entry"),
+        ("UPDATE tournaments SET folded = folded - 1", "tournaments/", "up to the first gap"),
+        ("UPDATE tournaments SET games_total = 200", "tournaments/", "finished: got 100 games, expected 200"),
+    ],
+)
+def test_whatever_is_not_as_it_should_be_is_found(copy: Path, statement: str, where: str, error: str) -> None:
+    of_first = f"{statement}{' AND' if 'WHERE' in statement else ' WHERE'} "
+    key = "id" if "UPDATE tournaments" in statement else "tournament_id"
+    execute(copy, f"{of_first}{key} = 1")
+    found = noughts("db", "check", "--db", str(copy), code=1)
+    assert found["errors"] >= 1
+    assert any(where in each["where"] and error in each["error"] for each in found["findings"]), found
+
+
+@pytest.mark.parametrize(
+    "statement, error",
+    [
+        ("UPDATE ratings SET rating = rating + 1 WHERE bot_id = 1", "as its games give"),
+        ("DELETE FROM rating_history WHERE games = 2", "points are not those"),
+        ("UPDATE rating_runs SET games = games - 1", "slots rated, expected"),
+        ("UPDATE rating_runs SET first_seq = 1000 WHERE first_seq > 1", "log: got a run that begins at 1000"),
+    ],
+)
+def test_ratings_that_the_games_do_not_give_are_found(copy: Path, statement: str, error: str) -> None:
+    execute(copy, statement)
+    found = noughts("db", "check", "--db", str(copy), code=1)
+    assert any(error in each["error"] for each in found["findings"]), found
+
+
+def test_damaged_page_is_found_and_the_other_tournament_is_looked_at_all_the_same(copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection:
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        connection.execute("PRAGMA journal_mode = DELETE")
+        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'games' AND pagetype = 'leaf'").fetchall()
+    with copy.open("r+b") as file:
+        file.seek((pages[0][0] - 1) * size)
+        file.write(b"\xff" * size)
+    found = noughts("db", "check", "--db", str(copy), code=1)
+    assert found["tournaments"] == 2
+    assert {"database", "tournaments/"} <= {
+        each["where"][:12] if "/" in each["where"] else each["where"] for each in found["findings"]
+    }
+    said = invoked(["db", "check", "--db", str(copy)], code=1)
+    assert "malformed" in said.stdout
+    assert "Traceback" not in said.stderr
+
+
+def test_pruning_drops_old_requests_and_notes_and_nothing_else(copy: Path) -> None:
+    before = noughts("db", "check", "--db", str(copy))
+    execute(
+        copy,
+        "INSERT INTO owners (id, name) VALUES (9, 'ada')",
+        "INSERT INTO tokens (id, owner_id, label, hash, created_at) VALUES (9, 9, '', x'00', 0)",
+        *(
+            f"INSERT INTO requests VALUES (9, 'r{number}', 'm', x'00', 'a', {'0' if number < 2500 else 1 << 52})"
+            for number in range(2600)
+        ),
+        "INSERT INTO game_notes SELECT tournament_id, ordinal, 0, 'why' FROM games",
+        f"UPDATE games SET ended_at = ended_at - {91 * DAY_MS} WHERE ordinal <= 60 AND tournament_id = 1",
+    )
+    words = ("db", "prune", "--db", str(copy))
+    expected = [{"what": "answers to requests", "rows": 2500}, {"what": "notes on games", "rows": 60}]
+    assert noughts(*words, "--dry-run") == {"dropped": expected, "dry_run": True}
+    assert noughts(*words) == {"dropped": expected, "dry_run": False}
+    assert [row["rows"] for row in noughts(*words)["dropped"]] == [0, 0]
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("SELECT count(*) FROM requests").fetchone() == (100,)
+        assert connection.execute(
+            "SELECT count(*), min(ordinal) FROM game_notes WHERE tournament_id = 1"
+        ).fetchone() == (40, 61)
+    assert noughts("db", "check", "--db", str(copy)) == before
+    assert noughts(*words, "--notes", "1h", "--dry-run")["dropped"][1]["rows"] == 0

@@ -1,0 +1,195 @@
+"""Every method of every service, called without a token, with wrong ones, and by somebody who may not."""
+
+import re
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message_factory import GetMessageClass
+
+from noughts_proto.v1 import (
+    bots_pb2,
+    challenges_pb2,
+    feed_pb2,
+    games_pb2,
+    leaderboards_pb2,
+    play_pb2,
+    status_pb2,
+    tokens_pb2,
+    tournaments_pb2,
+)
+from noughts_server.services import access as access_module
+from noughts_server.services.access import Access, declared
+from noughts_server.services.bots import BotServicer
+from noughts_server.services.challenges import ChallengeServicer
+from noughts_server.services.feed import FeedServicer
+from noughts_server.services.games import GameServicer
+from noughts_server.services.leaderboards import LeaderboardServicer
+from noughts_server.services.play import PlayServicer
+from noughts_server.services.status import StatusServicer
+from noughts_server.services.tokens import TokenServicer
+from noughts_server.services.tournaments import TournamentServicer
+from noughts_server.store.tokens import authenticate, revoke_token
+from tests.support.client import Client, bearing, client_of, hello, refused
+from tests.support.root import ROOT
+
+SERVICERS: dict[Any, type] = {
+    bots_pb2: BotServicer,
+    challenges_pb2: ChallengeServicer,
+    feed_pb2: FeedServicer,
+    games_pb2: GameServicer,
+    leaderboards_pb2: LeaderboardServicer,
+    play_pb2: PlayServicer,
+    status_pb2: StatusServicer,
+    tokens_pb2: TokenServicer,
+    tournaments_pb2: TournamentServicer,
+}
+
+# What each method is asked with: enough to come as far as the question who is asking.
+_REQUESTS: dict[str, dict[str, Any]] = {
+    "Play": {"hello": hello().hello},
+    "UpdateBot": {"name": "bots/ada", "new_name": "eve"},
+    "RetireBot": {"name": "bots/ada"},
+    "CreateChallenge": {"challenger": "bots/ada", "opponent": "bots/bob"},
+    "CreateToken": {"token": {"scopes": ["admin"]}},
+    "RevokeToken": {"name": "tokens/1"},
+    "CreateTournament": {"tournament": {"name": "tournaments/new"}},
+    "JoinTournament": {"name": "tournaments/cup", "bot": "bots/ada"},
+    "WithdrawTournament": {"name": "tournaments/cup", "label": "ada"},
+    "ExtendTournament": {"name": "tournaments/cup", "rounds": 1},
+    "StartTournament": {"name": "tournaments/cup"},
+    "PauseTournament": {"name": "tournaments/cup"},
+    "CancelTournament": {"name": "tournaments/cup"},
+}
+_OWN = ("GetToken", "ListTokens")
+"""Open to any token: they tell of the caller's own tokens."""
+
+
+class Rpc(NamedTuple):
+    """A method of the protocol, and who may call it."""
+
+    method: MethodDescriptor
+    access: Access | None
+
+    @property
+    def name(self) -> str:
+        return str(self.method.name)
+
+
+def rpcs() -> list[Rpc]:
+    """All methods of all services in the files of the protocol."""
+    found = []
+    for file, servicer in SERVICERS.items():
+        for service in file.DESCRIPTOR.services_by_name.values():
+            found += [Rpc(method, declared(getattr(servicer, method.name))) for method in service.methods]
+    return found
+
+
+RPCS = rpcs()
+CLOSED = [rpc for rpc in RPCS if rpc.access is not Access.ANYONE]
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of a server where alice has a tournament and two bots."""
+    async with client_of(tmp_path / "x.sqlite") as opened:
+        token = await opened.token("alice")
+        await opened.register("ada", "bob")
+        await opened.create(token)
+        await opened.join(token, "ada")
+        yield opened
+
+
+async def called(channel: grpc.aio.Channel, rpc: Rpc, secret: str | None) -> Any:
+    """The first answer to a call of this method."""
+    request = GetMessageClass(rpc.method.input_type)(**_REQUESTS.get(rpc.name, {}))
+    path = f"/{rpc.method.containing_service.full_name}/{rpc.name}"
+    parse = GetMessageClass(rpc.method.output_type).FromString
+    metadata = () if secret is None else bearing(secret)
+    if rpc.name != "Play":
+        unary: Any = channel.unary_unary(path, response_deserializer=parse)
+        return await unary(request.SerializeToString(), metadata=metadata)
+    stream: Any = channel.stream_stream(path, response_deserializer=parse)(metadata=metadata)
+    try:
+        await stream.write(request.SerializeToString())
+        return await stream.read()
+    finally:
+        stream.cancel()
+
+
+def test_files_of_the_protocol_are_all_looked_at() -> None:
+    files = {
+        file.stem for file in (ROOT / "proto/noughts_proto/v1").glob("*.proto") if "\nservice " in file.read_text()
+    }
+    assert files == {Path(file.DESCRIPTOR.name).stem for file in SERVICERS}
+
+
+@pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
+def test_every_method_declares_who_may_call_it(rpc: Rpc) -> None:
+    assert rpc.access is not None
+    # Whatever is not for reading wants a token.
+    assert (rpc.access is Access.ANYONE) == (
+        re.match("Get|List|Watch", rpc.name) is not None and "Token" not in rpc.name
+    )
+
+
+async def test_no_method_that_wants_a_token_is_answered_without_a_good_one(client: Client) -> None:
+    store = client.server.store
+    revoked = await client.token("alice", "admin")
+    expired = await client.token("alice", "admin", life_ms=1)
+    who = await store.read(partial(authenticate, secret=revoked, now_ms=store.now_ms()))
+    await store.write(partial(revoke_token, token_id=who.token_id, now_ms=store.now_ms()))
+    secrets = {None: "UNAUTHENTICATED", "": "UNAUTHENTICATED", "nou_unknown": "UNAUTHENTICATED"}
+    async with grpc.aio.insecure_channel(client.server.address) as channel:
+        for secret, reason in (*secrets.items(), (revoked, "TOKEN_REVOKED"), (expired, "TOKEN_EXPIRED")):
+            for rpc in CLOSED:
+                refusal = await refused(called(channel, rpc, secret))
+                expected = (rpc.name, grpc.StatusCode.UNAUTHENTICATED, reason)
+                assert (rpc.name, refusal.code, refusal.reason) == expected
+
+
+async def test_no_method_is_answered_to_a_token_of_another_scope(client: Client) -> None:
+    wrong = {
+        Access.PLAY: (await client.token("alice", "organise"), await client.token("alice", "play:bob")),
+        Access.ORGANISE: (await client.token("alice", "play"),),
+        Access.TOKEN: (await client.token("alice", "play:bob"),),
+    }
+    async with grpc.aio.insecure_channel(client.server.address) as channel:
+        for rpc in CLOSED:
+            if rpc.name in _OWN:
+                continue
+            assert rpc.access is not None
+            for secret in wrong[rpc.access]:
+                refusal = await refused(called(channel, rpc, secret))
+                expected = (rpc.name, grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
+                assert (rpc.name, refusal.code, refusal.reason) == expected
+
+
+async def test_no_method_does_anything_to_what_belongs_to_another_owner(client: Client) -> None:
+    mallory = await client.token("mallory")
+    async with grpc.aio.insecure_channel(client.server.address) as channel:
+        for rpc in CLOSED:
+            if rpc.name in (*_OWN, "CreateTournament", "CreateToken", "CreateChallenge"):
+                continue
+            refusal = await refused(called(channel, rpc, mallory))
+            assert (rpc.name, refusal.code) == (rpc.name, grpc.StatusCode.PERMISSION_DENIED)
+
+
+async def test_a_method_that_declares_nothing_is_open_to_nobody(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(StatusServicer.GetStatus, access_module._DECLARED)
+    [rpc] = [rpc for rpc in RPCS if rpc.name == "GetStatus"]
+    async with grpc.aio.insecure_channel(client.server.address) as channel:
+        assert (await refused(called(channel, rpc, await client.token("root", "admin")))).reason == "INTERNAL"
+
+
+def test_page_on_security_tells_what_each_method_takes() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"(?m)^\| ([\w, `]+) \| (.+) \|$", page))
+    told = {name: takes for names, takes in rows.items() for name in re.findall(r"`([A-Z]\w+)`", names)}
+    assert told == {rpc.name: rpc.access.value for rpc in RPCS if rpc.access is not None}

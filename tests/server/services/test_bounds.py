@@ -1,0 +1,327 @@
+"""What callers may have and do at most: each bound is reached, told of and counted; and what strangers may send."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc.error_details_pb2 import RetryInfo
+
+from noughts_bots.events import ConnectionLost, Online, SessionEvent
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.transport import CLIENT_OPTIONS
+from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc, play_pb2, status_pb2, status_pb2_grpc, tokens_pb2
+from noughts_server.errors import InvalidArgument, LimitReached
+from noughts_server.limits import BURST_SECONDS, Limits
+from noughts_server.services.limiter import Limiter, caller_network, host_of_peer
+from tests.support.client import Client, bearing, client_of, hello, refused
+from tests.support.loopback import until
+from tests.support.root import ROOT
+
+PAGE = ROOT / "docs" / "operations.md"
+
+
+class Clock:
+    """Time as the test makes it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def bounded(folder: Path, **limits: int) -> AsyncIterator[Client]:
+    """A client of a server with these bounds."""
+    async with client_of(folder / "x.sqlite", limits=Limits(**limits)) as opened:
+        yield opened
+
+
+async def reached(call: Awaitable[object], name: str) -> None:
+    """The call is refused for the bound of this name, and told when to come again."""
+    refusal = await refused(call)
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+    assert refusal.info.metadata["limit"] == name
+    assert f"--limit {name}=NUMBER" in refusal.info.metadata["hint"]
+    [retry] = [detail for detail in refusal.details if isinstance(detail, RetryInfo)]
+    assert retry.retry_delay.ToMilliseconds() > 0
+
+
+async def reached_in_time(call: Callable[[], Awaitable[object]], name: str) -> None:
+    """One of many calls is refused for the bound of this name: how many are answered first depends on the machine."""
+    for _ in range(100):
+        try:
+            await call()
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and name in str(error.trailing_metadata()):
+                return
+    pytest.fail(f"a hundred calls, and none of them reached {name}")
+
+
+def listing(client: Client, **call: Any) -> Awaitable[bots_pb2.ListBotsResponse]:
+    answer: Awaitable[bots_pb2.ListBotsResponse] = client.bots.ListBots(bots_pb2.ListBotsRequest(), **call)
+    return answer
+
+
+# The table.
+
+
+def test_page_for_operators_tells_every_bound_and_its_default() -> None:
+    rows = re.findall(r"(?m)^\| `(\w+)` \| ([\d,]+) \| (\w+) \| ", PAGE.read_text(encoding="utf-8"))
+    assert {name: int(number.replace(",", "")) for name, number, _ in rows} == {
+        field.name: field.default for field in fields(Limits)
+    }
+
+
+def test_a_bound_that_does_not_exist_or_is_no_number_that_can_be_is_refused() -> None:
+    assert Limits().changed(bots=3).bots == 3
+    with pytest.raises(InvalidArgument, match="sessions"):
+        Limits().changed(rockets=3)
+    with pytest.raises(InvalidArgument):
+        Limits().changed(bots=0)
+
+
+# How often, in invented time.
+
+
+def test_calls_come_at_their_rate_and_after_a_rest_ten_seconds_worth_at_once() -> None:
+    clock = Clock()
+    limiter = Limiter(Limits(address_rate=2), clock)
+    for _ in range(2 * BURST_SECONDS):
+        limiter.take("address_rate", "here", "calls")
+    with pytest.raises(LimitReached) as caught:
+        limiter.take("address_rate", "here", "calls")
+    assert caught.value.retry_seconds == pytest.approx(0.5)
+    limiter.take("address_rate", "elsewhere", "calls")
+    clock.now += 0.5
+    limiter.take("address_rate", "here", "calls")
+    with pytest.raises(LimitReached):
+        limiter.take("address_rate", "here", "calls")
+
+
+def test_callers_who_have_rested_are_forgotten() -> None:
+    clock = Clock()
+    limiter = Limiter(Limits(), clock)
+    for number in range(20_000):
+        clock.now += 1.0
+        limiter.take("address_rate", number, "calls")
+    assert len(limiter._rested) <= 10_000
+
+
+@pytest.mark.parametrize(
+    "peer, network",
+    [
+        ("ipv4:192.0.2.7:4711", "192.0.2.7"),
+        ("ipv6:%5B2001:db8::1%5D:4711", "2001:db8::/64"),
+        ("ipv6:[2001:db8::ffff]:1", "2001:db8::/64"),
+        ("ipv6:[::ffff:192.0.2.7]:1", "192.0.2.7"),
+        ("ipv6:[fe80::1%25eth0]:1", "fe80::/64"),
+        ("unix:/run/x", "unix:/run/x"),
+    ],
+)
+def test_addresses_of_one_caller_are_one(peer: str, network: str) -> None:
+    assert caller_network(host_of_peer(peer)) == network
+
+
+# At a server.
+
+
+async def test_calls_of_an_address_and_of_a_token_are_bounded_by_the_second(tmp_path: Path) -> None:
+    async with bounded(tmp_path, address_rate=1) as client:
+        await reached_in_time(lambda: listing(client), "address_rate")
+        assert client.server.counters.refused == {"address_rate": 1}
+    async with bounded(tmp_path, token_rate=1) as client:
+        metadata = bearing(await client.token())
+        await reached_in_time(lambda: listing(client, metadata=metadata), "token_rate")
+        await listing(client, metadata=bearing(await client.token("bob")))
+
+
+async def test_calls_and_connections_at_once_are_bounded(tmp_path: Path) -> None:
+    for name, token in (("address_calls", False), ("token_calls", True)):
+        async with bounded(tmp_path, **{name: 2}) as client:
+            metadata = bearing(await client.token()) if token else ()
+            async with watching(client, 2, metadata):
+                await reached(listing(client, metadata=metadata), name)
+            await again(lambda: listing(client, metadata=metadata))  # noqa: B023  # awaited here
+    async with bounded(tmp_path, address_connections=1) as client, watching(client, 1):
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        async with grpc.aio.insecure_channel(client.server.address, options=options) as other:
+            status = status_pb2_grpc.StatusServiceStub(other)
+            await reached(status.GetStatus(status_pb2.GetStatusRequest()), "address_connections")
+        await listing(client)
+
+
+async def again(call: Callable[[], Awaitable[object]]) -> None:
+    """Calls until it is answered: that a stream was left is seen a moment later."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await call()
+                return
+            except grpc.aio.AioRpcError:
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def watching(client: Client, count: int, metadata: Any = ()) -> AsyncIterator[None]:
+    """So many streams of the feed are open."""
+    async with grpc.aio.insecure_channel(client.server.address, options=CLIENT_OPTIONS) as channel:
+        stub: Any = feed_pb2_grpc.FeedServiceStub(channel)
+        calls = [stub.Watch(feed_pb2.WatchRequest(name="featured"), metadata=metadata) for _ in range(count)]
+        for call in calls:
+            assert isinstance(await call.read(), feed_pb2.WatchResponse)
+        yield
+        for call in calls:
+            call.cancel()
+
+
+async def test_watchers_of_an_address_are_bounded(tmp_path: Path) -> None:
+    async with bounded(tmp_path, address_watchers=1) as client, watching(client, 1):
+        with pytest.raises(grpc.aio.AioRpcError, match="watchers at"):
+            async with watching(client, 1):
+                pass
+
+
+async def test_bots_versions_sessions_tournaments_and_tokens_of_an_owner_are_bounded(tmp_path: Path) -> None:
+    async with bounded(tmp_path, bots=2, versions=3, sessions=1, tournaments=1, tokens=2) as client:
+        token = await client.token()
+        metadata = bearing(token)
+        for bot in ("ada", "bob"):
+            await again(lambda: client.first_frame(hello(bot=bot), metadata))  # noqa: B023  # awaited here
+        await until(lambda: not client.server.sessions.present())
+        await reached(client.first_frame(hello(bot="eve"), metadata), "bots")
+        await until(lambda: not client.server.sessions.present())
+        await client.first_frame(hello(bot="bob", version="2"), metadata)
+        await until(lambda: not client.server.sessions.present())
+        await reached(client.first_frame(hello(bot="bob", version="3"), metadata), "versions")
+        await until(lambda: not client.server.sessions.present())
+        await client.first_frame(hello(bot="bob", version="2"), metadata)  # known already
+        await until(lambda: not client.server.sessions.present())
+        stream = client.play.Play(metadata=metadata)
+        await stream.write(hello(bot="ada"))
+        assert isinstance(await stream.read(), play_pb2.PlayResponse)
+        await reached(client.first_frame(hello(bot="bob"), metadata), "sessions")
+        stream.cancel()
+        await client.create(token, "one")
+        await reached(client.create(token, "two"), "tournaments")
+        await client.cancel(token, "one")
+        await client.create(token, "two")
+        await client.tokens.CreateToken(tokens_pb2.CreateTokenRequest(), metadata=metadata)
+        await reached(client.tokens.CreateToken(tokens_pb2.CreateTokenRequest(), metadata=metadata), "tokens")
+        assert client.server.counters.refused.keys() == {"bots", "versions", "sessions", "tournaments", "tokens"}
+
+
+async def test_bytes_of_strangers_and_of_tokens_are_bounded_by_the_second(tmp_path: Path) -> None:
+    padding = "x" * 30_000
+    for name, token in (("address_bytes", False), ("token_bytes", True)):
+        async with bounded(tmp_path, **{name: 4_000}) as client:
+            metadata = bearing(await client.token()) if token else ()
+            request = bots_pb2.ListBotsRequest(page_token=padding)
+            await reached_in_time(lambda: client.bots.ListBots(request, metadata=metadata), name)  # noqa: B023
+
+
+async def test_a_bot_that_sends_more_than_its_token_may_is_sent_away(tmp_path: Path) -> None:
+    async with bounded(tmp_path, token_bytes=1_000) as client:
+        stream = client.play.Play(metadata=bearing(await client.token()))
+        await stream.write(hello())
+        assert isinstance(await stream.read(), play_pb2.PlayResponse)
+
+        async def flood() -> None:
+            async with asyncio.timeout(20):
+                for _ in range(2 * BURST_SECONDS):
+                    await stream.write(play_pb2.PlayRequest(done_through=1))
+                while isinstance(await stream.read(), play_pb2.PlayResponse):
+                    pass
+
+        with pytest.raises((grpc.aio.AioRpcError, asyncio.InvalidStateError)):
+            await flood()
+        await until(lambda: client.server.counters.refused["token_bytes"])
+
+
+async def test_a_bot_that_finds_no_room_comes_again_when_the_server_says(tmp_path: Path) -> None:
+    async with bounded(tmp_path, sessions=1) as client:
+        token = await client.token()
+        first = client.play.Play(metadata=bearing(token))
+        await first.write(hello(bot="ada"))
+        assert isinstance(await first.read(), play_pb2.PlayResponse)
+        news: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            playing = tasks.create_task(play(Random(), Login(client.server.address, token, "bob"), news.put_nowait))
+            lost = await news.get()
+            assert isinstance(lost, ConnectionLost)
+            first.cancel()
+            while not isinstance(await news.get(), Online):
+                pass
+            playing.cancel()
+
+
+# Before the door.
+
+
+async def test_compressed_messages_are_refused(tmp_path: Path) -> None:
+    async with bounded(tmp_path) as client:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await client.bots.ListBots(
+                bots_pb2.ListBotsRequest(page_token="x" * 2_000_000), compression=grpc.Compression.Gzip
+            )
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_nothing_is_read_of_a_stream_without_a_token(tmp_path: Path) -> None:
+    async with bounded(tmp_path) as client:
+        stream = client.play.Play()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            async with asyncio.timeout(10):
+                await stream.read()  # refused, though nothing was written
+        assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+async def test_what_is_no_message_is_the_callers_fault_before_and_after_the_hello(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with bounded(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
+        listed: Any = channel.unary_unary("/noughts.v1.BotService/ListBots")
+        assert (await refused(listed(b"\xff\xff"))).reason == "INVALID_ARGUMENT"
+        metadata = bearing(await client.token())
+        for frames in ([b"rubbish"], [hello().SerializeToString(), b"rubbish"]):
+            stream: Any = channel.stream_stream("/noughts.v1.PlayService/Play")(metadata=metadata)
+            for frame in frames[:-1]:
+                await stream.write(frame)
+                assert await stream.read()
+            await stream.write(frames[-1])
+            refusal = await refused(stream.read())
+            assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT")
+        assert not client.server.counters.errors["INTERNAL"]
+
+
+async def test_callers_of_a_proxy_are_told_apart_only_if_it_is_named(tmp_path: Path) -> None:
+    numbers = iter(range(1_000))
+
+    def listed(client: Client) -> Awaitable[object]:
+        return listing(client, metadata=(("x-real-ip", f"192.0.2.{next(numbers) % 250}"),))
+
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_rate=1)) as client:
+        await reached_in_time(lambda: listed(client), "address_rate")
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_rate=1), proxies=("127.0.0.1",)) as client:
+        await asyncio.gather(*(listed(client) for _ in range(100)))
+        assert not client.server.counters.refused
+
+
+async def test_titles_and_labels_are_printable(tmp_path: Path) -> None:
+    async with bounded(tmp_path) as client:
+        token = await client.token()
+        for title in ("a\x1b[31mb", "two\nlines", "left\u202eright", "zero\u200bwidth", "\u2066x"):
+            refusal = await refused(client.create(token, "cup", title=title))
+            assert refusal.fields() == ["tournament.title"]
+        assert (await client.create(token, "cup", title="Größe — 大会 №1")).title == "Größe — 大会 №1"
+        request = tokens_pb2.CreateTokenRequest(token=tokens_pb2.Token(label="\x07"))
+        assert (await refused(client.tokens.CreateToken(request, metadata=bearing(token)))).fields() == ["token.label"]
+        refusal = await refused(client.first_frame(hello(agent="x\x1b"), bearing(token)))
+        assert refusal.fields() == ["hello"]

@@ -1,0 +1,189 @@
+"""A long game outlives the kills of its server and of its bots: same moves, and nobody pays for a crash."""
+
+import asyncio
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from noughts_referee.clock import clocks_after, parse_time_control
+from noughts_referee.work_units import unpack_times
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.store.tokens import create_token
+from noughts_server.store.tournaments import NewTournament
+from tests.support.arena import NOW, make_tournament, open_arena
+from tests.support.processes import PROGRAM, environment, told
+
+LIMIT = parse_time_control("120+1")
+KILLS = (
+    ("server",),
+    ("left",),
+    ("server",),
+    ("left", "right"),
+    ("server", "right"),
+    ("server",),
+    ("server", "left", "right"),
+)
+# On this board two who place their stones in order fill 133 cells until a column is complete.
+VARIANT, PLIES = "mnk:12,12,12", 133
+SLEEPER = """
+import time
+from noughts_bots import Bot, run
+
+class Sleeper(Bot):
+    def choose(self, position):
+        time.sleep(0.01)
+        return position.free[0]
+
+run(Sleeper(), name="{name}")
+"""
+
+
+class Row(NamedTuple):
+    """The game, as the journal or the table of games has it."""
+
+    moves: bytes
+    times: list[int]
+    clocks_us: tuple[int, ...]
+
+
+def read(path: Path, statement: str) -> Row | None:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        row = connection.execute(statement).fetchone()
+    return None if row is None else Row(row[0], unpack_times(row[1]), row[2:])
+
+
+def journaled(path: Path) -> Row | None:
+    return read(path, "SELECT moves, times, first_clock_us, second_clock_us FROM journal")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110  # other processes make it true
+            await asyncio.sleep(0.01)
+
+
+class House:
+    """A server and two bots, which are killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "noughts.db"
+        self.up = 0.0
+        """Seconds for which there was a server: from before its start until after its end."""
+        self.env = environment()
+        self._folder = folder
+        self._began = 0.0
+        self._address = "127.0.0.1:0"
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+
+    async def begin(self) -> None:
+        """Makes the database, with a tournament of one game that goes on when a server is there."""
+        new = NewTournament("long", TournamentSettings(VARIANT, LIMIT, games_per_pair=1))
+        async with open_arena(self.path) as arena:
+            await arena.store.write(partial(make_tournament, new=new, bots=("left", "right"), start=True))
+            token = await arena.store.write(partial(create_token, owner="alice", now_ms=NOW))
+        self.env["NOUGHTS_TOKEN"] = token.secret
+
+    def serve(self) -> None:
+        self._began = time.monotonic()
+        serve = [
+            *PROGRAM,
+            "serve",
+            "--grace",
+            "120",
+            "--listen",
+            self._address,
+            "--db",
+            str(self.path),
+            "--format",
+            "json",
+        ]
+        server = self._start("server", serve)
+        assert server.stdout is not None
+        self._address = json.loads(server.stdout.readline())["grpc"]
+        self.env["NOUGHTS_SERVER"] = self._address
+
+    def play(self, *names: str) -> None:
+        for name in names:
+            bot = self._folder / f"{name}.py"
+            bot.write_text(SLEEPER.format(name=name))
+            self._start(name, [sys.executable, str(bot)])
+
+    def kill(self, *names: str) -> None:
+        for name in names:
+            process = self._processes.pop(name)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            if name == "server":
+                self.up += time.monotonic() - self._began
+
+    def kill_all(self) -> None:
+        self.kill(*self._processes)
+
+    async def plies(self, plies: int) -> None:
+        """Returns when so many are committed."""
+        await until(lambda: len((journaled(self.path) or Row(b"", [], ())).moves) >= plies)
+
+    def _start(self, name: str, command: list[str]) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            command,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+        self._processes[name] = process
+        return process
+
+
+@contextmanager
+def house_in(folder: Path) -> Iterator[House]:
+    house = House(folder)
+    try:
+        yield house
+    finally:
+        house.kill_all()
+
+
+@pytest.mark.timeout(180)
+async def test_a_game_that_is_killed_five_times_has_its_moves_and_clocks_and_no_crash_cost_time(tmp_path: Path) -> None:
+    left: list[Row] = []
+    with house_in(tmp_path) as house:
+        await house.begin()
+        house.serve()
+        house.play("left", "right")
+        for number, victims in enumerate(KILLS, start=1):
+            await house.plies(15 * number)
+            house.kill(*victims)
+            row = journaled(house.path)
+            assert row is not None
+            left.append(row)
+            if "server" in victims:
+                house.serve()
+            if len(victims) == 3:
+                shown = json.loads(told(["game", "show", "long/1", "--format", "json"], house.env).stdout)
+                assert (bytes(shown["moves"]), shown["termination"]) == (row.moves, "going_on")
+            house.play(*(name for name in victims if name != "server"))
+        await until(lambda: read(house.path, "SELECT moves, times FROM games") is not None)
+        house.kill("server")
+    game = read(house.path, "SELECT moves, times FROM games")
+    assert game is not None
+    assert game.moves == bytes(range(PLIES))
+    assert journaled(house.path) is None
+    for row in left:
+        assert 10 < len(row.moves) < PLIES, "it was not killed in its middle"
+        assert game.moves[: len(row.moves)] == row.moves
+        assert game.times[: len(row.times)] == row.times
+        assert row.clocks_us == clocks_after((LIMIT, LIMIT), row.times)
+    # Only one of the two thinks at a time: so nobody was charged with the time for which there was no server.
+    assert sum(game.times) / 1e6 < house.up

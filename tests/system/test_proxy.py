@@ -1,0 +1,151 @@
+"""The reverse proxy of docs/operations.md: its very setting, between real bots and a real server."""
+
+import asyncio
+import re
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+
+from noughts_bots.events import Online, SessionEvent
+from noughts_bots.reference.random_ import Random
+from noughts_bots.session import Login, play
+from noughts_proto.security import Dialling
+from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, status_pb2, status_pb2_grpc, tournaments_pb2
+from noughts_server.limits import Limits
+from noughts_server.services.access import VISITOR
+from noughts_server.services.status import StatusServicer
+from tests.support.client import Client, client_of
+from tests.support.loopback import until
+from tests.support.root import ROOT
+from tests.support.tools import nginx
+
+from .authority import Authority
+
+PAGE = ROOT / "docs" / "operations.md"
+_MAIN = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processes 1;
+events {{ worker_connections 512; }}
+http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+{setting}
+}}
+"""
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def the_setting_of_the_page() -> str:
+    found = re.search(r"(?s)```nginx\n(.*?)```", PAGE.read_text(encoding="utf-8"))
+    assert found is not None
+    return found[1]
+
+
+@contextmanager
+def proxy_before(server: str, folder: Path, authority: Authority) -> Iterator[str]:
+    """HOST:PORT of the page's proxy, with other addresses and files only."""
+    program, port, identity = nginx(), free_port(), authority.identity("proxy")
+    setting = the_setting_of_the_page()
+    for before, after in (
+        ("listen 7450", f"listen 127.0.0.1:{port}"),
+        ("/etc/noughts/server.pem", str(identity.certificate)),
+        ("/etc/noughts/server.key", str(identity.key)),
+        ("127.0.0.1:7450;", f"{server};"),
+    ):
+        assert before in setting
+        setting = setting.replace(before, after)
+    file = folder / "nginx.conf"
+    file.write_text(_MAIN.format(folder=folder, setting=setting), encoding="utf-8")
+    process = subprocess.Popen([program, "-e", "stderr", "-c", file, "-p", folder])
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@asynccontextmanager
+async def behind_the_proxy(folder: Path, **limits: int) -> AsyncIterator[tuple[Client, str, Dialling]]:
+    """A server, the address of the proxy before it, and how to dial that."""
+    authority = Authority(folder)
+    async with client_of(folder / "x.sqlite", limits=Limits(**limits), proxies=("127.0.0.1",)) as client:
+        with proxy_before(client.server.address, folder, authority) as address:
+            host, _, port = address.rpartition(":")
+            async with asyncio.timeout(30):
+                while True:
+                    try:
+                        _, writer = await asyncio.open_connection(host, int(port))
+                    except OSError:
+                        await asyncio.sleep(0.05)
+                    else:
+                        writer.close()
+                        break
+            yield client, address, Dialling(ca=authority.certificate)
+
+
+@pytest.mark.processes
+async def test_a_tournament_is_played_through_the_proxy(tmp_path: Path) -> None:
+    async with behind_the_proxy(tmp_path) as (client, address, dialling):
+        token = await client.token()
+        news: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        async with asyncio.TaskGroup() as tasks:
+            playing = [
+                tasks.create_task(play(Random(), Login(address, token, name, dialling=dialling), news.put_nowait))
+                for name in ("ada", "bob")
+            ]
+            for _ in playing:
+                assert isinstance(await asyncio.wait_for(news.get(), 30), Online)
+            await client.create(token, games_per_pair=200, concurrency=50)
+            for name in ("ada", "bob"):
+                await client.join(token, name)
+            await client.start(token)
+            shown = await client.until(lambda cup: cup.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+            for task in playing:
+                task.cancel()
+        assert shown.games_done == 200
+
+
+async def test_the_server_learns_whom_the_proxy_was_called_by_and_not_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    answer = StatusServicer.GetStatus
+
+    async def noted(self: StatusServicer, request: Any, context: Any) -> Any:
+        seen.append(VISITOR.get().address)
+        return await answer(self, request, context)
+
+    noted.noughts_access = answer.noughts_access  # type: ignore[attr-defined]
+    monkeypatch.setattr(StatusServicer, "GetStatus", noted)
+    async with behind_the_proxy(tmp_path) as (_, address, dialling), dialling.async_channel(address) as channel:
+        status = status_pb2_grpc.StatusServiceStub(channel)
+        await status.GetStatus(status_pb2.GetStatusRequest(), metadata=(("x-real-ip", "192.0.2.66"),))
+    assert seen == ["127.0.0.1"]
+
+
+async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp_path: Path) -> None:
+    async with behind_the_proxy(tmp_path) as (client, address, dialling):
+        options = (("grpc.use_local_subchannel_pool", 1),)
+        credentials = grpc.ssl_channel_credentials(dialling.ca.read_bytes())  # type: ignore[union-attr]
+        channels = [grpc.aio.secure_channel(address, credentials, options=options) for _ in range(70)]
+        try:
+            request = feed_pb2.WatchRequest(name="featured")
+            stubs: list[Any] = [feed_pb2_grpc.FeedServiceStub(channel) for channel in channels]
+            calls = [stub.Watch(request) for stub in stubs]
+            outcomes = await asyncio.gather(*(call.read() for call in calls), return_exceptions=True)
+            refused = [each for each in outcomes if isinstance(each, grpc.aio.AioRpcError)]
+            assert len(refused) >= 6
+            assert client.server.feed.counts.watchers <= 64
+        finally:
+            for channel in channels:
+                await channel.close()
+        await until(lambda: not client.server.feed.counts.watchers)
