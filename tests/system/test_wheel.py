@@ -280,6 +280,7 @@ def test_commands_for_authors_work_without_extras(light: Path, author: dict[str,
         ("token list", "server"),
         ("health", "server"),
         ("play", "play"),
+        ("web", "web"),
         ("bot learn --file x.table --games 1 --against random --curve x.svg", "charts"),
     ],
 )

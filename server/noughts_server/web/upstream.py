@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEADLINE_SECONDS = 10.0
 _AT_ONCE = 32
-"""Calls under way: a server answers only so many of one address (`limits.address_strangers`), so the rest waits here."""
+"""Calls under way; more wait here. A server answers only so many of one address (`limits.address_strangers`)."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
