@@ -304,9 +304,9 @@ class Arbiter:
             if took > game.limit_us() + player.margin_us:
                 self._time_out(game, took)
 
-    def forfeit(self, player: Player, termination: Termination, fault: str = "") -> None:
-        """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
-        for game in list(player.games.values()):
+    def forfeit(self, player: Player, termination: Termination, fault: str = "", tournament: int | None = None) -> None:
+        """The player is gone for good and loses its running games, of one tournament or all; `fault` says why."""
+        for game in [each for each in player.games.values() if tournament in (None, each.conditions.tournament)]:
             game.fault = fault
             self._end(game, lost(game.side_of(player), termination))
 

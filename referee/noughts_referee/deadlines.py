@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from noughts_referee.game import Game, Outbox, Player
 from noughts_referee.monotonic import Now
+from noughts_referee.stalls import LEAST_US, Stalls
 
 Overdue = tuple[int, int, int]
 """Game, ply, microseconds since it was asked."""
@@ -18,9 +19,12 @@ Overdue = tuple[int, int, int]
 class Questions:
     """The open questions to one player. Times are microseconds."""
 
-    def __init__(self, player: Player, overdue: Callable[[list[Overdue]], None], now: Now) -> None:
-        """`overdue` is called with questions whose limit and margin (the player's) have passed."""
+    def __init__(
+        self, player: Player, overdue: Callable[[list[Overdue]], None], now: Now, stalls: Stalls | None = None
+    ) -> None:
+        """`overdue` is called with questions whose limit and margin (the player's) have passed, `stalls` aside."""
         self._player = player
+        self._stalls = stalls or Stalls(now)
         self._overdue = overdue
         self._now = now
         # Most frames are answered as they were written, in one piece and in order. So a frame is one entry, until it
@@ -94,7 +98,11 @@ class Questions:
                 if held == ply:
                     written[game] = min(now, since)
         # What is wrong or late may be answered once more: the question stays until the game's next one.
-        return [now - written.get(game, now) for game in games]
+        times_us = [now - written.get(game, now) for game in games]
+        longest = max(times_us, default=0)
+        if longest > LEAST_US and self._stalls.within(now - longest, now):
+            times_us = [self._credited(took, now) for took in times_us]
+        return times_us
 
     def forget(self, games: Iterable[Game]) -> None:
         """These games are over."""
@@ -135,13 +143,28 @@ class Questions:
 
     def _over(self, questions: list[tuple[int, int]]) -> None:
         now = self._now()
-        overdue = []
-        for game, ply in questions:
-            held, since = self._held.get(game, (None, now))
-            at = since if held == ply else self._written.get(game)
-            if at is not None:
-                overdue.append((game, ply, now - at))
-        self._overdue(overdue)
+        overdue, later = [], []
+        for handle, ply in questions:
+            held, since = self._held.get(handle, (None, now))
+            at = since if held == ply else self._written.get(handle)
+            game = self._player.games.get(handle)
+            if at is None or game is None or game.time is None:
+                continue
+            took = self._credited(now - at, now)
+            left = game.limit_us() + self._player.margin_us + 1 - took
+            if left > 0 and game.ply == ply:
+                self._stalls.excused += 1
+                later.append((now + left, handle, ply))
+            else:
+                overdue.append((handle, ply, took))
+        if later:
+            self._limits.set(later)
+        if overdue:
+            self._overdue(overdue)
+
+    def _credited(self, took: int, now: int) -> int:
+        """What is left of a time that ends now without that in which the server stood still."""
+        return took - self._stalls.within(now - took, now)
 
 
 class _Limits:

@@ -12,6 +12,11 @@ _VOID = Result.VOID
 _RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault")
 
 
+def gone_because(reason: str) -> str:
+    """Why an entry lost that was withdrawn, as in `Game.fault`."""
+    return f"was withdrawn: {reason}" if reason else "was withdrawn"
+
+
 def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGame:
     """A game that is not played because an entry, or both, are not there any more; half a point each for two."""
     ordinal, first, second = slot
@@ -19,7 +24,7 @@ def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGa
     if first in withdrawn and second in withdrawn:
         result = Result.DRAW
     gone = first if first in withdrawn else second
-    fault = " ".join(filter(None, ("was withdrawn:", withdrawn[gone]))).rstrip(":")
+    fault = gone_because(withdrawn[gone])
     tournament = unit.conditions.tournament
     return FinishedGame(
         tournament, ordinal, unit.attempt, first, second, result, Termination.ADJUDICATED, b"", b"", fault

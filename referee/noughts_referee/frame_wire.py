@@ -116,9 +116,8 @@ class _Stream:
     last_read: float
     """In seconds."""
     prepares: bool = False
-    """Whether starts of timed games travel without turns."""
     free_until: int = 0
-    """It prepares so long at most, in microseconds."""
+    """Whether starts of timed games travel without turns, and until when it prepares at most, in microseconds."""
     frame: int = 0
     done_through: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -153,7 +152,7 @@ class FrameWire:
         self._counts = counts
         self._stream: _Stream | None = None
         self._now = settings.now
-        self._questions = Questions(player, self._overdue, settings.now)
+        self._questions = Questions(player, self._overdue, settings.now, referee.stalls)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -179,7 +178,6 @@ class FrameWire:
             self._linger(_LINGER_SECONDS)
         elif stream.frame == stream.done_through:
             self._linger(_GATHER_SECONDS)
-        # With the window shut, the acknowledgement that opens it comes here again.
 
     def close(self, closed: StreamClosed) -> None:
         """Ends the bot's stream, if it has one, and says why."""
@@ -445,7 +443,8 @@ class FrameWire:
                     f"frame {stream.frame}: got done_through {stream.done_through} for {stuck_for * period:.0f} s, "
                     f"expected {stream.frame}; log in again",
                 )
-            quiet = self._now() / 1e6 - stream.last_read
+            now = self._now()
+            quiet = (now - self._referee.stalls.within(round(stream.last_read * 1e6), now)) / 1e6 - stream.last_read
             if quiet < period:
                 continue
             if quiet > period * _HEARTBEATS_MISSED and not owes:

@@ -9,14 +9,15 @@ from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from typing import Protocol, cast
 
 from noughts_referee.arbiter import Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
-from noughts_referee.finished_games import finished_games, walkover
+from noughts_referee.finished_games import finished_games, gone_because, walkover
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import Choice, Termination
+from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit
 
 _Waiting = tuple[int, Slot, Unit]
@@ -157,6 +158,8 @@ class Referee:
         `journal` gets running games that are journaled whenever they got further.
         """
         self.arbiter = Arbiter()
+        self.stalls = Stalls()
+        """When the server stood still: wires do not count that time."""
         self.plies = 0
         """Answers taken since the start."""
         self._report = report
@@ -227,17 +230,40 @@ class Referee:
         self._queued.pop(tournament, None)
 
     def withdraw_entries(self, tournament: int, entries: Mapping[int, str]) -> None:
-        """These entries of a tournament, by number, play no more: whoever was to meet them has won.
+        """These entries of a tournament, by number, play no more: whoever meets them, or was to, has won.
 
-        Their running games go on. The values say why. A tournament that has no game and no slot here is told nothing.
+        The values say why. A tournament that has no game and no slot here is told nothing.
         """
         room = self._tournaments.get(tournament)
         if room is not None and not entries.keys() <= room.withdrawn.keys():
+            leaving = entries.keys() - room.withdrawn.keys()
             room.withdrawn.update(entries)
+            for entry in leaving:
+                for connection in room.entries[entry].connections:
+                    why = gone_because(entries[entry])
+                    self.arbiter.forfeit(connection, Termination.ADJUDICATED, why, tournament)
             for entry in entries:
                 self._reconsider(room.entries[entry].room)
             self._reconsider(room)
             self._settle()
+
+    def kept_waiting(self, tournament: int) -> Iterator[tuple[int, tuple[int, int]]]:
+        """The tournament's entries that keep others waiting, and by what: (game, ply) of a question without a clock, or
+        (0, 0) if it is away and has games here."""
+        room = self._tournaments.get(tournament)
+        if room is None:
+            return
+        for entry, player in enumerate(room.entries):
+            games = [game for each in player.connections for game in each.games.values()]
+            for game in games:
+                if game.conditions.tournament == tournament and game.mover in player.connections and game.time is None:
+                    yield entry, (game.handle, game.ply)
+            waiting = chain(player.room.timed, player.room.untimed)
+            if not player.seats(room.is_timed) and (
+                any(game.conditions.tournament == tournament for game in games)
+                or any(unit.conditions.tournament == tournament for _, _, unit in waiting)
+            ):
+                yield entry, (0, 0)
 
     def forget(self, tournament: int) -> None:
         """Keeps nothing more of a tournament that has no slot and no game left."""

@@ -15,10 +15,11 @@ from noughts_referee.referee import Referee
 from noughts_server.feed.feed import Feed
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import EventLog
+from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
-from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.runtime.token_expiry import TokenExpiry
@@ -89,7 +90,11 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
     async with AsyncExitStack() as stack:
         store = await Store.open(settings.database or default_database_url(), alone=True)
         stack.push_async_callback(store.close)
-        recorder = Recorder(store, lambda report: bus.publish(COMMITTED, report))
+        recorder = Recorder(
+            store,
+            lambda report: bus.publish(COMMITTED, report),
+            on_damage=lambda tournament, error: bus.publish(DAMAGED, (tournament, error)),
+        )
         recording = await stack.enter_async_context(asyncio.TaskGroup())
         recording.create_task(recorder.run(), name="recorder")
         stack.push_async_callback(recorder.close)
@@ -101,6 +106,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         feed = Feed(store, referee, bus, settings.feed)
         counters = Counters(referee, bus)
         token_expiry, challenge_expiry = TokenExpiry(store, sessions), ChallengeExpiry(store, sessions, director)
+        absences = Absences(store, referee, director, settings.absence)
         health_servicer = health.aio.HealthServicer()
         guard = StoreGuard(store, referee, lambda serves: _tell_health(health_servicer, serves))
         await stack.enter_async_context(counters.measuring())
@@ -134,10 +140,13 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             limiter=limiter,
             health_servicer=health_servicer,
             with_reflection=settings.reflection,
+            rate_own_games=settings.rate_own_games,
         )
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
-        await stack.enter_async_context(_running(token_expiry.run(), challenge_expiry.run(), guard.run()))
+        await stack.enter_async_context(
+            _running(token_expiry.run(), challenge_expiry.run(), absences.run(), guard.run())
+        )
         await _tell_health(health_servicer, store.trouble is None)
         if store.closed_to_others:
             logger.warning("the database is for this user alone now: other users could read it, or hold it up")

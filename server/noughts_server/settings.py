@@ -35,6 +35,10 @@ class ServerSettings:
     """HOST:PORT for Prometheus; None is off."""
     goes_on: bool = True
     """Whether what was running when the database was last open is played on, and what is scheduled starts."""
+    absence: float = 0.0
+    """How long an entry may keep its games waiting, away or without an answer where there is no clock; 0: for ever."""
+    rate_own_games: bool = True
+    """Whether games between bots of one owner are rated; an owner can have any rating by them."""
     limits: Limits = field(default_factory=Limits)
     """Bounds on what callers may have and do."""
     proxies: tuple[str, ...] = ()

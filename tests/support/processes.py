@@ -71,10 +71,10 @@ def with_packages(folder: Path) -> dict[str, str]:
     return {**variables, "PYTHONPATH": f"{folder}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
 
 
-def told(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0) -> Result:
+def told(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0, stdin: str | None = None) -> Result:
     """What `noughts` with these arguments says in this process; the test fails unless it exits with `code`."""
     changes = {name: env.get(name) for name in {*os.environ, *env}}
-    return invoked(arguments, code=code, env=changes)
+    return invoked(arguments, code=code, stdin=stdin, env=changes)
 
 
 def asked(line: str, env: Mapping[str, str]) -> Any:

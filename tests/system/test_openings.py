@@ -1,7 +1,6 @@
 """Openings by agreement on a real server: what bots are asked, who plays which side, and what is kept of it."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from noughts_bots import Bot, GameInfo, Opening, Position, Put, Resign, Take
 from noughts_referee.rules import Choice
 from noughts_server.testing import serving
-from tests.support.processes import PROGRAM
+from tests.support.command_line import invoked
 
 
 class Chooser(Bot):
@@ -72,9 +71,8 @@ def test_what_was_agreed_is_in_the_files_of_games_and_the_same_at_any_concurrenc
     files = []
     for concurrency in (1, 6):
         file = tmp_path / f"{concurrency}.jsonl"
-        words = "match random fives --variant mnk:15,15,5 --opening-rule swap2 --games 12 --seed 4"
-        command = [*PROGRAM, *words.split(), "--concurrency", str(concurrency), "-o", str(file)]
-        subprocess.run(command, check=True, capture_output=True, timeout=100)
+        words = f"match random fives --variant mnk:15,15,5 --opening-rule swap2 --games 12 --seed 4 -o {file}"
+        invoked([*words.split(), "--concurrency", str(concurrency)])
         files.append(file.read_text())
     assert files[0] == files[1]
     games = [json.loads(line) for line in files[0].splitlines()]

@@ -119,7 +119,8 @@ async def test_the_whole_story(tmp_path: Path) -> None:
     secrets = {owner: made["token"] for owner, made in tokens.items()}
 
     with started(
-        ["serve", "--no-web", "--listen", "127.0.0.1:0", "--db", database, "--format", "json"], quiet
+        ["serve", "--rate-own-games", "--no-web", "--listen", "127.0.0.1:0", "--db", database, "--format", "json"],
+        quiet,
     ) as server:
         address = json.loads(first_line(server))["grpc"]
 

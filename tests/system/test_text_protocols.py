@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
@@ -13,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from noughts_server.local.launcher import Locking
+from noughts_server.store.games import ExportedGame
 from tests.support.children.field import Field
 from tests.support.root import ROOT
+from tests.support.shared import made_once
 from tests.support.tools import NOT_TRIED, cargo, compiler, run
 
 from .node import NODE
@@ -59,22 +62,34 @@ def test_every_example_is_tried() -> None:
     assert found == {*COMMANDS, "lines/README.md", "json/README.md"}
 
 
+async def games_of(spec: str, field: Field) -> list[ExportedGame]:
+    """The games of a bot on three boards."""
+    games = []
+    for variant in VARIANTS:
+        (field.folder / "games.db").unlink(missing_ok=True)
+        outcome = await field.play(f"mine={spec}", "random", games=6, concurrency=4, variant=variant)
+        assert outcome.faults == ()
+        games += field.games
+    return games
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What every example should have played: the games of `first-free`, as text."""
+
+    def play(folder: Path) -> None:
+        (folder / "games").write_text(repr(asyncio.run(games_of("first-free", Field(folder)))))
+
+    return (made_once(tmp_path_factory, "lowest", play) / "games").read_text()
+
+
 @pytest.mark.parametrize("example", COMMANDS)
-async def test_an_example_in_any_language_plays_as_it_should(tmp_path: Path, example: str) -> None:
+async def test_an_example_in_any_language_plays_as_it_should(tmp_path: Path, example: str, expected: str) -> None:
     command = shlex.join(map(str, COMMANDS[example](tmp_path)))
     kind = "exec{frames=json}" if example.startswith("json") else "lines"
     # Node reserves more addresses than a locked child may.
     field = Field(tmp_path, Locking.OFF if example.endswith(".js") else Locking.REQUIRED)
-    played = []
-    for spec in (f"{kind}:{command}", "first-free"):
-        games = []
-        for variant in VARIANTS:
-            (tmp_path / "games.db").unlink(missing_ok=True)
-            outcome = await field.play(f"mine={spec}", "random", games=6, concurrency=4, variant=variant)
-            assert outcome.faults == ()
-            games += field.games
-        played.append(games)
-    assert played[0] == played[1]
+    assert repr(await games_of(f"{kind}:{command}", field)) == expected
     assert field.survivors() == []
 
 

@@ -201,6 +201,7 @@ def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     serve = [
         "serve",
         "--no-web",
+        "--rate-own-games",
         "--listen",
         "127.0.0.1:0",
         "--db",

@@ -122,6 +122,9 @@ class GetStatusResponse(_message.Message):
     LOOP_LAG_SECONDS_FIELD_NUMBER: _builtins.int
     DATABASE_BYTES_FIELD_NUMBER: _builtins.int
     DATABASE_TROUBLE_FIELD_NUMBER: _builtins.int
+    STALLS_FIELD_NUMBER: _builtins.int
+    STALLED_SECONDS_FIELD_NUMBER: _builtins.int
+    EXCUSED_FIELD_NUMBER: _builtins.int
     version: _builtins.str
     """Of the server's software."""
     address: _builtins.str
@@ -150,6 +153,11 @@ class GetStatusResponse(_message.Message):
     database_bytes: _builtins.int
     database_trouble: _builtins.str
     """Why the database cannot be used now; no game begins until it can. Empty: it can."""
+    stalls: _builtins.int
+    """How often and how long in all the server stood still for more than 20 ms: no clock ran then."""
+    stalled_seconds: _builtins.float
+    excused: _builtins.int
+    """Questions that would have been lost on time otherwise."""
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -185,10 +193,13 @@ class GetStatusResponse(_message.Message):
         loop_lag_seconds: _builtins.float = ...,
         database_bytes: _builtins.int = ...,
         database_trouble: _builtins.str = ...,
+        stalls: _builtins.int = ...,
+        stalled_seconds: _builtins.float = ...,
+        excused: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "bots", b"bots", "bots_online", b"bots_online", "commit_seconds", b"commit_seconds", "database_bytes", b"database_bytes", "database_trouble", b"database_trouble", "draining", b"draining", "games", b"games", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "loop_lag_seconds", b"loop_lag_seconds", "plies", b"plies", "plies_history", b"plies_history", "plies_per_second", b"plies_per_second", "slots_queued", b"slots_queued", "start_time", b"start_time", "tournaments", b"tournaments", "uptime_seconds", b"uptime_seconds", "version", b"version", "watchers", b"watchers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "bots", b"bots", "bots_online", b"bots_online", "commit_seconds", b"commit_seconds", "database_bytes", b"database_bytes", "database_trouble", b"database_trouble", "draining", b"draining", "excused", b"excused", "games", b"games", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "loop_lag_seconds", b"loop_lag_seconds", "plies", b"plies", "plies_history", b"plies_history", "plies_per_second", b"plies_per_second", "slots_queued", b"slots_queued", "stalled_seconds", b"stalled_seconds", "stalls", b"stalls", "start_time", b"start_time", "tournaments", b"tournaments", "uptime_seconds", b"uptime_seconds", "version", b"version", "watchers", b"watchers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

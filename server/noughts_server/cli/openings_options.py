@@ -87,6 +87,8 @@ def _read(text: str, order: str, symmetries: bool, variant: "Variant") -> "Openi
     if text in BOOKS:
         return read_lines(usual, text, book_lines(text), variant)
     file = Path(text)
+    if file.is_dir():
+        raise UsageProblem(f"--openings {text}: got a folder, expected a file with an opening a line")
     if not file.exists():
         raise UsageProblem(
             f"--openings {text}: got no such file, expected `none`, `random:K`, `balanced:K`, "

@@ -24,8 +24,14 @@ def report(
         int, Option("--games", min=0, max=100_000, metavar="N", help="Games to click through in the page, at most.")
     ] = 500,
     sprt: Annotated[
-        str, Option("--sprt", metavar="TEST", help="Of a match of two: the test whose LLR is drawn.")
-    ] = _DEFAULT_TEST,
+        str | None,
+        Option(
+            "--sprt",
+            metavar="TEST",
+            help=f"Of a match of two: the test whose LLR is drawn; else {_DEFAULT_TEST}.",
+            show_default=False,
+        ),
+    ] = None,
     output_format: FormatOption = Format.TEXT,
 ) -> None:
     """Writes a tournament as one HTML file: tables, pictures, and games to click through on a board.
@@ -37,7 +43,7 @@ def report(
     JSON: {"report": PATH, "tournament", "games", "bytes"}.
     """
     require_extra("noughts report", "charts")
-    test = _read_test(sprt)
+    test = _read_test(_DEFAULT_TEST if sprt is None else sprt)
     # Before the games are read, not after them.
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,6 +57,11 @@ def report(
             title or found.title, found.games, most_games=most_games, byes=found.byes, order=found.order
         )
     )
+    if sprt is not None and collected.course is None:
+        raise UsageProblem(
+            f"--sprt {sprt}: got a tournament of {len(collected.tally.labels)} bots, expected a match of two",
+            "Leave out --sprt: the report of a tournament has no test.",
+        )
     path = folder / "report.html"
     written = page(collected, test).encode()
     _write(path, written)

@@ -53,6 +53,12 @@ def check_rounds(entries: int, rounds: int) -> None:
         )
 
 
+def may_end_early(entries: int, rounds: int) -> bool:
+    """Whether so many rounds are more than can be promised (see the beginning of this module)."""
+    seats = entries + entries % 2
+    return seats > LOOKAHEAD_SEATS and rounds > seats // 2
+
+
 def scores(field: Field) -> list[float]:
     """The points of every entry, byes included."""
     points = [0.0] * field.entries

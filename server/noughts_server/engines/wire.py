@@ -23,6 +23,7 @@ from noughts_referee.frame_wire import StreamClosed
 from noughts_referee.game import Game
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination, Variant
+from noughts_referee.stalls import LEAST_US
 from noughts_referee.work_units import Conditions
 from noughts_server.engines.seat import EngineSeat
 from noughts_server.engines.transcript import Transcript
@@ -175,6 +176,7 @@ class EngineWire:
         if game is None or not self._is_asked:
             return
         self._is_asked = False
+        took_us = self._credited_us(took_us)
         score = score_in(message, self.seat.options.score)
         scores = () if score is None else ((0, score),)
         self._referee.answered(self.player, (game.handle,), (game.ply,), (cell,), (took_us,), (), scores)
@@ -185,6 +187,7 @@ class EngineWire:
         if game is None or not self._is_asked:
             return
         self._is_asked = False
+        took_us = self._credited_us(took_us)
         self._chosen_cell = answer.move
         chosen = ((game.handle, game.opening.step, answer.choice, ""),)
         self._referee.chosen(self.player, chosen, (took_us,))
@@ -209,6 +212,11 @@ class EngineWire:
             self._due = due
             self._timer = self._loop.call_at(due, self.seat.guarded(self._look))
 
+    def _credited_us(self, took: int) -> int:
+        """What is left of a time that ends now without that in which the server stood still."""
+        now = self._settings.now()
+        return took if took <= LEAST_US else took - self._referee.stalls.within(now - took, now)
+
     def _patience_us(self, game: Game) -> int:
         """How long the engine may take for this move before it is not waited for."""
         return self._silence_us if game.time is None else game.limit_us() + self.player.margin_us
@@ -227,7 +235,7 @@ class EngineWire:
         if seat.question is not None:
             self._watch(_AGAIN_SECONDS)  # the engine is being made ready: no clock runs
             return
-        took = now - seat.asked_us
+        took = self._credited_us(now - seat.asked_us)
         patience = self._patience_us(game)
         if took <= patience:
             self._watch((patience - took) / 1e6 + 1e-6)

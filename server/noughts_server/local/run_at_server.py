@@ -109,10 +109,11 @@ class RunAtServer:
         table = tuple(crosstable.standings)
         self._report(tournament, table)
         decided = self._match is not None and self._match.decided
+        exhausted = self._match is not None and self._match.exhausted
         return LocalOutcome(
             games=tournament.games_done,
             games_total=tournament.games_total,
-            interrupted=tournament.state is not TournamentState.FINISHED and not decided,
+            interrupted=tournament.state is not TournamentState.FINISHED and not (decided or exhausted),
             standings=table,
             pairs=tuple(crosstable.cells),
             matches=crosstable.matches,
@@ -120,9 +121,10 @@ class RunAtServer:
             faults=self._children.faults.found,
             fatal=self._fatal,
             endless=tournament.settings.schedule is ScheduleKind.LADDER,
-            kept="" if tournament.state is TournamentState.FINISHED or decided else self._server.store.url,
+            kept="" if tournament.state is TournamentState.FINISHED or decided or exhausted else self._server.store.url,
             match=self._match.statistics() if self._match is not None else None,
             decided=decided,
+            exhausted=exhausted,
         )
 
     def _committed(self, report: CommitReport) -> None:
@@ -161,7 +163,7 @@ class RunAtServer:
             # The first of the two labels is the entry with the number 0.
             counts = match_game(game.result, game.termination, int(game.first != 0), game.moves, self._opening(game))
             match.add(game.ordinal, counts)
-        if match.decided:
+        if match.decided or match.exhausted:
             self._stop.finish()
 
     def _opening(self, game: FinishedGame) -> bytes:

@@ -99,6 +99,7 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         concurrency=tournament.settings.concurrency,
         seed=tournament.settings.seed if tournament.ended else None,
         seed_hash=commitment(tournament.settings.seed),
+        own_rated=tournament.own_rated,
         seed_given=tournament.seed_kind is SeedKind.GIVEN,
         rated=tournament.settings.rated,
         games_total=tournament.games_total,

@@ -133,11 +133,11 @@ class Counters:
         return (known[-1][1] - before) / seconds if seconds >= 1 else 0.0
 
     async def _tick(self) -> None:
-        due = 0
+        due, stalls = 0, self._referee.stalls
         while True:
-            before = time.perf_counter()
+            stalls.expect(_TICK_SECONDS)
             await asyncio.sleep(_TICK_SECONDS)
-            self.lag.observe(max(0.0, time.perf_counter() - before - _TICK_SECONDS))
+            self.lag.observe(stalls.came())
             due += 1
             if due == _TICKS_A_SECOND:
                 due = 0

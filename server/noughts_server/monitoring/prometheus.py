@@ -181,6 +181,9 @@ class ServerMetrics:
         yield _histogram("noughts_commit_games", "Games in a commit.", counters.commit_games)
         yield GaugeMetricFamily("noughts_recorder_backlog", "Games played and not yet stored.", backlog)
         yield _histogram("noughts_loop_lag_seconds", "How late a timer of the event loop was.", counters.lag)
+        stalls = self._referee.stalls
+        yield CounterMetricFamily("noughts_stalled_seconds", "How long the loop stood still.", stalls.total_us / 1e6)
+        yield CounterMetricFamily("noughts_excused", "Questions that a stall would have lost on time.", stalls.excused)
         yield GaugeMetricFamily("noughts_database_bytes", "Size of the database.", self._store.size_bytes())
         trouble = GaugeMetricFamily("noughts_database_trouble", "1: it cannot be used.", labels=["reason"])
         if self._store.trouble is not None:

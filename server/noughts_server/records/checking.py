@@ -27,6 +27,8 @@ def check_games(placed: Iterable[Placed], *, with_moves: bool = True) -> Iterato
             errors = [str(game)]
         else:
             errors = faults_of(game) if with_moves else []
+            if game.first and game.first == game.second:
+                errors.append(f"players: got {game.first!r} against itself, expected two")
             if game.seed is not None and len(seen) < MOST_REMEMBERED:
                 # The seed of a game follows from its tournament's and its number.
                 mark = hash((game.variant, game.first, game.second, game.seed))

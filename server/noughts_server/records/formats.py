@@ -37,12 +37,13 @@ def format_of(file: str) -> str:
     return suffix
 
 
-def read_games(file: str) -> Iterator[Placed]:
+def read_games(file: str, *, form: str = "") -> Iterator[Placed]:
     """The games of a file or of a folder of `.psq` files, in their order, one at a time in memory.
 
-    What is no game comes as its error. Raises FormatError, OSError.
+    It has the format `form`, else the one that its name asks for. What is no game comes as its error. Raises
+    FormatError, OSError.
     """
-    suffix, path = format_of(file), Path(file)
+    suffix, path = form or format_of(file), Path(file)
     if suffix == ".psq":
         paths = sorted(path.glob("*.psq")) if path.is_dir() else [path]
         if not paths:

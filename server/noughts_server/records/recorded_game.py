@@ -13,6 +13,17 @@ SCORES: Mapping[str, float] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 """The first mover's points."""
 
 
+RESULT_SPELLINGS: Mapping[str, str] = {
+    "1": "1-0",
+    "0": "0-1",
+    "½-½": "1/2-1/2",
+    "1/2": "1/2-1/2",
+    "0.5": "1/2-1/2",
+    "=": "1/2-1/2",
+}
+"""What lists of results may call them besides."""
+
+
 class RecordError(ValueError):
     """A record that cannot be read: `got` says what is there, `expected` what would have been right."""
 

@@ -1,8 +1,10 @@
 """Plays a recorded game again by the rules, and says what of the record cannot be."""
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import (
     FAULTS,
     GONE,
@@ -25,6 +27,7 @@ _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termina
 """Endings by which the side to move has lost."""
 # Before the game has begun, whoever is asked for an opening may lose it.
 _LONGEST_AGREEMENT = 5
+_SHOWN = 200
 
 
 def faults_of(record: RecordedGame) -> list[str]:
@@ -121,14 +124,44 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
     # Without a clock some writers have none for what was no move; choices before an agreed game have theirs as well.
     if times and not variant.agreement and times not in (moves, moves + 1):
         yield f"times_ms: got {times} of them, expected {moves}, one a move"
-    won: Any = record.more.get("winning_cells")
-    if won is not None and won != (expected := list(variant.won_with(record.moves))):
-        yield f"winning_cells: got {won}, expected {expected}"
+    if "winning_cells" in record.more:
+        won, expected = record.more["winning_cells"], list(variant.won_with(record.moves))
+        if won != expected:
+            yield f"winning_cells: got {won}, expected {expected}"
+    for name, time in (("first_time", record.first_time), ("second_time", record.second_time)):
+        if time or record.first_time or record.second_time:
+            try:
+                parse_time_control(time)
+            except TimeControlError as error:
+                yield f"{name}: got {error.got!r}, expected {error.expected}"
+    if "fault" in record.more:
+        yield from _told_fault(record, record.more["fault"])
     seed, text = record.seed, record.more.get("seed_text")
     if text is not None and text != str(seed):
         yield f"seed_text: got {text!r}, expected the seed, {seed}"
     if seed is not None and not 0 <= seed < 1 << 64:
         yield f"seed: got {seed}, expected 0 to {(1 << 64) - 1}"
+
+
+def _told_fault(record: RecordedGame, fault: Any) -> Iterator[str]:
+    """What is wrong with what a line of JSON says of the loser's fault."""
+    loser = _RESULTS[record.result].loser
+    if loser is None:
+        yield f"fault: got one in a game that ended {record.result}, expected none: nobody lost"
+        return
+    fields = fault if isinstance(fault, dict) else {}
+    expected = {
+        "bot": (record.first, record.second)[loser],
+        "side": ("first", "second")[loser],
+        "ply": len(record.moves),
+    }
+    if {name: fields.get(name) for name in expected} != expected or not isinstance(fields.get("reason"), str):
+        yield f"fault: got {_shown(fault)}, expected {_shown({**expected, 'reason': '...'})}"
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _cell(variant: Variant, cell: int) -> str:

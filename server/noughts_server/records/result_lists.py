@@ -9,16 +9,19 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 
-from noughts_server.records.recorded_game import RESULTS, Placed, RecordedGame, RecordError
+from noughts_server.records.recorded_game import RESULT_SPELLINGS, RESULTS, Placed, RecordedGame, RecordError
 
 _COLUMNS = ("white", "black", "result")
+_EXPECTED_ROW = "white,black,result as in `alpha,beta,1-0`"
+_SHOWN = 80
 CSV_HEAD = ",".join(_COLUMNS) + "\n"
 
 _TAG = re.compile(r'\s*\[(\w+)\s+"((?:[^"\\]|\\.)*)"\]\s*')
 
 
 def pgn_text(record: RecordedGame, number: int = 1) -> str:
-    """The tags of a game, and its result."""
+    """The tags of a game, and its result. Raises RecordError."""
+    _check_names(record)
     tags = {
         "Event": "?",
         "Site": "?",
@@ -60,42 +63,59 @@ def _tagged(line: int, tags: dict[str, str]) -> Placed:
     missing = [name for name in ("White", "Black", "Result") if name not in tags]
     if missing:
         return Placed(line, RecordError(f"no tag {missing[0]}", "White, Black and Result"))
+    empty = [name for name in ("White", "Black") if not tags[name]]
+    if empty:
+        return Placed(line, RecordError(f"an empty tag {empty[0]}", "a name"))
     return _result(
         line, tags["White"], tags["Black"], tags["Result"], tags.get("Variant", ""), tags.get("Termination", "")
     )
 
 
 def csv_text(record: RecordedGame) -> str:
-    """The game as a line."""
+    """The game as a line. Raises RecordError."""
+    _check_names(record)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow((record.first, record.second, record.result))
     return text.getvalue()
 
 
 def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
-    """The games of a file, whose first line may name the columns."""
+    """The games of a file, whose first row may name the columns: these three, and `termination`."""
     rows = csv.reader(lines)
-    places = [0, 1, 2]
+    places: list[int] | None = None
+    ending: int | None = None
     try:
         for row in rows:
             cells = [cell.strip() for cell in row]
-            names = [cell.lower() for cell in cells]
-            if rows.line_num == 1 and set(_COLUMNS) <= set(names):
-                places = [names.index(column) for column in _COLUMNS]
-            elif len(cells) > max(places):
-                white, black, result = (cells[place] for place in places)
-                yield _result(rows.line_num, white, black, result)
-            elif cells:
-                shown = repr(",".join(row)[:60])
-                yield Placed(rows.line_num, RecordError(shown, "white,black,result as in `alpha,beta,1-0`"))
+            if not any(cells):
+                continue
+            if places is None:
+                names = [cell.lower() for cell in cells]
+                if set(_COLUMNS) <= set(names):
+                    places = [names.index(column) for column in _COLUMNS]
+                    ending = names.index("termination") if "termination" in names else None
+                    continue
+                places = [0, 1, 2]
+            white, black, result = (cells[place] if place < len(cells) else "" for place in places)
+            if white and black and result:
+                termination = cells[ending] if ending is not None and ending < len(cells) else ""
+                yield _result(rows.line_num, white, black, result, termination=termination)
+            else:
+                yield Placed(rows.line_num, RecordError(repr(",".join(row)[:_SHOWN]), _EXPECTED_ROW))
     except csv.Error as error:
-        yield Placed(rows.line_num, RecordError(f"no CSV ({error})", "white,black,result as in `alpha,beta,1-0`"))
+        yield Placed(rows.line_num, RecordError(f"no CSV ({error})", _EXPECTED_ROW))
 
 
 def _result(line: int, first: str, second: str, result: str, variant: str = "", termination: str = "") -> Placed:
+    result = RESULT_SPELLINGS.get(result, result)
     if result not in RESULTS:
-        return Placed(line, RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}"))
+        return Placed(line, RecordError(f"the result {result[:_SHOWN]!r}", f"one of {', '.join(RESULTS)}"))
     return Placed(line, RecordedGame(variant, first, second, result, termination=termination))
+
+
+def _check_names(record: RecordedGame) -> None:
+    if not (record.first.strip() and record.second.strip()):
+        raise RecordError("a game of players without names", "two names, which are all that a list of results holds")
 
 
 def _escaped(text: str) -> str:

@@ -14,9 +14,9 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import Conditions
-from noughts_server.errors import DatabaseTrouble, NoughtsError, Unavailable
+from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
 from noughts_server.runtime.uncancelled_work import Done, UncancelledWork
 from noughts_server.store.database import Connection, Store
@@ -64,6 +64,8 @@ class Director:
         """Of the tournaments whose games are being played or stored."""
         self._asked_again: dict[int, Tournament] = {}
         """What was to be played on while it was: that may be ending without knowing why it should go on."""
+        self.problems: dict[int, str] = {}
+        """Why a tournament is not played on, by its key in the store, though it is running there."""
         self._progress = Progress()
         self._rescheduled = asyncio.Event()
         self._uncancelled = UncancelledWork()
@@ -84,7 +86,10 @@ class Director:
                 for tournament in await self._store.read(running_tournaments):
                     self._play(tournament)
             try:
-                with listening(self._bus, COMMITTED, self._committed):
+                with (
+                    listening(self._bus, COMMITTED, self._committed),
+                    listening(self._bus, DAMAGED, self._found_damaged),
+                ):
                     yield
             finally:
                 self._uncancelled.close()
@@ -181,13 +186,13 @@ class Director:
             tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
             self.play_on(tournament)
 
-    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None) -> None:
-        """Takes an entry out; the games that it has left in a tournament that has begun are lost."""
-        await self.uncancelled(lambda: self._withdraw(slug, label, owner_id))
+    async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "left") -> None:
+        """Takes an entry out; the games that it has left in a tournament that has begun are lost, those running too."""
+        await self.uncancelled(lambda: self._withdraw(slug, label, owner_id, reason))
 
-    async def _withdraw(self, slug: str, label: str, owner_id: int | None) -> None:
+    async def _withdraw(self, slug: str, label: str, owner_id: int | None, reason: str) -> None:
         leave = partial(
-            withdraw_entry, slug=slug, label=label, now_ms=self._store.now_ms(), owner_id=owner_id, reason="left"
+            withdraw_entry, slug=slug, label=label, now_ms=self._store.now_ms(), owner_id=owner_id, reason=reason
         )
         left = await self._store.write(leave)
         tournament = await self._store.read(lambda connection: get_tournament(connection, slug))
@@ -204,6 +209,11 @@ class Director:
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
             for left in progress.withdrawn:
                 logger.info("withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
+
+    def playing(self) -> list[Conditions]:
+        """The conditions of the tournaments whose games are being played."""
+        supplies = [self._supplies[key] for key in self._playing if key in self._supplies]
+        return [supply.conditions for supply in supplies if supply.conditions is not None]
 
     def conditions(self, tournament: int) -> Conditions | None:
         """The conditions of a tournament whose games are being played or stored."""
@@ -236,6 +246,7 @@ class Director:
     def _play(self, tournament: Tournament) -> None:
         if self._tasks is None:
             raise RuntimeError("the director is not directing")
+        self.problems.pop(tournament.id, None)
         supply = Supply(tournament.id, self._store, self._referee, self._recorder, self._progress)
         task = self._tasks.create_task(self._supply(supply, tournament), name=tournament.name)
         self._supplies[tournament.id], self._playing[tournament.id] = supply, task
@@ -252,6 +263,7 @@ class Director:
         task = self._playing.pop(tournament.id, None)
         if task is not None:
             task.cancel()
+        self.problems.pop(tournament.id, None)
         self._referee.withdraw(tournament.id)
 
     async def _start_on_time(self) -> None:
@@ -294,7 +306,23 @@ class Director:
         except DatabaseTrouble:
             pass  # the server stops, and waits for it no longer
         except NoughtsError as error:
-            logger.error("stopped", tournament=tournament.name, reason=error.reason, error=str(error))
-            self._referee.withdraw(tournament.id)
+            self._give_up(tournament.id, tournament.name, error)
         else:
             self._supplies.pop(tournament.id, None)
+
+    def _found_damaged(self, found: tuple[int, DatabaseDamaged]) -> None:
+        """The games of a tournament cannot be stored."""
+        tournament, error = found
+        task = self._playing.pop(tournament, None)
+        if task is not None:
+            task.cancel()
+            self._give_up(tournament, task.get_name(), error)
+
+    def _give_up(self, tournament: int, name: str, error: NoughtsError) -> None:
+        """Plays no more of a tournament until it is resumed, or the server started again; the others go on."""
+        logger.error("stopped", tournament=name, reason=error.reason, error=str(error), hint=error.hint)
+        self.problems[tournament] = str(error)
+        self._referee.withdraw(tournament)
+        if isinstance(error, DatabaseDamaged):
+            # What is being played of it could not be stored.
+            self._referee.abandon(tournament)

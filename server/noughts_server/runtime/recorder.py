@@ -12,8 +12,8 @@ import structlog
 
 from noughts_referee.game import Game
 from noughts_referee.work_units import FinishedGame, GameSoFar
-from noughts_server.errors import Draining
-from noughts_server.store.database import Store
+from noughts_server.errors import DatabaseDamaged, Draining
+from noughts_server.store.database import Connection, Store
 from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import CommitReport, commit_games
 
@@ -21,6 +21,12 @@ logger = structlog.get_logger("noughts.recorder")
 
 COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
+DAMAGED = "games.damaged"
+"""The subject for tournaments whose games cannot be stored: the store's key, and the error."""
+
+
+class _Undone(Exception):  # noqa: N818  # nothing went wrong
+    """What was tried went well, and is rolled back."""
 
 
 class Recorder:
@@ -31,10 +37,15 @@ class Recorder:
         store: Store,
         publish: Callable[[CommitReport], None],
         *,
+        on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None,
         interval_seconds: float = 0.25,
         backlog_limit: int = 50_000,
     ) -> None:
-        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart."""
+        """`publish` is called after each commit, in the event loop; commits begin `interval_seconds` apart.
+
+        `on_damage` is told of a tournament, by its key, whose part of the database is damaged: its games are dropped.
+        """
+        self._on_damage = on_damage
         self._store = store
         self._publish = publish
         self._interval = interval_seconds
@@ -145,9 +156,45 @@ class Recorder:
     async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
         now = self._store.now_ms()
         commit = partial(commit_games, games=games, state=self._state, now_ms=now, advanced=advanced)
-        return await self._store.write_patiently(commit)
+        try:
+            return await self._store.write_patiently(commit)
+        except DatabaseDamaged as error:
+            tournaments = {game.tournament for game in games} | {game.tournament for game in advanced}
+            damaged = {each for each in tournaments if await self._is_damaged(each, games, advanced)}
+            if not damaged:
+                raise
+            for tournament in sorted(damaged):
+                self._on_damage(tournament, error)
+            return await self._store_games(*_of(tournaments - damaged, games, advanced))
+
+    async def _is_damaged(self, tournament: int, games: list[FinishedGame], advanced: list[GameSoFar]) -> bool:
+        """Whether what there is of this tournament cannot be stored; it is tried alone, and nothing is kept of that."""
+        games, advanced = _of({tournament}, games, advanced)
+        now = self._store.now_ms()
+
+        def attempt(connection: Connection) -> None:
+            commit_games(connection, games, self._state, now_ms=now, advanced=advanced)
+            raise _Undone
+
+        try:
+            await self._store.write_patiently(attempt)
+        except _Undone:
+            return False
+        except DatabaseDamaged:
+            return True
+        raise AssertionError("an attempt is always undone")
 
     async def _next_step(self) -> None:
         if self._failure is not None:
             raise RuntimeError("games can no longer be stored") from self._failure
         await self._step.wait()
+
+
+def _of(
+    tournaments: set[int], games: list[FinishedGame], advanced: list[GameSoFar]
+) -> tuple[list[FinishedGame], list[GameSoFar]]:
+    """Those that are of these tournaments."""
+    return (
+        [game for game in games if game.tournament in tournaments],
+        [game for game in advanced if game.tournament in tournaments],
+    )

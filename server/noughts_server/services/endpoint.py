@@ -99,12 +99,13 @@ def add_services(
     limiter: Limiter,
     health_servicer: health.aio.HealthServicer,
     with_reflection: bool,
+    rate_own_games: bool,
 ) -> None:
     """Gives a server that does not answer yet everything that can be called."""
     play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
-        TournamentServicer(store, sessions, director, limiter.limits), grpc_server
+        TournamentServicer(store, sessions, director, limiter.limits, rate_own_games=rate_own_games), grpc_server
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
@@ -113,7 +114,7 @@ def add_services(
         ChallengeServicer(store, sessions, director), grpc_server
     )
     status_pb2_grpc.add_StatusServiceServicer_to_server(
-        StatusServicer(address, store, sessions, referee, counters, feed.counts), grpc_server
+        StatusServicer(address, store, sessions, referee, counters, feed.counts, director.problems), grpc_server
     )
     add_feed_service(FeedServicer(feed, limiter), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, grpc_server)

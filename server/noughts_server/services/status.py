@@ -1,5 +1,6 @@
 """StatusService: how the server is doing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import grpc
@@ -32,7 +33,10 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         referee: Referee,
         counters: Counters,
         feed_counts: FeedCounts,
+        problems: Mapping[int, str],
     ) -> None:
+        """`problems`: why a tournament is not played on, by the store's key."""
+        self._problems = problems
         self._address = address
         self._store = store
         self._sessions = sessions
@@ -68,6 +72,9 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             watchers=self._feed_counts.watchers,
             commit_seconds=counters.commits.worst,
             loop_lag_seconds=counters.lag.worst,
+            stalls=referee.stalls.count,
+            stalled_seconds=referee.stalls.total_us / 1e6,
+            excused=referee.stalls.excused,
             database_bytes=self._store.size_bytes(),
             database_trouble="" if trouble is None else trouble.problem,
         )
@@ -81,4 +88,5 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_total=tournament.games_total,
             games_in_flight=self._referee.in_flight(tournament.id),
             games_per_second=self._counters.tournament_rate(tournament.id),
+            problem=self._problems.get(tournament.id, ""),
         )

@@ -1,6 +1,7 @@
 """TournamentService: organises tournaments."""
 
 import secrets
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,11 +51,14 @@ _DEFAULT_GAMES, _DEFAULT_CONCURRENCY = 2, 1024
 class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     """Checks who is calling, and hands on to the store and the director."""
 
-    def __init__(self, store: Store, sessions: Sessions, director: Director, limits: Limits) -> None:
+    def __init__(
+        self, store: Store, sessions: Sessions, director: Director, limits: Limits, *, rate_own_games: bool
+    ) -> None:
         self._store = store
         self._limits = limits
         self._sessions = sessions
         self._director = director
+        self._rate_own_games = rate_own_games
 
     @open_to(Access.ORGANISE)
     async def CreateTournament(
@@ -62,6 +66,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CreateTournamentResponse:
         who = caller()
         new, now = _new_tournament(request.tournament), self._store.now_ms()
+        new = replace(new, own_rated=self._rate_own_games)
 
         def create(connection: Connection) -> str:
             return create_tournament(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug

@@ -16,6 +16,9 @@ from typing import NamedTuple
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Decision, Sprt, SprtState
 
+_IDLE_PAIRS = 50
+"""So many pairs in a row, at least, that only repeat others say that all will."""
+
 
 class MatchGame(NamedTuple):
     """A game as it counts."""
@@ -70,6 +73,8 @@ class MatchGames:
         self._counts = [0] * 5
         self._single = [0, 0, 0]
         self._repeats = 0
+        self._idle = 0
+        """Pairs since the last that was no repetition."""
         self._games = 0
         # By opening: what all pairs from there were, or None where they differ.
         self._same: dict[Hashable, _Played | None] = {}
@@ -83,6 +88,14 @@ class MatchGames:
     def decided(self) -> bool:
         """Whether the test has accepted one of its hypotheses."""
         return self._state is not None and self._state.decision is not Decision.CONTINUE
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a test will never be decided: for twice as many pairs as there were openings, all only repeat.
+
+        Those of a book in random order have all been met by then, nearly for certain.
+        """
+        return self.sprt is not None and not self.decided and self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
 
     def add(self, ordinal: int, game: MatchGame) -> None:
         """Takes the game of this slot, from 1. After the decision of a test nothing changes any more."""
@@ -131,6 +144,7 @@ class MatchGames:
             if before.moves == moves:
                 self._same[one.opening] = before._replace(times=before.times + 1)
                 self._repeats += 2
+                self._idle += 1
                 return False
             # Chance is at work: what seemed to be repetitions were samples as well.
             self._same[one.opening] = None
@@ -141,6 +155,7 @@ class MatchGames:
 
     def _count(self, points: float, times: int = 1) -> None:
         self._counts[round(points * 2)] += times
+        self._idle = 0
 
     def _repeated(self, ordinal: int, game: MatchGame) -> bool:
         """Whether a game without its partner repeats that half of the pairs from its opening."""

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, exists, select
 from sqlalchemy.exc import DBAPIError
 
-from noughts_referee.rules import Result, parse_variant
+from noughts_referee.rules import Result, Termination, game_seed, parse_variant
+from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.competition.schedule import Schedule
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.rating_lists import replay_ratings
-from noughts_server.store.schema import entry_scores, games, pair_scores, rating_runs, tournaments, units
+from noughts_server.store.schema import entry_scores, games, journal, pair_scores, rating_runs, tournaments, units
 from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament_by_id, schedule_of
 
 MOST_KEPT = 1000
@@ -124,6 +125,30 @@ class _Check:
             on_progress()
         self._check_progress()
         self._check_scores()
+        self._check_journal(faults_of)
+
+    def _check_journal(self, faults_of: Callable[[ExportedGame], Iterable[str]]) -> None:
+        """Games that are gone on with: legal so far, and of slots that have no game."""
+        settings, key = self._tournament.settings, self._tournament.id
+        played = exists().where(games.c.tournament_id == key, games.c.ordinal == journal.c.ordinal)
+        of_tournament = select(journal, played.label("played")).where(journal.c.tournament_id == key)
+        cells = parse_variant(settings.variant).cells
+        for row in self._connection.execute(of_tournament):
+            place = f"{self._place}/games/{row.ordinal}"
+            if row.played:
+                self._report.add(place, "journal: got a game that goes on, expected none: its slot has been played")
+            so_far = ExportedGame(
+                variant=settings.variant,
+                first="",
+                second="",
+                seed=game_seed(settings.seed, row.ordinal),
+                moves=unpack_moves(row.moves, cells),
+                times_us=unpack_times(row.times),
+                result=str(Result.VOID),
+                termination=str(Termination.VOID),
+                opening_plies=row.opening_plies,
+            )
+            self._report.add(place, *(f"journal: {fault}" for fault in faults_of(so_far)))
 
     def _rows(self) -> Iterable[Row[Any]]:
         column = games.c

@@ -40,6 +40,7 @@ _LATE = {
     ScheduleKind.KNOCKOUT: (),
     ScheduleKind.LADDER: (TournamentState.PAUSED, TournamentState.RUNNING),
 }
+_EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` goes on."
 _SHOW = "`noughts tournament show {}` lists the entries."
 
 
@@ -73,7 +74,10 @@ def join_tournament(
         raise PermissionDenied(f"bots/{bot}")
     require_in_service(entering.bot, entering.retired_at)
     late = tournament.state is not TournamentState.OPEN
-    require_state(tournament, TournamentState.OPEN, *_LATE[tournament.settings.schedule])
+    later = _LATE[tournament.settings.schedule]
+    finished = tournament.state is TournamentState.FINISHED
+    hint = _EXTEND.format(slug) if later and finished else ""
+    require_state(tournament, TournamentState.OPEN, *later, hint=hint)
     if now_ms is not None and not late:
         closed = tournament.joining.closed(now_ms)
         if closed:
@@ -90,7 +94,7 @@ def join_tournament(
         "tournament_id": tournament.id,
         "number": number,
         "bot_version_id": entering.id,
-        "label": _label(connection, tournament, label, bot),
+        "label": _label(connection, tournament, label, entering),
     }
     _check_absent(connection, tournament, entering)
     connection.execute(insert(entries), row)
@@ -183,13 +187,18 @@ def _check_absent(connection: Connection, tournament: Tournament, entering: BotV
         raise AlreadyExists(f"{tournament.name}/entries/{label} ({entering.resource})", hint=hint)
 
 
-def _label(connection: Connection, tournament: Tournament, wanted: str, bot: str) -> str:
+def _label(connection: Connection, tournament: Tournament, wanted: str, entering: BotVersion) -> str:
+    bot = entering.bot
     of_tournament = entries.c.tournament_id == tournament.id
     taken = set(connection.scalars(select(entries.c.label).where(of_tournament)))
     if wanted:
         check_name("label", wanted)
         if wanted in taken:
             raise AlreadyExists(f"{tournament.name}/entries/{wanted}", hint="Choose another label.")
+        others = select(bots.c.id).where(bots.c.name == wanted, bots.c.owner_id != entering.owner_id)
+        if connection.execute(others).first():
+            hint = "A label may not be the name of somebody else's bot: choose another."
+            raise AlreadyExists(f"bots/{wanted}", hint=hint)
         return wanted
     if bot not in taken:
         return bot

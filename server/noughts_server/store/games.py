@@ -193,6 +193,7 @@ class _Entry(NamedTuple):
     label: str
     bot: str
     version: str
+    owner: int
 
 
 def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
@@ -229,6 +230,7 @@ def _game(
     tournament: Tournament, cells: int, first: _Entry, second: _Entry, row: Row[Any], agreement: Agreement | None
 ) -> StoredGame:
     rated = row.result != Result.VOID and first.bot != second.bot
+    rated = rated and (tournament.own_rated or first.owner != second.owner)
     return StoredGame(
         tournament_id=tournament.id,
         tournament=tournament.name,
@@ -289,10 +291,10 @@ def _entries(connection: Connection, tournament_id: int, numbers: set[int]) -> d
     found: dict[int, _Entry] = {}
     for batch in in_batches(sorted(numbers)):
         rows = connection.execute(
-            select(entries.c.number, entries.c.label, bots.c.name, bot_versions.c.version)
+            select(entries.c.number, entries.c.label, bots.c.name, bot_versions.c.version, bots.c.owner_id)
             .join(bot_versions, bot_versions.c.id == entries.c.bot_version_id)
             .join(bots, bots.c.id == bot_versions.c.bot_id)
             .where(entries.c.tournament_id == tournament_id, entries.c.number.in_(batch))
         )
-        found.update({number: _Entry(label, bot, version) for number, label, bot, version in rows})
+        found.update({number: _Entry(*entry) for number, *entry in rows})
     return found

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, Select, and_, func, or_, select
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.score import Score
@@ -65,7 +65,8 @@ def _of_tournaments(keys: Sequence[int]) -> Select[Any]:
     of_one = and_(one.c.tournament_id == scores.tournament_id, one.c.number == scores.first_entry)
     of_other = and_(other.c.tournament_id == scores.tournament_id, other.c.number == scores.second_entry)
     joined = (
-        pair_scores.join(one, of_one)
+        pair_scores.join(tournaments, tournaments.c.id == scores.tournament_id)
+        .join(one, of_one)
         .join(one_version, one_version.c.id == one.c.bot_version_id)
         .join(one_bot, one_bot.c.id == one_version.c.bot_id)
         .join(other, of_other)
@@ -76,6 +77,6 @@ def _of_tournaments(keys: Sequence[int]) -> Select[Any]:
     return (
         select(one_bot.c.name, other_bot.c.name, *sums)
         .select_from(joined)
-        .where(scores.tournament_id.in_(keys))
+        .where(scores.tournament_id.in_(keys), or_(tournaments.c.own_rated, one_bot.c.owner_id != other_bot.c.owner_id))
         .group_by(one_bot.c.name, other_bot.c.name)
     )

@@ -21,6 +21,7 @@ from noughts_server.store.batches import in_batches
 from noughts_server.store.ladders import StoredLadder
 from noughts_server.store.schema import (
     bot_versions,
+    bots,
     entries,
     games,
     rating_history,
@@ -52,6 +53,8 @@ class Progress:
     """The stored games behind the first gap, by ordinal."""
     bots: tuple[int, ...]
     """The bot of each entry."""
+    owners: tuple[int, ...] | None
+    """The owner of each entry's bot, where games between bots of one owner are not rated."""
     rating_list: int | None
     """None: not rated."""
 
@@ -153,6 +156,7 @@ class Ledger:
             progress.bots,
             self._working(list_id, progress.bots, scores),
             lambda bot, rating: record((list_id, bot, rating.games, rating.rating, now_ms)),
+            progress.owners,
         )
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
@@ -197,8 +201,9 @@ def rate_scores(
     bots: Sequence[int],
     rated: dict[int, Rating],
     on_point: Callable[[int, Rating], None],
+    owners: Sequence[int] | None = None,
 ) -> None:
-    """Rates games in order. Games of a bot against itself are not rated.
+    """Rates games in order, but those of a bot against itself, and with `owners` those of two bots of one owner.
 
     `on_point` is called with a bot and its rating whenever its history has a point.
     """
@@ -209,7 +214,7 @@ def rate_scores(
         except KeyError:
             first_rating = by_entry[first] = rated[bots[first]]
             second_rating = by_entry[second] = rated[bots[second]]
-        if first_rating is not second_rating:
+        if first_rating is not second_rating and (owners is None or owners[first] != owners[second]):
             rate_game(first_rating, second_rating, result)
             # After a void game the numbers are as they were, and `due` is ahead of them.
             if first_rating.games == first_rating.due:
@@ -252,6 +257,21 @@ def bots_of(connection: Connection, tournament_id: int) -> tuple[int, ...]:
     )
 
 
+def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] | None:
+    """The owner of each entry's bot, by entry number; None where games between bots of one owner are rated, too."""
+    if tournament.own_rated:
+        return None
+    return tuple(
+        connection.scalars(
+            select(bots.c.owner_id)
+            .join(bot_versions, bot_versions.c.bot_id == bots.c.id)
+            .join(entries, entries.c.bot_version_id == bot_versions.c.id)
+            .where(entries.c.tournament_id == tournament.id)
+            .order_by(entries.c.number)
+        )
+    )
+
+
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     """Stores ratings, whether or not the bots have one already."""
     dialect.upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
@@ -273,6 +293,7 @@ def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
         games_done=tournament.games_done,
         beyond={ordinal: (first, second, result) for ordinal, first, second, result in rows},
         bots=bots_of(connection, tournament.id),
+        owners=owners_of(connection, tournament),
         rating_list=_list_of(connection, tournament) if tournament.rated else None,
     )
 

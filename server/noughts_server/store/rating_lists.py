@@ -111,22 +111,24 @@ class Replay:
         self.slots = 0
         """Slots of the log that were gone through."""
         self._connection = connection
-        self._bots_of: dict[int, tuple[int, ...]] = {}
+        self._playing: dict[int, tuple[tuple[int, ...], tuple[int, ...] | None]] = {}
+        """By tournament: the bot of each entry, and its owner where that matters."""
         self._ended_at = 0
         """Of the game that is being rated."""
 
     def rate(self, run: Row[Any]) -> None:
         """Rates the next run of the log."""
-        bots_of = self._bots_of
-        if run.tournament_id not in bots_of:
-            bots_of[run.tournament_id] = rater.bots_of(self._connection, run.tournament_id)
-        playing = bots_of[run.tournament_id]
+        tournament, connection = run.tournament_id, self._connection
+        if tournament not in self._playing:
+            row = rater.tournament_rows(connection, [tournament])[tournament]
+            self._playing[tournament] = rater.bots_of(connection, tournament), rater.owners_of(connection, row)
+        playing, owners = self._playing[tournament]
         of_list = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
 
         def record(bot: int, rating: Rating) -> None:
             self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)
 
-        rater.rate_scores(self._scores(run), playing, of_list, record)
+        rater.rate_scores(self._scores(run), playing, of_list, record, owners)
         self.slots += run.games
 
     @property

@@ -23,6 +23,7 @@ from noughts_server.store.rater import (
     Progress,
     SlotResult,
     bots_of,
+    owners_of,
     tournament_rows,
 )
 from noughts_server.store.schema import entry_scores, pair_scores, tournaments, units
@@ -118,7 +119,7 @@ def _commit_tournament(
 ) -> None:
     progress = state.progress(connection, row)
     if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
-        progress.bots = bots_of(connection, row.id)  # some have joined since
+        progress.bots, progress.owners = bots_of(connection, row.id), owners_of(connection, row)  # some have joined
     fresh = _admit(connection, batch, row, progress, report)
     if not fresh:
         return

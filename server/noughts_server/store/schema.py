@@ -25,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0009"
+REVISION = "0010"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -137,6 +137,8 @@ tournaments = Table(
     Column("base_games_per_pair", Integer),
     # A SeedKind: how it came about, and what follows from it.
     Column("seed_kind", SmallInteger, nullable=False, server_default="0"),
+    # Whether games between bots of one owner are rated.
+    Column("own_rated", Boolean(create_constraint=False), nullable=False, server_default="1"),
     Index(None, "state"),
     Index(None, "kind"),
 )

@@ -78,6 +78,8 @@ class NewTournament:
     joining: Joining = field(default_factory=Joining)
     kind: Kind = Kind.ORGANISED
     seed_kind: SeedKind = SeedKind.GIVEN
+    own_rated: bool = True
+    """Whether games between bots of one owner are rated, where games are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class Tournament:
     """The entries that its arithmetic slots are made for, where some have been added since."""
     base_games_per_pair: int | None = None
     seed_kind: SeedKind = SeedKind.GIVEN
+    own_rated: bool = True
+    """Whether games between bots of one owner are rated, where games are."""
 
     @property
     def name(self) -> str:
@@ -158,6 +162,7 @@ def create_tournament(
         "concurrency": settings.concurrency,
         "seed": signed(settings.seed),
         "seed_kind": new.seed_kind,
+        "own_rated": new.own_rated,
         "rated": settings.rated,
         "created_at": now_ms,
         "games_total": 0,
@@ -283,11 +288,11 @@ def cancel_tournament(
     return _set_state(connection, tournament, state=TournamentState.CANCELLED, ended_at=now_ms, reason=reason or None)
 
 
-def require_state(tournament: Tournament, *states: TournamentState) -> None:
-    """Raises WrongState unless the tournament is in one of these states."""
+def require_state(tournament: Tournament, *states: TournamentState, hint: str = "") -> None:
+    """Raises WrongState, with this hint, unless the tournament is in one of these states."""
     if tournament.state not in states:
         expected = " or ".join(map(str, states))
-        raise WrongState(tournament.name, got=str(tournament.state), expected=expected)
+        raise WrongState(tournament.name, got=str(tournament.state), expected=expected, hint=hint)
 
 
 def check_size(tournament: Tournament, count: int) -> None:
@@ -493,4 +498,5 @@ def _tournament(row: Any) -> Tournament:
         base_entries=row.base_entries,
         base_games_per_pair=row.base_games_per_pair,
         seed_kind=SeedKind(row.seed_kind),
+        own_rated=row.own_rated,
     )

@@ -8,6 +8,8 @@ from typing import Any
 Value = str | int | float | None
 """A cell; None is an empty one."""
 
+_QUARTERS = ("", "¼", "½", "¾")
+
 
 class Unit(StrEnum):
     """What the cells of a column are."""
@@ -62,11 +64,9 @@ def text(value: Value, unit: Unit) -> str:
     if isinstance(value, str):
         return value
     if unit is Unit.POINTS:
-        whole, half = divmod(round(value * 2), 2)
         # Sonneborn-Berger of draws has quarters.
-        if value * 2 != round(value * 2):
-            return f"{value:g}" if abs(value) < 1e6 else f"{value:.2f}"
-        return f"{whole or ''}½" if half else str(whole)
+        whole, quarters = divmod(round(value * 4), 4)
+        return f"{whole or ''}{_QUARTERS[quarters]}" if quarters else str(whole)
     if unit is Unit.SHARE:
         # What is not all is not shown as all.
         return ">99.9%" if 0.9995 <= value < 1 else "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"

@@ -69,3 +69,11 @@ def test_wrong_options_are_named_before_anything_is_read(noughts: Any, tmp_path:
 def test_a_folder_that_cannot_be_made_is_named(noughts: Any, played: Path) -> None:
     refused = noughts(f"report {played}/games.jsonl -o {played}/games.db/out", code=1)
     assert "expected a folder for the report" in " ".join(refused.stderr.split())
+
+
+def test_a_test_is_asked_for_in_a_match_of_two_alone(noughts: Any, tmp_path: Path) -> None:
+    for bots, code in (("random first-free three-stage", 2), ("random first-free", 0)):
+        noughts(f"tournament run {bots} --games 2 -o {tmp_path}/games.jsonl --format json")
+        said = noughts(f"report {tmp_path}/games.jsonl -o {tmp_path}/out --sprt elo0=0,elo1=10", code=code).stderr
+        assert ("--sprt elo0=0,elo1=10: got a tournament of 3 bots, expected a match of two" in said) == (code == 2)
+        assert (tmp_path / "out" / "report.html").exists() == (code == 0)

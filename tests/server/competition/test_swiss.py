@@ -18,6 +18,7 @@ from noughts_server.competition.swiss import (
     buchholz,
     check_rounds,
     final_order,
+    may_end_early,
     most_rounds,
     next_wave,
     scores,
@@ -250,6 +251,14 @@ def test_one_who_is_left_meets_nobody() -> None:
 def test_tournament_ends_when_all_who_are_left_have_met() -> None:
     played = [Played(1, 0, 1, 2, 0, 2), Played(1, 2, 3, 2, 0, 2)]
     assert next_wave(Field(4, withdrawn=frozenset({2, 3}), played=played, rounds=3)) is None
+
+
+@pytest.mark.parametrize(
+    "entries, rounds, may",
+    [(12, 11, False), (13, 7, False), (13, 8, True), (14, 8, True), (40, 20, False), (40, 21, True)],
+)
+def test_whether_all_rounds_can_be_promised_is_known_beforehand(entries: int, rounds: int, may: bool) -> None:
+    assert may_end_early(entries, rounds) == may
 
 
 @pytest.mark.parametrize("entries, rounds", [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (200, 8)])

@@ -72,6 +72,25 @@ PLANTED: dict[str, tuple[Any, str]] = {
         "expected that one side lost by crashed",
     ),
     "an unknown termination": ({**WON, "termination": "bored"}, "termination: got 'bored', expected one of line"),
+    "winning cells that are none": ({**WON, "winning_cells": None}, "winning_cells: got None, expected [0, 1, 2]"),
+    "a time of its own that is none": (
+        {**WON, "first_time": "soon", "second_time": "none"},
+        "first_time: got 'soon', expected",
+    ),
+    "a time of one's own alone": ({**WON, "first_time": "1/move"}, "second_time: got '', expected"),
+    "a player against itself": ({**WON, "second": "a"}, "players: got 'a' against itself, expected two"),
+    "a fault that is no object": (
+        {**WON, "fault": "it crashed"},
+        'fault: got "it crashed", expected {"bot": "b", "side": "second", "ply": 5, "reason": "..."}',
+    ),
+    "a fault of the winner": (
+        {**WON, "fault": {"bot": "a", "side": "first", "ply": 5, "reason": "crashed"}},
+        'fault: got {"bot": "a", "side": "first", "ply": 5, "reason": "crashed"}, expected {"bot": "b"',
+    ),
+    "a fault without a reason": (
+        {**WON, "fault": {"bot": "b", "side": "second", "ply": 5}},
+        'fault: got {"bot": "b", "side": "second", "ply": 5}, expected',
+    ),
     "a word that is no result": ({**WON, "result": "2-0"}, "got the result '2-0', expected one of 1-0"),
 }
 

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from noughts_server.records.formats import writing_games
+from noughts_server.records.recorded_game import RecordedGame, RecordError
 from noughts_server.records.results_file import ResultsError, read_results
+
+GAME = '{"variant": "tictactoe", "first": "a", "second": "b", "moves": [], "result": "1-0"}'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -42,18 +46,19 @@ def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> No
         ("a,b,1-0\na,b\n", 2, "'a,b'"),
         ("a,b,1-0\na,a,1-0\n", 2, "'a' against itself"),
         (",b,1-0\n", 1, "',b,1-0'"),
-        ('{"first": "a", "second": "b", "result": "1-0"}\n{"first": "a"}\n', 2, '\'{"first": "a"}\''),
-        ('{"first": "a", "second": "b", "result": "3-0"}\n', 1, "the result '3-0'"),
-        ('{"first": "a", "second": 7, "result": "1-0"}\n', 1, '\'{"first": "a", "second": 7, "result": "1-0"}\''),
-        ('{"first": "a", "second": "b", "result": "1-0", "moves": 7}\n', 1, None),
-        ('{"first": "a"\n', 1, None),
+        (f"{GAME}\n" + '{"first": "a"}\n', 2, "no 'variant'"),
+        (GAME.replace("1-0", "3-0"), 1, "the result '3-0'"),
+        (GAME.replace('"b"', "7"), 1, "7 as 'second'"),
+        (GAME.replace('"b"', '""'), 1, "a game of players without names"),
+        (GAME.replace("[]", "7"), 1, "'moves' that are no list of cells"),
+        ('{"first": "a"\n', 1, "broken JSON"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, text: str, line: int, got: str | None) -> None:
+def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, text: str, line: int, got: str) -> None:
     with pytest.raises(ResultsError) as caught:
         read_results(written(tmp_path, text))
     assert caught.value.line == line
-    assert got is None or caught.value.got == got
+    assert caught.value.got == got
 
 
 def game(first: str, second: str, moves: list[int], result: str = "1-0", **more: Any) -> str:
@@ -102,3 +107,32 @@ def test_games_of_two_variants_are_not_mixed(tmp_path: Path) -> None:
     lines = [game("a", "b", [4]), game("a", "b", [4], variant="gomoku")]
     with pytest.raises(ResultsError, match="line 2: got a game of gomoku after games of tictactoe"):
         read_results(written(tmp_path, "\n".join(lines)))
+
+
+@pytest.mark.parametrize("name", ["games.jsonl", "games.sgf", "games.psq", "games.pgn", "games.csv", "games"])
+def test_games_are_read_in_every_format(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    source = [RecordedGame("gomoku", "ada", "bob", "1-0", (112, 0, 113, 1, 114, 2, 115, 3, 116), "line")]
+    with writing_games(f"{file}.jsonl" if name == "games" else str(file)) as write:
+        for game in source:
+            write(game)
+    if name == "games":
+        Path(f"{file}.jsonl").rename(file)
+    assert read_results(file).counts == {("ada", "bob", 1.0): 1}
+
+
+def test_a_folder_of_games_tells_which_file_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "games.psq").mkdir()
+    (tmp_path / "games.psq" / "1.psq").write_text("no game")
+    with pytest.raises(ResultsError, match=r"^1\.psq, line 1: got "):
+        read_results(tmp_path / "games.psq")
+
+
+def test_a_game_of_nobody_is_in_no_list_of_results(tmp_path: Path) -> None:
+    for name in ("games.pgn", "games.csv"):
+        with (
+            pytest.raises(RecordError, match="got a game of players without names"),
+            writing_games(str(tmp_path / name)) as write,
+        ):
+            write(RecordedGame("tictactoe", "ada", "", "1-0"))
+        assert not (tmp_path / name).exists()

@@ -108,3 +108,24 @@ def test_a_match_that_has_hardly_begun_has_no_pairs(games: int) -> None:
     assert told.pentanomial.pairs == 0
     assert told.sprt is not None
     assert told.sprt.llr == 0
+
+
+@pytest.mark.parametrize("openings, pairs", [(1, 51), (10, 60), (100, 300)])
+def test_a_test_of_players_who_always_play_the_same_is_exhausted(openings: int, pairs: int) -> None:
+    match = MatchGames(Sprt(0, 10))
+    for ordinal in range(1, 2 * pairs + 1):
+        assert not match.exhausted
+        number = (ordinal - 1) // 2 % openings
+        # Each wins once, so nothing is decided.
+        match.add(ordinal, MatchGame(1.0 if ordinal % 2 else 0.0, number, f"{number} {ordinal % 2}"))
+    assert match.exhausted
+    assert not match.decided
+
+
+def test_a_test_of_players_with_chance_is_never_exhausted() -> None:
+    match = MatchGames(Sprt(0, 10))
+    for ordinal in range(1, 2001):
+        # Equal games come, but not always.
+        moves = "other" if ordinal % 60 < 2 else "same"
+        match.add(ordinal, MatchGame(1.0 if ordinal % 2 else 0.0, "", moves))
+        assert not match.exhausted

@@ -205,6 +205,16 @@ async def test_a_late_entry_meets_all_whom_it_has_to_meet_and_nobody_else_plays_
     assert met == Counter({side: 2 for one, other in pairs for side in ((one, other), (other, one))})
 
 
+async def test_who_comes_after_the_end_reads_how_it_can_go_on(arena: Arena) -> None:
+    await arena.tournament(bots=BOTS[:2], games_per_pair=2)
+    await play_to_the_end(arena)
+    with pytest.raises(WrongState) as refused:
+        await join_late(arena, "zoe")
+    assert refused.value.hint.startswith("`noughts tournament extend cup` opens it again")
+    await arena.store.write(partial(extend_tournament, slug="cup"))
+    await join_late(arena, "zoe")
+
+
 async def test_slots_of_an_entry_and_of_a_pair_are_found_among_rows_as_among_arithmetic(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], games_per_pair=2)
     await arena.store.write(partial(pause_tournament, slug="cup"))

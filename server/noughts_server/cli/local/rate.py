@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 FileArgument = Annotated[
     Path,
-    Argument(metavar="FILE", help="CSV with `white,black,result` (white moved first), or the games of -o (JSONL)."),
+    Argument(
+        metavar="FILE",
+        help="Results, CSV with `white,black,result` (white moved first), or games: .jsonl, .sgf, .psq, .pgn.",
+    ),
 ]
 PriorOption = Annotated[
     bool,
@@ -41,10 +44,11 @@ def rate(
 ) -> None:
     """Computes ratings from all games of a file at once, with errors and with what moving first is worth.
 
-    A line of the CSV file is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`,
-    or `*` for a game that does not count. A heading may name more columns; `termination` tells forfeits. Of JSON lines
-    as -o writes them also the moves are read: where bots have played the same game whenever they met from the same
-    start, it counts once. The order of the games changes nothing.
+    It reads all that `noughts records convert` reads, by the file's name; of any other name it takes JSON lines and
+    CSV. A line of CSV is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`,
+    or `*` for a game that does not count. A heading may name more columns; `termination` tells forfeits. Where moves
+    are known and bots have played the same game whenever they met from the same start, it counts once. The order of
+    the games changes nothing.
 
     JSON: {"players": [{"rank", "name", "rating", "error95", "games", "points", "score", "wins", "draws", "losses",
     "opposition", "los_next", "group"}], "advantage": {"value", "error95"}, "draw_rate", "groups": [[NAME]], "games",
@@ -52,12 +56,15 @@ def rate(
     cannot be told is null: bots of different groups cannot be compared.
     """
     anchors = read_anchors(anchor)
+    from noughts_server.records.formats import FormatError
     from noughts_server.records.results_file import ResultsError, read_results
 
     try:
         results = read_results(file, forfeits=not without_forfeits)
     except ResultsError as error:
         raise UsageProblem(f"{file}, {error}", "Mend the line, or leave it out.") from None
+    except FormatError as error:
+        raise UsageProblem(str(error)) from None
     from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
     from noughts_server.statistics.rated_games import GameResult, count_games
 

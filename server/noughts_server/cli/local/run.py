@@ -78,13 +78,13 @@ def leave_if_ended_early(outcome: "LocalOutcome") -> None:
             f"That ended the run (--fatal) after {outcome.games:,} of {count(outcome.games_total, 'game')}.",
         )
     if outcome.interrupted:
-        what = (
-            f"Stopped after {outcome.games:,} games."
-            if outcome.endless
-            else (f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
-        )
-        note(what)
-        if outcome.kept:
+        if outcome.endless:
+            note(f"Stopped after {outcome.games:,} games.")
+        elif outcome.games:
+            note(f"Interrupted after {outcome.games:,} of {outcome.games_total:,} games.")
+        else:
+            note("Interrupted before a game was over.")
+        if outcome.kept and outcome.games:
             kept = _as_given(outcome.kept)
             note(f"They are kept in {kept}; this goes on with them:\n  {_resuming(kept)}")
         if not outcome.endless:

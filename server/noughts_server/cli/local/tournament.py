@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import child_options, connection_options, format_options, options, output
 from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
@@ -97,34 +97,34 @@ class LocalOptions:
     time_of: options.TimeOfOption = None
     margin: options.MarginOption = "50ms"
     margin_of: options.MarginOfOption = None
-    start_timeout: options.StartTimeoutOption = 10.0
-    processes: options.ProcessesOption = 0
-    affinity: options.AffinityOption = False
-    memory: options.MemoryOption = ""
+    start_timeout: child_options.StartTimeoutOption = 10.0
+    processes: child_options.ProcessesOption = 0
+    affinity: child_options.AffinityOption = False
+    memory: child_options.MemoryOption = ""
     memory_total: options.MemoryTotalOption = ""
-    log: options.LogOption = None
-    messages: options.MessagesOption = None
-    require_lock: options.RequireLockOption = False
-    no_lock: options.NoLockOption = False
+    log: child_options.LogOption = None
+    messages: child_options.MessagesOption = None
+    require_lock: child_options.RequireLockOption = False
+    no_lock: child_options.NoLockOption = False
     database: options.DatabaseOption = None
     resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
     every: options.EveryOption = None
-    fatal: options.FatalOption = False
-    draw_after: options.DrawAfterOption = None
-    forfeit_after: options.ForfeitAfterOption = None
+    fatal: format_options.FatalOption = False
+    draw_after: format_options.DrawAfterOption = None
+    forfeit_after: format_options.ForfeitAfterOption = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions(LocalOptions):
     """The same for `tournament run`, where there are formats."""
 
-    schedule: options.ScheduleOption = "round-robin"
-    rounds: options.RoundsOption = None
-    stop_when_decided: options.StopWhenDecidedOption = False
-    fit: options.FitOption = False
-    dry_run: options.DryRunOption = False
+    schedule: format_options.ScheduleOption = "round-robin"
+    rounds: format_options.RoundsOption = None
+    stop_when_decided: format_options.StopWhenDecidedOption = False
+    fit: format_options.FitOption = False
+    dry_run: format_options.DryRunOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +200,11 @@ def match(
     if output_format is Format.TEXT:
         _print_conditions(plan)
         show_faults(plan, outcome)
+    if outcome.exhausted:
+        output.warn(
+            f"stopped after {output.count(outcome.games, 'game')}: every new pair only repeats others, so the test"
+            " would never be decided; expected games that differ, e.g. with --openings random:2"
+        )
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
 
@@ -209,9 +214,9 @@ def run(
     *,
     playing: RunOptions,
     title: Annotated[str, Option("--title", help="For people.")] = "",
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
@@ -230,8 +235,8 @@ def run(
     "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
     games of a ladder are null, and its eta_seconds are until all have played once.
     """
-    options.check_format(
-        options.read_schedule(playing.schedule),
+    format_options.check_format(
+        format_options.read_schedule(playing.schedule),
         playing.games,
         rounds=playing.rounds,
         stop_when_decided=playing.stop_when_decided,
@@ -269,7 +274,7 @@ def _run_there(
     from noughts_server.cli.remote.tournament_view import show_tournament
 
     server, token, token_file = where
-    secret = options.require_token(token, token_file)
+    secret = connection_options.require_token(token, token_file)
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
         running = RunThere(plan.specs, plan.settings)
         played = running.play(client, secret)
@@ -293,12 +298,18 @@ def _check_rounds(plan: "LocalPlan") -> None:
     """Raises UsageProblem where so few bots cannot play so many rounds of a Swiss."""
     if str(plan.settings.schedule) != "swiss":
         return
-    from noughts_server.competition.swiss import check_rounds
+    from noughts_server.competition.swiss import check_rounds, may_end_early
 
+    entries, rounds = len(plan.specs), plan.settings.rounds
     try:
-        check_rounds(len(plan.specs), plan.settings.rounds)
+        check_rounds(entries, rounds)
     except ValueError as error:
-        raise UsageProblem(f"--rounds {plan.settings.rounds}: {error}") from error
+        raise UsageProblem(f"--rounds {rounds}: {error}") from error
+    if may_end_early(entries, rounds):
+        output.warn(
+            f"--rounds {rounds}: got more than half of {entries} bots, with which a Swiss may end early: when"
+            " no round is left in which nobody meets twice. A round robin has every pair"
+        )
 
 
 def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":
@@ -310,13 +321,13 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
     from noughts_bots.specs import unique_labels
 
-    locking = options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
+    locking = child_options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     openings = read_openings(playing.openings, playing.openings_order, playing.symmetries, variant)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
-    memory_bytes = options.read_memory(playing.memory)
-    all_memory_bytes = options.read_memory(playing.memory_total, "--memory-total")
+    memory_bytes = child_options.read_memory(playing.memory)
+    all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")
     from noughts_server.cli.local.children import engine_options
 
     labels = unique_labels(read_specs)
@@ -340,7 +351,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             variant=variant.name,
             time=time,
             own_times=own_times,
-            schedule=options.read_schedule(form.schedule),
+            schedule=format_options.read_schedule(form.schedule),
             rounds=form.rounds or 0,
             stop_when_decided=form.stop_when_decided,
             draw_after=playing.draw_after or 0,

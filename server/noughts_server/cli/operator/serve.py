@@ -4,10 +4,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options
+from noughts_server.cli import connection_options, options
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
+from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
     import socket
@@ -83,10 +84,22 @@ WebOption = Annotated[
     ),
 ]
 NoWebOption = Annotated[bool, Option("--no-web", help="Start no site.")]
+AbsenceOption = Annotated[
+    str,
+    Option(
+        "--absence",
+        metavar="DURATION",
+        help="How long an entry may keep its games waiting, before it loses those that it has left; 0: for ever.",
+    ),
+]
+RateOwnOption = Annotated[
+    bool,
+    Option("--rate-own-games", help="Rate games between bots of one owner, too: for leagues among friends."),
+]
 
 
 def serve(
-    listen: ListenOption = options.DEFAULT_ADDRESS,
+    listen: ListenOption = connection_options.DEFAULT_ADDRESS,
     database: options.DatabaseOption = None,
     margin: options.MarginOption = "50ms",
     grace: GraceOption = 30.0,
@@ -98,6 +111,8 @@ def serve(
     reflection: ReflectionOption = True,
     web: WebOption = None,
     no_web: NoWebOption = False,
+    absence: AbsenceOption = "10m",
+    rate_own_games: RateOwnOption = False,
     limit: LimitOption = None,
     proxy: ProxyOption = None,
     log_level: Annotated[
@@ -122,6 +137,7 @@ def serve(
     if web is not None and no_web:
         raise UsageProblem("--web and --no-web: got both, expected one of them at most")
     margin_us = options.read_margin(margin)
+    patience = 0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds()
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
     from noughts_server.cli.signals import run_loop
@@ -138,6 +154,8 @@ def serve(
         identity=identity,
         client_authorities=tls_client_ca,
         metrics=metrics,
+        absence=patience,
+        rate_own_games=rate_own_games,
         limits=_limits(limit or []),
         proxies=_proxies(proxy or []),
     )
@@ -203,7 +221,7 @@ def _proxies(chosen: list[str]) -> tuple[str, ...]:
 def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> None:
     from noughts_proto.security import is_loopback
 
-    host, _ = options.read_address(address, option)
+    host, _ = connection_options.read_address(address, option)
     if protected or is_loopback(host):
         return
     if option == "--metrics":

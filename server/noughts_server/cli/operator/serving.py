@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import two_stages
 from noughts_server.server import running_server
@@ -63,7 +63,7 @@ def _announce(address: str, site: str | None, settings: ServerSettings, output_f
         output.print_json({"grpc": address, "web": site})
         return
     place = "" if settings.database is None else f" --db {_shown(settings.database)}"
-    server = "" if address == options.DEFAULT_ADDRESS else f" --server {address}"
+    server = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
     if settings.identity is not None:
         server += " --tls"
     console = output.stdout()

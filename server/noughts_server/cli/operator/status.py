@@ -6,7 +6,7 @@ import time
 from datetime import UTC
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
@@ -33,7 +33,7 @@ OnceOption = Annotated[bool, Option("--once", help="Print once and end, also on 
 
 def status(
     once: OnceOption = False,
-    server: options.ServerOption = None,
+    server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """What a server is doing now: a screen that is refreshed each second, until Ctrl-C.
@@ -42,8 +42,10 @@ def status(
 
     JSON: {"version", "address", "started", "uptime_seconds", "draining", "games", "plies", "games_per_second",
     "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"name", "version",
-    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second"}],
-    "watchers", "commit_seconds", "loop_lag_seconds", "database_bytes", "database_trouble"}; the last one is null, or
+    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second",
+    "problem"}],
+    "watchers", "commit_seconds", "loop_lag_seconds", "stalls", "stalled_seconds", "excused",
+    "database_bytes", "database_trouble"}; the last one is null, or
     says why no game begins.
     """
     from noughts_server.cli.client import connected
@@ -102,14 +104,16 @@ def _facts(status: "pb.GetStatusResponse") -> "RenderableType":
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 3, 0, 0))
-    rows = (
+    rows = [
         ("games/s", f"{status.games_per_second:,.1f}", "in flight", f"{status.games_in_flight:,}"),
         ("plies/s", f"{status.plies_per_second:,.0f}", "queued", f"{status.slots_queued:,}"),
         ("games", f"{status.games:,}", "bots online", f"{status.bots_online:,}"),
         ("plies", f"{status.plies:,}", "watchers", f"{status.watchers:,}"),
         ("commit", f"{status.commit_seconds * 1000:,.1f} ms", "database", size(status.database_bytes)),
         ("loop lag", f"{status.loop_lag_seconds * 1000:,.1f} ms", "last 30 s", sparkline(status.plies_history)),
-    )
+    ]
+    if status.stalls:
+        rows.append(("stalled", f"{status.stalled_seconds:,.1f} s", "excused", f"{status.excused:,}"))
     for column in range(4):
         grid.add_column(justify="right" if column == 1 else "left", style="dim" if column in (0, 2) else "")
     for row in rows:
@@ -125,7 +129,7 @@ def _tournaments(running: "Iterable[pb.RunningTournament]") -> "RenderableType":
             bar(each.games_done, each.games_total),
             f"{each.games_done:,}/{each.games_total:,}",
             f"{each.games_in_flight:,}",
-            eta(each),
+            output.printable(each.problem) or eta(each),
         )
         for each in known[:_MOST_TOURNAMENTS]
     ]
@@ -235,12 +239,16 @@ def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
                 "games_total": each.games_total,
                 "games_in_flight": each.games_in_flight,
                 "games_per_second": each.games_per_second,
+                "problem": each.problem or None,
             }
             for each in status.tournaments
         ],
         "watchers": status.watchers,
         "commit_seconds": status.commit_seconds,
         "loop_lag_seconds": status.loop_lag_seconds,
+        "stalls": status.stalls,
+        "stalled_seconds": status.stalled_seconds,
+        "excused": status.excused,
         "database_bytes": status.database_bytes,
         "database_trouble": status.database_trouble or None,
     }

@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
@@ -22,15 +22,15 @@ WebListenOption = Annotated[
 
 def web(
     listen: WebListenOption = DEFAULT_WEB,
-    server: options.ServerOption = None,
+    server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.
 
     It needs no token, and only reads. JSON: {"web": "http://HOST:PORT"}, one line, once it is ready.
     """
-    address = options.read_server(server)
-    dialling = options.dialling(address, "")
+    address = connection_options.read_server(server)
+    dialling = connection_options.dialling(address, "")
     listener = web_listener(listen, "--listen")
     from noughts_server.cli.signals import run_loop
 
@@ -41,7 +41,7 @@ def web_listener(listen: str, option: str) -> "socket.socket":
     """The socket of this option. Raises Problem where nobody can listen there."""
     from noughts_server.web.listener import listening
 
-    host, port = options.read_address(listen, option)
+    host, port = connection_options.read_address(listen, option)
     try:
         return listening(host, port)
     except OSError as error:

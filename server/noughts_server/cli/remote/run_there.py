@@ -66,7 +66,14 @@ class RunThere:
         try:
             for label, bot in entering:
                 joining = pb.JoinTournamentRequest(name=made.name, bot=bot, label=label)
-                client.call(client.tournaments.JoinTournament, joining)
+                try:
+                    client.call(client.tournaments.JoinTournament, joining)
+                except CallFailed as failed:
+                    if failed.code is not StatusCode.ALREADY_EXISTS or label in self.settings.own_times:
+                        raise
+                    # Somebody else has a bot of that name: it plays under its own.
+                    joining.label = ""
+                    client.call(client.tournaments.JoinTournament, joining)
             client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
             return self._watch(client, made.name)
         except BaseException:

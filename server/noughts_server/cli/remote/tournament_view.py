@@ -100,7 +100,7 @@ def _print(
         f"{state_wording(shown)}{played}\n"
         f"{_schedule(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
-        f" {'rated' if shown.rated else 'unrated'}"
+        f" {_rated(shown)}"
     )
     console.print(_seed(shown), soft_wrap=True)
     if openings := openings_wording(shown.openings):
@@ -125,6 +125,12 @@ def _print(
             console.print(crosstable.table(console))
         else:
             console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
+
+
+def _rated(shown: "pb.Tournament") -> str:
+    if not shown.rated:
+        return "unrated"
+    return "rated" if shown.own_rated else "rated but for games between bots of one owner"
 
 
 def _seed(shown: "pb.Tournament") -> str:
@@ -171,6 +177,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "seed_hash": shown.seed_hash,
         "seed_given": shown.seed_given,
         "rated": shown.rated,
+        "own_rated": shown.own_rated,
         "games": shown.games_done,
         "games_total": shown.games_total,
         "entries_min": shown.entries_min,

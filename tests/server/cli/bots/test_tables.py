@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.support.learnt import learnt
 from tests.support.processes import PROGRAM
 
 PATIENCE = 60.0
@@ -153,16 +154,18 @@ def test_learn_goes_on_with_a_file_and_says_what_it_is_worth(noughts: Any) -> No
     assert Path("it.table").read_bytes() == Path("whole.table").read_bytes()
 
 
-def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(noughts: Any) -> None:
-    shown = noughts("bot learn --file it.table --games 60000 --against random --seed 1").stdout
+def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(
+    noughts: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file, shown = learnt(tmp_path_factory)
     assert "Moving first it cannot be beaten by anybody." in shown
     assert "Moving second it cannot be beaten by anybody." in shown
-    before = Path("it.table").read_bytes()
+    before = file.read_bytes()
     document = json.loads(
-        noughts("match learner:file=it.table nextstep --games 100 --concurrency 16 --format json").stdout
+        noughts(f"match learner:file={file} nextstep --games 100 --concurrency 16 --format json").stdout
     )
     assert document["a"] == {"wins": 0, "draws": 100, "losses": 0}
-    assert Path("it.table").read_bytes() == before
+    assert file.read_bytes() == before
 
 
 def test_learner_learns_from_each_game_of_a_match(noughts: Any) -> None:

@@ -1,7 +1,6 @@
 """Child players on the command line, at a local tournament and at a server elsewhere."""
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -11,16 +10,15 @@ from typing import Any
 import pytest
 
 from tests.support.children.field import PLAYER
-
-PROGRAM = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+from tests.support.processes import PROGRAM, environment, told
 
 
 class Cli:
-    """`noughts` in processes of its own, whose data lie in a folder."""
+    """`noughts`, whose data lie in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.environment = {**os.environ, "XDG_DATA_HOME": str(folder), "COLUMNS": "200"}
+        self.environment = environment(XDG_DATA_HOME=str(folder), COLUMNS="200")
 
     def player(self, habit: str) -> str:
         return "exec:" + shlex.join([sys.executable, str(PLAYER), str(self.folder / "pids"), habit])
@@ -36,10 +34,8 @@ class Cli:
         )
 
     def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
-        with self.start(*arguments) as process:
-            said, complained = process.communicate(timeout=100)
-        assert process.returncode == code, complained
-        return said, complained
+        done = told(arguments, self.environment, code=code)
+        return done.stdout, done.stderr
 
     def json(self, *arguments: str) -> Any:
         return json.loads(self.run(*arguments, "--format", "json")[0])

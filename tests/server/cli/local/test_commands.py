@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from noughts_server.cli.local.run import leave_if_ended_early
+from noughts_server.local.plan import LocalOutcome
 from tests.support.processes import PROGRAM
 
 SCORE = {"wins", "draws", "losses"}
@@ -88,7 +90,7 @@ def test_match_of_equals_is_labelled_and_drawn(noughts: Any, tmp_path: Path) -> 
 
 
 def test_one_sided_match_has_nulls_and_no_infinity(noughts: Any) -> None:
-    result = noughts("match random nextstep:depth=1 --games 4 --seed 4 --format json")
+    result = noughts("match first-free minimax --games 4 --seed 4 --format json")
     elo = json.loads(result.stdout)["elo"]
     assert elo["error95"] is None
     assert "NaN" not in result.stdout
@@ -331,3 +333,18 @@ def test_progress_is_drawn_on_a_terminal_and_gone_from_stdout() -> None:
 def test_a_full_disk_is_told_with_the_name_of_the_file(noughts: Any) -> None:
     failed = noughts("match random random --games 50 --concurrency 50 -o /dev/full", code=1)
     assert "/dev/full: No space left on device" in failed.stderr
+
+
+def test_a_swiss_that_may_end_early_is_warned_of(noughts: Any) -> None:
+    bots = " ".join(f"B{number}=random" for number in range(13))
+    for rounds, warned in ((7, False), (8, True)):
+        done = noughts(f"tournament run {bots} --schedule swiss --rounds {rounds} --dry-run --format json")
+        assert ("got more than half of 13 bots, with which a Swiss may end early" in done.stderr) == warned
+
+
+def test_a_run_without_a_game_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = LocalOutcome(0, 0, interrupted=True, standings=(), pairs=(), terminations={}, kept="sqlite:///x.db")
+    with pytest.raises(SystemExit) as left:
+        leave_if_ended_early(outcome)
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "Interrupted before a game was over.\n"

@@ -125,3 +125,8 @@ def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(noughts
     book.unlink()
     noughts(f"{run} --games 6 --resume -o {file}")
     assert [game["opening"] for game in lines(file)] == [[4], [4], [6], [6], [2, 6], [2, 6]]
+
+
+def test_a_folder_is_no_file_of_openings(noughts: Any, tmp_path: Path) -> None:
+    refused = noughts(f"match random random --openings {tmp_path}", code=2).stderr
+    assert f"--openings {tmp_path}: got a folder, expected a file with an opening a line" in refused

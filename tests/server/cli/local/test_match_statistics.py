@@ -67,6 +67,17 @@ def test_a_test_that_is_not_decided_says_so(noughts: Any) -> None:
     assert (told["games"], told["sprt"]["decision"]) == (10, "continue")
 
 
+def test_a_test_in_which_all_games_only_repeat_stops_and_says_so(noughts: Any, tmp_path: Path) -> None:
+    line = f"match A=minimax minimax --sprt elo0=0,elo1=10 --concurrency 16 --db {tmp_path / 'm.db'}"
+    done = noughts(f"{line} --format json")
+    told = json.loads(done.stdout)
+    assert (told["sprt"]["decision"], sum(told["pentanomial"])) == ("continue", 1)
+    assert 102 <= told["games"] < 5_000
+    assert "every new pair only repeats others, so the test would never be decided" in done.stderr
+    assert "--openings random:2" in done.stderr
+    assert json.loads(noughts(f"{line} --resume --format json").stdout)["games"] == told["games"]
+
+
 @pytest.mark.parametrize(
     "test, message",
     [

@@ -71,7 +71,7 @@ def test_rate_refuses_anchors_that_cannot_be(noughts: Any, file: Path, options: 
 
 def test_rate_names_the_line_that_cannot_be_read(noughts: Any, file: Path) -> None:
     file.write_text(RESULTS + "a,b,won\n")
-    assert f"{file}, line 9: got the result 'won', expected `1-0`" in noughts(f"rate {file}", code=2).stderr
+    assert f"{file}, line 9: got the result 'won', expected one of 1-0" in noughts(f"rate {file}", code=2).stderr
 
 
 def test_rate_of_no_games_is_an_error(noughts: Any, file: Path) -> None:

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from tests.support.processes import ended, environment, eventually, said, started
+from tests.support.processes import ended, environment, eventually, started, told
 
 FORMATS = {
     "match": "match random three-stage --games 1200",
@@ -24,7 +24,7 @@ _ALWAYS = "--seed 5 --concurrency 16 --format json"
 
 
 def played(words: str, file: Path, env: dict[str, str]) -> list[str]:
-    said([*shlex.split(words), "-o", str(file)], env)
+    told([*shlex.split(words), "-o", str(file)], env)
     return file.read_text().splitlines()
 
 
@@ -48,7 +48,8 @@ def test_after_kills_at_any_moment_exactly_the_missing_games_are_played(tmp_path
     chance, database = Random(form), tmp_path / "kept.db"
     kept = f"{words} --db {database}"
     for again in ("", " --resume"):
-        wanted = stored(database) + chance.randrange(1, len(undisturbed) // 2)
+        there = stored(database)
+        wanted = there + chance.randrange((len(undisturbed) - there) // 2 + 1)
         with started(shlex.split(kept + again), env) as process:
             eventually(partial(stored, database), partial(operator.le, wanted))
             process.kill()
@@ -57,10 +58,10 @@ def test_after_kills_at_any_moment_exactly_the_missing_games_are_played(tmp_path
 
 def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_with_it(tmp_path: Path) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
-    words = "match random three-stage --games 5000 --seed 5 --concurrency 16"
+    words = "match random three-stage --games 3000 --seed 5 --concurrency 16"
     with started([*shlex.split(words), "--every", "10"], env) as process:
         assert process.stderr is not None
-        assert "10 of 5,000 games" in process.stderr.readline()
+        assert "10 of 3,000 games" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         code, errors = ended(process)
     assert code == 130
@@ -69,8 +70,8 @@ def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_w
     _, *given = shlex.split(command)
     assert given[:-3] == [*shlex.split(words), "--every", "10"]
     assert Path(given[-2]).is_relative_to(tmp_path)
-    resumed = said([*given, "--format", "json"], env)
-    assert json.loads(resumed.stdout)["games"] == 5_000
+    resumed = told([*given, "--format", "json"], env)
+    assert json.loads(resumed.stdout)["games"] == 3_000
     assert "Going on after" in resumed.stderr
 
 
@@ -88,6 +89,15 @@ def test_more_games_and_bots_are_added_to_what_was_finished(tmp_path: Path) -> N
     assert all("first-free" in line for line in late[18:])
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a match of six games."""
+    folder = tmp_path_factory.mktemp("begun")
+    words = shlex.split(f"match random three-stage --games 6 --seed 5 --db {folder / 'kept.db'}")
+    told(words, environment(XDG_DATA_HOME=str(folder)))
+    return folder / "kept.db"
+
+
 @pytest.mark.parametrize(
     "words, complaint",
     [
@@ -97,18 +107,16 @@ def test_more_games_and_bots_are_added_to_what_was_finished(tmp_path: Path) -> N
         ("match random three-stage --games 6 --seed 6", "got seed 6, expected 5"),
     ],
 )
-def test_only_what_was_begun_is_gone_on_with(tmp_path: Path, words: str, complaint: str) -> None:
+def test_only_what_was_begun_is_gone_on_with(tmp_path: Path, begun: Path, words: str, complaint: str) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
-    kept = f"--db {tmp_path / 'kept.db'}"
-    said(shlex.split(f"match random three-stage --games 6 --seed 5 {kept}"), env)
-    refused = said(shlex.split(f"{words} {kept} --resume"), env, code=2)
+    refused = told(shlex.split(f"{words} --db {begun} --resume"), env, code=2)
     assert complaint in refused.stderr
 
 
 def test_resuming_takes_a_database_with_a_run(tmp_path: Path) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
-    assert "expected --db FILE" in said(["match", "random", "random", "--resume"], env, code=2).stderr
-    missing = said(["match", "random", "random", "--resume", "--db", str(tmp_path / "no.db")], env, code=1)
+    assert "expected --db FILE" in told(["match", "random", "random", "--resume"], env, code=2).stderr
+    missing = told(["match", "random", "random", "--resume", "--db", str(tmp_path / "no.db")], env, code=1)
     assert "it does not exist" in missing.stderr
 
 
@@ -117,7 +125,7 @@ def test_of_several_runs_in_a_database_the_one_that_was_asked_for_is_gone_on_wit
     kept = f"--seed 5 --db {tmp_path / 'kept.db'}"
     few = played(f"match random three-stage --games 4 {kept}", tmp_path / "few.jsonl", env)
     played(f"match random first-free --games 2 {kept}", tmp_path / "other.jsonl", env)
-    resumed = said(shlex.split(f"match random three-stage --games 6 {kept} --resume -o {tmp_path / 'more.jsonl'}"), env)
+    resumed = told(shlex.split(f"match random three-stage --games 6 {kept} --resume -o {tmp_path / 'more.jsonl'}"), env)
     more = (tmp_path / "more.jsonl").read_text().splitlines()
     assert (more[:4], len(more)) == (few, 6)
     assert "Going on after 4 of 4 games, with more to play." in resumed.stderr

@@ -1,20 +1,19 @@
-"""What authors read when their bots fail: the command line as they use it, in processes of its own."""
+"""What authors read when their bots fail: the command line as they use it."""
 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-NOUGHTS = (sys.executable, "-c", "from noughts_server.cli import main; main()")
+from tests.support.processes import PROGRAM, environment, told
 
 BOTS = """
 from noughts_bots import Bot, Move, run
@@ -57,12 +56,11 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "bots.py").write_text(BOTS)
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("NOUGHTS_")}
-        self.environment = {**ours, "XDG_DATA_HOME": str(folder / "data"), "COLUMNS": "200"}
+        self.environment = environment(XDG_DATA_HOME=str(folder / "data"), COLUMNS="200")
 
     def start(self, line: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*NOUGHTS, *shlex.split(line)],
+            [*PROGRAM, *shlex.split(line)],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.PIPE,
@@ -72,11 +70,10 @@ class Desk:
         )
 
     def run(self, line: str, *, code: int = 0, stdin: str = "") -> tuple[str, str]:
-        """What it says and what it complains of."""
-        with self.start(line) as process:
-            said, complained = process.communicate(stdin, timeout=60)
-        assert process.returncode == code, complained
-        return said, complained
+        """What it says and what it complains of; in this process, because it is much that is asked here."""
+        with chdir(self.folder):
+            done = told(shlex.split(line), self.environment, code=code, stdin=stdin)
+        return done.stdout, done.stderr
 
     def json(self, line: str) -> Any:
         return json.loads(self.run(f"{line} --format json")[0])

@@ -13,6 +13,7 @@ import pytest
 
 from noughts_server.testing import ServerUnderTest, serving
 from tests.support.command_line import invoked
+from tests.support.damage import damage_last_games
 
 DAY_MS = 86_400_000
 
@@ -90,6 +91,11 @@ def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path,
         ("UPDATE games SET moves = x'0000' WHERE ordinal = 7", "/games/7", "expected a legal move"),
         ("UPDATE games SET result = 2 + (result = 2), termination = 2 WHERE ordinal = 7", "/games/7", "expected"),
         ("UPDATE games SET result = 99 WHERE ordinal = 7", "tournaments/", "cannot be read on"),
+        (
+            "INSERT INTO journal SELECT 1, ordinal, 0, 1, x'0000', x'', 0, 0, 0 FROM games WHERE ordinal = 7",
+            "/games/7",
+            "journal: move 2",
+        ),
         ("UPDATE pair_scores SET wins = wins + 1", "tournaments/", "score of the entries"),
         ("UPDATE entry_scores SET draws = draws + 1", "tournaments/", "score of entry"),
         ("UPDATE tournaments SET folded = folded - 1", "tournaments/", "up to the first gap"),
@@ -121,13 +127,7 @@ def test_ratings_that_the_games_do_not_give_are_found(copy: Path, statement: str
 
 
 def test_damaged_page_is_found_and_the_other_tournament_is_looked_at_all_the_same(copy: Path) -> None:
-    with closing(sqlite3.connect(copy)) as connection:
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-        connection.execute("PRAGMA journal_mode = DELETE")
-        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'games' AND pagetype = 'leaf'").fetchall()
-    with copy.open("r+b") as file:
-        file.seek((pages[0][0] - 1) * size)
-        file.write(b"\xff" * size)
+    damage_last_games(copy)
     found = noughts("db", "check", "--db", str(copy), code=1)
     assert found["tournaments"] == 2
     assert {"database", "tournaments/"} <= {

@@ -1,0 +1,76 @@
+"""Takes out entries that keep their games waiting: nobody waits for ever for a bot that does not come or answer."""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from noughts_referee.referee import Referee
+from noughts_referee.work_units import Conditions
+from noughts_server.errors import NoughtsError, WrongState
+from noughts_server.runtime.director import Director
+from noughts_server.store.database import Store
+from noughts_server.store.tournaments import Kind, get_tournament_by_id
+
+logger = structlog.get_logger("noughts.absences")
+
+_LOOKS = 20
+"""So often an entry must be waited for. Looks are counted and not seconds, in which the server may stand still."""
+
+_Waiting = tuple[int, int, tuple[int, int]]
+"""Tournament, entry, and what of it is waited for (see `Referee.kept_waiting`)."""
+
+
+class Absences:
+    """Looks at the games that wait."""
+
+    def __init__(self, store: Store, referee: Referee, director: Director, seconds: float) -> None:
+        """After so many seconds an entry is taken out; 0: never."""
+        self._store = store
+        self._referee = referee
+        self._director = director
+        self._seconds = seconds
+        self._looks: dict[_Waiting, int] = {}
+        """How often in a row that was waited for."""
+
+    async def run(self) -> None:
+        """Looks again and again, until it is cancelled."""
+        while self._seconds:
+            await asyncio.sleep(self._seconds / _LOOKS)
+            try:
+                await self._look()
+            except NoughtsError as error:
+                logger.warning("entries are looked at later", reason=error.reason, error=str(error))
+
+    async def _look(self) -> None:
+        before, self._looks = self._looks, {}
+        leaving: dict[tuple[int, int], str] = {}
+        slow: set[tuple[int, int]] = set()
+        playing = {conditions.tournament: conditions for conditions in self._director.playing()}
+        for key in playing:
+            for entry, what in self._referee.kept_waiting(key):
+                waiting = key, entry, what
+                self._looks[waiting] = looks = before.get(waiting, 0) + 1
+                if looks == _LOOKS // 2:
+                    slow.add((key, entry))
+                if looks > _LOOKS:
+                    did = "gave no answer" if any(what) else "was away"
+                    leaving[key, entry] = f"{did} for {self._seconds:g} s while its games waited"
+        for key, entry in slow:
+            self._warn(playing[key], entry)
+        for (key, entry), reason in leaving.items():
+            with suppress(WrongState):  # it is over meanwhile
+                await self._take_out(playing[key], entry, reason)
+
+    def _warn(self, conditions: Conditions, entry: int) -> None:
+        label = conditions.labels[entry]
+        logger.warning("keeps its games waiting", tournament=conditions.name, entry=label, limit_seconds=self._seconds)
+
+    async def _take_out(self, conditions: Conditions, entry: int, reason: str) -> None:
+        key, label = conditions.tournament, conditions.labels[entry]
+        tournament = await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
+        logger.warning("taken out", tournament=conditions.name, entry=label, reason=reason)
+        if tournament.kind is Kind.CHALLENGE:
+            await self._director.cancel(tournament.slug, reason=f"{label} {reason}")
+        else:
+            await self._director.withdraw(tournament.slug, label, reason=reason)

@@ -1,0 +1,18 @@
+"""Whether games between bots of one owner are rated; in the tournaments of older databases they are."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010"
+down_revision = "0009"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("tournaments", sa.Column("own_rated", sa.Boolean(), nullable=False, server_default="1"))
+
+
+def downgrade() -> None:
+    with op.batch_alter_table("tournaments") as tournaments:
+        tournaments.drop_column("own_rated")

@@ -1,0 +1,101 @@
+"""When the server stands still no clock runs."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from noughts_referee.rules import Termination
+from noughts_referee.stalls import LEAST_US, MOST_US, Stalls
+from noughts_referee.work_units import unpack_times
+from tests.support.games import conditions, unit
+from tests.support.leaping_loop import leap, loop_microseconds
+from tests.support.loopback import Loopback, loopback, raw_bot
+
+SECOND = 1_000_000
+LIMIT = 2.0
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback() as server:
+        server.referee.stalls._now = loop_microseconds
+        yield server
+
+
+class Clock:
+    """A time that the test tells."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_what_the_loop_is_late_by_counts_where_it_falls_into_the_time_that_is_asked_for() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    stalls.expect(0.1)
+    clock.now = 3 * SECOND
+    assert stalls.within(0, clock.now) == 3 * SECOND  # it has not come yet
+    assert stalls.came() == 2.9
+    clock.now = 5 * SECOND
+    assert stalls.within(0, clock.now) == 3 * SECOND
+    assert stalls.within(SECOND, clock.now) == 2 * SECOND
+    assert stalls.within(3 * SECOND, clock.now) == 0
+    assert (stalls.count, stalls.total_us) == (1, 3 * SECOND)
+
+
+def test_what_every_timer_is_late_by_does_not_count() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    stalls.expect(0.1)
+    clock.now = 100_000 + LEAST_US
+    assert stalls.within(0, clock.now) == 0
+    stalls.came()
+    assert (stalls.within(0, clock.now), stalls.count) == (0, 0)
+
+
+def test_a_short_halt_began_when_the_loop_was_due() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    stalls.expect(0.1)
+    clock.now = 150_000
+    stalls.came()
+    assert stalls.within(0, clock.now) == 50_000
+
+
+def test_nobody_gains_hours() -> None:
+    clock = Clock()
+    stalls = Stalls(clock)
+    for _ in range(3):
+        stalls.expect(0)
+        clock.now += MOST_US // 2
+        stalls.came()
+    assert stalls.within(0, clock.now) == MOST_US
+
+
+async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(server: Loopback) -> None:
+    async with raw_bot(server, 1) as first, raw_bot(server, 2):
+        server.referee.add(unit(conditions("mnk:1,1,1", time=f"{LIMIT}/move"), 1))
+        await first.asked()
+        server.referee.stalls.expect(0)
+        await leap(3 * LIMIT)
+        assert (server.finished, server.referee.stalls.excused) == ([], 1)
+        server.referee.stalls.came()
+        await first.send((1, 0, 0))
+        (game,) = await server.played(1)
+        assert game.termination == Termination.LINE
+        assert unpack_times(game.times)[0] < LIMIT * SECOND
+
+
+async def test_who_is_late_by_its_own_doing_loses_though_the_server_stood_still(server: Loopback) -> None:
+    async with raw_bot(server, 1) as first, raw_bot(server, 2):
+        server.referee.add(unit(conditions("mnk:1,1,1", time=f"{LIMIT}/move"), 1))
+        await first.asked()
+        server.referee.stalls.expect(0)
+        await leap(LIMIT)
+        server.referee.stalls.came()
+        await leap(LIMIT + 1)
+        (game,) = await server.played(1)
+        assert game.termination == Termination.TIMEOUT

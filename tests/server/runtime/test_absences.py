@@ -1,0 +1,86 @@
+"""Entries that keep their games waiting are taken out, and lose what they have left."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from noughts_proto.v1 import play_pb2, tournaments_pb2
+from tests.support.client import Client, bearing, client_of, hello
+
+FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of a server that waits two seconds for an entry."""
+    async with client_of(tmp_path / "x.sqlite", absence=2.0) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def mute(client: Client, token: str, name: str) -> AsyncIterator[None]:
+    """A bot that takes every frame in hand, sends heartbeats back, and never moves."""
+    call = client.play.Play(metadata=bearing(token))
+    await call.write(hello(bot=name))
+
+    async def listen() -> None:
+        while isinstance(frame := await call.read(), play_pb2.PlayResponse):
+            reply = play_pb2.PlayRequest(done_through=frame.frame)
+            reply.heartbeat.id = frame.heartbeat.id
+            await call.write(reply)
+
+    assert isinstance(await call.read(), play_pb2.PlayResponse)
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(listen())
+        yield
+        task.cancel()
+    call.cancel()
+
+
+async def ended(client: Client) -> tournaments_pb2.Tournament:
+    async with asyncio.timeout(60):
+        return await client.until(lambda tournament: tournament.state == FINISHED)
+
+
+async def test_an_entry_that_does_not_come_loses_its_games_and_the_tournament_ends(client: Client) -> None:
+    token = await client.token()
+    await client.register("ada", "bob", "eve")
+    async with client.online(token, "ada", "bob"):
+        await client.create(token, games_per_pair=4)
+        for name in ("ada", "bob", "eve"):
+            await client.join(token, name)
+        await client.start(token)
+        cup = await ended(client)
+    [gone] = [row for row in cup.standings if row.withdraw_reason]
+    assert (gone.label, gone.losses) == ("eve", 8)
+    assert gone.withdraw_reason == "was away for 2 s while its games waited"
+
+
+async def test_a_silent_bot_that_holds_all_seats_is_taken_out_and_the_others_play_on(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"), mute(client, token, "eve"):
+        await client.create(token, games_per_pair=40, concurrency=4)
+        for name in ("eve", "ada", "bob"):
+            await client.join(token, name)
+        await client.start(token)
+        cup = await ended(client)
+    rows = {row.label: row for row in cup.standings}
+    assert rows["eve"].losses == 80
+    assert rows["eve"].withdraw_reason == "gave no answer for 2 s while its games waited"
+    assert rows["ada"].wins + rows["ada"].draws + rows["ada"].losses == 80
+    assert not rows["ada"].withdraw_reason
+
+
+async def test_who_plays_slowly_without_a_clock_but_plays_is_left_alone(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        await client.create(token, games_per_pair=20_000)
+        for name in ("ada", "bob"):
+            await client.join(token, name)
+        await client.start(token)
+        await asyncio.sleep(3)
+        cup = await client.cancel(token)
+    assert not any(row.withdraw_reason for row in cup.standings)

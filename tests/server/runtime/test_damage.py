@@ -1,0 +1,80 @@
+"""One damaged page: its tournament stops and is told, the others go on."""
+
+import asyncio
+from pathlib import Path
+
+import grpc.aio
+from structlog.testing import capture_logs
+
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_proto.v1 import status_pb2, status_pb2_grpc
+from noughts_referee.work_units import FinishedGame
+from noughts_server.errors import DatabaseDamaged
+from noughts_server.runtime.recorder import Recorder
+from noughts_server.runtime.sessions import Ticket
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
+from noughts_server.store.results import CommitReport
+from tests.support.arena import open_arena
+from tests.support.damage import damage_last_games
+
+GAMES, STORED = 600, 500
+
+
+async def damaged(path: Path) -> tuple[int, int, list[FinishedGame]]:
+    """A database with a tournament that is sound and one that is hurt; the games that are missing of both."""
+    async with open_arena(path) as arena:
+        sound = await arena.tournament("sound", games_per_pair=20)
+        hurt = await arena.tournament("hurt", games_per_pair=GAMES)
+        games = await arena.play(hurt)
+        await arena.commit(games[:STORED])
+        missing = await arena.play(sound) + games[STORED:]
+    damage_last_games(path)
+    return sound.id, hurt.id, missing
+
+
+async def test_games_of_the_others_are_stored_and_the_damaged_one_is_told(tmp_path: Path) -> None:
+    sound, hurt, games = await damaged(tmp_path / "noughts.db")
+    reports: list[CommitReport] = []
+    told: list[tuple[int, DatabaseDamaged]] = []
+    async with open_arena(tmp_path / "noughts.db") as arena, asyncio.TaskGroup() as tasks:
+        recorder = Recorder(arena.store, reports.append, on_damage=lambda *found: told.append(found))
+        tasks.create_task(recorder.run())
+        recorder.record(games)
+        await recorder.flush()
+        assert [tournament for tournament, _ in told] == [hurt]
+        assert {game.tournament for report in reports for game in report.games} == {sound}
+        assert recorder.backlog == 0
+        assert arena.rows(f"SELECT count(*), max(ordinal) FROM games WHERE tournament_id = {sound}") == [(20, 20)]
+        await recorder.close()
+
+
+async def test_server_plays_the_other_tournament_to_its_end(tmp_path: Path) -> None:
+    await damaged(tmp_path / "noughts.db")
+    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{tmp_path / 'noughts.db'}")
+    with capture_logs() as logs:
+        async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
+            bots = [
+                tasks.create_task(
+                    play(
+                        make_bot(parse_spec("random")),
+                        Login(server.address, server.sessions.issue_ticket(Ticket(1, name)), name),
+                    )
+                )
+                for name in ("ada", "bob")
+            ]
+            async with asyncio.timeout(60):
+                while server.counters.games < 20:  # noqa: ASYNC110  # nothing tells when
+                    await asyncio.sleep(0.02)
+            async with grpc.aio.insecure_channel(server.address) as channel:
+                status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
+            for bot in bots:
+                bot.cancel()
+    assert [(each.name, each.problem) for each in status.tournaments] == [
+        ("tournaments/hurt", "a part of the database is damaged")
+    ]
+    assert status.database_trouble == ""
+    (stopped,) = (entry for entry in logs if entry["event"] == "stopped")
+    assert (stopped["tournament"], stopped["reason"]) == ("tournaments/hurt", "DATABASE_DAMAGED")
+    assert "noughts db check" in stopped["hint"]

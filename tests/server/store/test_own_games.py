@@ -1,0 +1,67 @@
+"""Games between bots of one owner: rated only where the operator wants it. Labels are nobody else's names."""
+
+from functools import partial
+
+import pytest
+
+from noughts_server.errors import AlreadyExists
+from noughts_server.store.bots import log_in
+from noughts_server.store.database import Connection
+from noughts_server.store.entries import join_tournament
+from noughts_server.store.games import list_games
+from noughts_server.store.rated_pairs import rated_pairs
+from noughts_server.store.rating_lists import rebuild_ratings
+from noughts_server.store.tokens import create_owner
+from noughts_server.store.tournaments import Tournament, start_tournament
+from tests.support.arena import NOW, Arena
+
+
+async def mixed(arena: Arena, *, own_rated: bool) -> Tournament:
+    """A tournament of alice's ada and bob, and of somebody else's eve; all its games are stored."""
+
+    def begin(connection: Connection) -> Tournament:
+        owner = create_owner(connection, "mallory")
+        log_in(connection, owner_id=owner, name="eve", version="1", now_ms=NOW)
+        join_tournament(connection, "cup", bot="eve")
+        return start_tournament(connection, "cup", now_ms=NOW)
+
+    await arena.tournament(games_per_pair=20, start=False)
+    arena.execute(f"UPDATE tournaments SET own_rated = {int(own_rated)}")
+    tournament = await arena.store.write(begin)
+    await arena.commit(await arena.play(tournament))
+    return tournament
+
+
+@pytest.mark.parametrize("own_rated", [False, True])
+async def test_games_of_one_owners_bots_are_rated_where_that_is_wanted(arena: Arena, own_rated: bool) -> None:
+    await mixed(arena, own_rated=own_rated)
+    # Of the entries 0, 1 and 2 the last one is mallory's; void games count nowhere.
+    ours = "" if own_rated else "AND first_entry + second_entry <> 1"
+    ((counted,),) = arena.rows(f"SELECT count(*) FROM games WHERE result <> 4 {ours}")
+    ((rated,),) = arena.rows("SELECT sum(games) FROM ratings")
+    assert 2 * counted == rated > 0
+    before = arena.snapshot()
+    report = await arena.store.write(rebuild_ratings)
+    assert (report.differences, report.history_corrected) == ([], 0)
+    assert arena.snapshot() == before
+    pairs = await arena.store.read(partial(rated_pairs, variant="tictactoe"))
+    assert len({frozenset((pair.first, pair.second)) for pair in pairs}) == (3 if own_rated else 2)
+    page = await arena.store.read(partial(list_games, slug="cup", size=100))
+    assert sum(game.rating_seq is not None for game in page.items) == counted
+
+
+async def test_an_entry_cannot_bear_the_name_of_somebody_elses_bot(arena: Arena) -> None:
+    def enter(connection: Connection, label: str) -> str:
+        return join_tournament(connection, "cup", bot="eve", label=label).label
+
+    def mallory(connection: Connection) -> None:
+        owner = create_owner(connection, "mallory")
+        for name in ("eve", "mal"):
+            log_in(connection, owner_id=owner, name=name, version="1", now_ms=NOW)
+
+    await arena.tournament(start=False)
+    await arena.store.write(mallory)
+    arena.execute("DELETE FROM entries")
+    with pytest.raises(AlreadyExists, match="bots/ada"):
+        await arena.store.write(partial(enter, label="ada"))
+    assert await arena.store.write(partial(enter, label="mal")) == "mal"
