@@ -20,7 +20,7 @@ CHILD = "noughts_server.cli.operator.web_child"
 def status(site: str) -> int:
     """What the site answers to a question that only its server can answer; 0: it does not."""
     try:
-        with urlopen(f"{site}/api/v1/status", timeout=30) as answer:
+        with urlopen(f"{site}/api/v1/status", timeout=60) as answer:
             return int(answer.status)
     except (URLError, OSError):
         return 0
@@ -43,7 +43,7 @@ def test_web_says_where_it_is_and_stops_politely(start: Any, server: str) -> Non
         assert set(ready) == {"web"}
         assert status(ready["web"]) == 200
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -61,13 +61,13 @@ def test_a_site_that_is_killed_is_started_again_and_nobody_is_refused_meanwhile(
         site = json.loads(process.stdout.readline())["web"]
         # No child is there yet: the call waits for it.
         assert status(site) == 200
-        first = eventually(lambda: child_of(process), lambda child: child is not None)
+        first = eventually(lambda: child_of(process), lambda child: child is not None, 60)
         assert first is not None
         first.kill()
-        eventually(lambda: child_of(process), lambda child: child is not None and child.pid != first.pid)
+        eventually(lambda: child_of(process), lambda child: child is not None and child.pid != first.pid, 60)
         assert status(site) == 200
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert err.count("the site ended, and is started again") == 1
     assert status(site) == 0
@@ -81,8 +81,8 @@ def test_a_site_ends_with_its_server_however_that_ended(start: Any, database: st
         child = child_of(process)
         assert child is not None
         process.kill()
-        process.communicate(timeout=30)
-    eventually(child.is_running, lambda running: not running)
+        process.communicate(timeout=60)
+    eventually(child.is_running, lambda running: not running, 60)
     assert status(site) == 0
 
 
@@ -99,8 +99,8 @@ def test_a_site_that_was_asked_for_and_cannot_be_ends_the_command(noughts: Any, 
 
 def test_a_server_loads_nothing_of_the_site() -> None:
     program = (
-        "import sys; import noughts_server.cli.operator.serving, noughts_server.cli.operator.web_minder,"
-        " noughts_server.web.listener; print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
+        "import sys; import noughts_server.cli.operator.serve, noughts_server.cli.operator.web,"
+        " noughts_server.cli.operator.web_minder, noughts_server.web.listener; print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert said.stdout == "[]\n"
