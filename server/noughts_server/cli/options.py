@@ -128,7 +128,13 @@ ResumeOption = Annotated[
 LimitOption = Annotated[int, Option("--limit", min=1, metavar="N", help="Show at most so many.")]
 GamesFileOption = Annotated[
     Path | None,
-    Option("-o", "--output", metavar="FILE", help="Write a game a line (JSON), in slot order.", show_default=False),
+    Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write a game a line (JSON), while they are played; `-`: stdout.",
+        show_default=False,
+    ),
 ]
 TimesOption = Annotated[
     bool, Option("--times", help="With -o: add each move's thinking time (differs from run to run).")

@@ -182,24 +182,18 @@ def match(
             playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
     plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
     from noughts_bots.specs import unique_labels
-    from noughts_server.cli.local.run import leave_if_ended_early, play
+    from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
-    first, second = unique_labels(plan.specs)
+    settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
-        plan.settings.variant,
-        plan.settings.seed,
-        first,
-        second,
-        outcome.pairs,
-        outcome.terminations,
-        outcome.match,
-        test,
+        settings.variant, settings.seed, first, second, outcome.pairs, outcome.terminations, outcome.match, test
     )
-    result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
-    if output_format is Format.TEXT:
-        _print_conditions(plan)
-        show_faults(plan, outcome)
+    with beside_games(playing.games_file):
+        result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
+        if output_format is Format.TEXT:
+            _print_conditions(plan)
+            show_faults(plan, outcome)
     if outcome.exhausted:
         output.warn(
             f"stopped after {output.count(outcome.games, 'game')}: every new pair only repeats others, so the test"
@@ -419,20 +413,21 @@ def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
 
 
 def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: Format, hint: str = "") -> None:
-    from noughts_server.cli.local.run import leave_if_ended_early, play
+    from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     fitted = None
     if isinstance(playing, RunOptions) and playing.fit:
         fitted = fit_of_pairs((row.label for row in outcome.standings), outcome.pairs)
-    if output_format is Format.JSON:
-        fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
-        output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
-    else:
-        _print_tournament(plan, outcome, hint)
-        if fitted is not None:
-            show_fit(fitted)
-        show_faults(plan, outcome)
+    with beside_games(playing.games_file):
+        if output_format is Format.JSON:
+            fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
+            output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
+        else:
+            _print_tournament(plan, outcome, hint)
+            if fitted is not None:
+                show_fit(fitted)
+            show_faults(plan, outcome)
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
 
