@@ -100,7 +100,8 @@ def test_a_site_that_was_asked_for_and_cannot_be_ends_the_command(noughts: Any, 
 def test_a_server_loads_nothing_of_the_site() -> None:
     program = (
         "import sys; import noughts_server.cli.operator.serve, noughts_server.cli.operator.web,"
-        " noughts_server.cli.operator.web_minder, noughts_server.web.listener; print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
+        " noughts_server.cli.operator.web_minder, noughts_server.web.listener;"
+        " print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
