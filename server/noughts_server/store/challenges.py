@@ -25,8 +25,8 @@ from noughts_server.store.tournaments import (
 from noughts_server.store.validation import check_number
 
 MOST_GAMES = 100
-MOST_OPEN_OF_A_BOT = 4
-MOST_OPEN_OF_AN_OWNER = 30
+MOST_OPEN_OF_A_BOT = 2
+MOST_OPEN_OF_AN_OWNER = 10
 
 
 @dataclass(frozen=True, slots=True)
