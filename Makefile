@@ -53,8 +53,13 @@ lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everyth
 bench: $(STAMP) ## measure throughput
 	$(BIN)/python benchmarks/throughput.py
 
-soak: $(STAMP) ## run a server under load for a long time
+soak: $(STAMP) ## load, kills, rubbish and attacks for a long time: hours
 	$(BIN)/python benchmarks/soak.py
+	$(BIN)/python -m tests.chaos troubles --count 1000 --only "kill server" "kill bot" "kill both"
+	$(BIN)/python -m tests.chaos troubles --count 1000
+	$(BIN)/python -m tests.chaos fuzz --frames 1000000 --connections 10000
+	$(BIN)/python -m tests.chaos attacks
+	NOUGHTS_EXAMPLES=10000 $(BIN)/pytest -q tests/chaos/test_bad_input.py --timeout 0
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.chaos.attacks import ATTACKS
+from tests.chaos.fuzz import fuzz
 from tests.chaos.honest import Siege, besiege, honest_matches
 from tests.chaos.run import run_chaos
 from tests.chaos.troubles import TROUBLES
@@ -27,6 +29,7 @@ from tests.support.mounts import small_disk
 _EVERY = 20
 _DISK_MIB = 96
 _MOST_MIB = 500
+_WARM, _GROWTH = 0.1, 1.1
 _CONSOLE = Console(soft_wrap=True)
 
 
@@ -43,10 +46,16 @@ def main() -> int:
     attacks = parts.add_parser("attacks", help="an honest match with clocks under each attack")
     attacks.add_argument("--seconds", type=float, default=30.0)
     attacks.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), metavar="ATTACK")
+    rubbish = parts.add_parser("fuzz", help="random bytes, changed frames and wrong connections beside that match")
+    rubbish.add_argument("--frames", type=int, default=1_000_000)
+    rubbish.add_argument("--connections", type=int, default=10_000)
+    rubbish.add_argument("--minutes", type=float, default=60.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="noughts-chaos-") as folder:
         if options.part == "troubles":
             return _troubles(Path(folder), options)
+        if options.part == "fuzz":
+            return asyncio.run(_fuzz(Path(folder), options))
         return asyncio.run(_attacks(Path(folder), options))
 
 
@@ -98,13 +107,35 @@ def _troubles(folder: Path, options: argparse.Namespace) -> int:
     return int(not tally.is_clean or tally.server_mib > _MOST_MIB)
 
 
+async def _fuzz(folder: Path, options: argparse.Namespace) -> int:
+    async with honest_matches(folder) as made:
+        # What a server needs once for everything that it has never seen is no growth.
+        for part, share in (("warm", _WARM), ("fuzz", 1.0)):
+            work = partial(
+                fuzz,
+                seed=options.seed,
+                frames=round(options.frames * share),
+                connections=round(options.connections * share),
+            )
+            siege = await besiege(made, part, work, options.minutes * 60)
+            _CONSOLE.print(siege, markup=False)
+    grew = siege.after_mib > siege.before_mib * _GROWTH
+    faults = [what for what in siege.told if what.startswith(("fault", "no answer", "ended by"))]
+    _CONSOLE.print(
+        ", ".join(f"{siege.told[what]:,} {what}" for what in ("frames", "requests", "connections")) + ";"
+        f" {siege.plies / siege.seconds:.0f} honest plies/s, {siege.lost} games lost on time;"
+        f" {siege.before_mib:.0f} MiB before, {siege.most_mib:.0f} most, {siege.after_mib:.0f} after"
+    )
+    return int(bool(faults or grew or siege.died or siege.lost or made.tally.traceback))
+
+
 async def _attacks(folder: Path, options: argparse.Namespace) -> int:
     table = Table("attack", "plies/s", "lost on time", "MiB before", "most", "after", "what the attacker was told")
     sieges: list[Siege] = []
     for name in options.only:
         (within := folder / name.replace(" ", "-")).mkdir()
         async with honest_matches(within) as made:
-            siege = await besiege(made, name, options.seconds)
+            siege = await besiege(made, name, ATTACKS[name], options.seconds)
         siege.died += bool(made.tally.traceback)
         sieges.append(siege)
         told = ", ".join(f"{what}: {times:,}" for what, times in siege.told.items())

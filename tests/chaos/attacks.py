@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -35,6 +36,7 @@ _PAUSE = 0.05
 _CONNECTIONS, _STREAMS = 40, 50
 _ROWS = 500_000
 _STOLEN_SECONDS = 2.5
+_FLOODS = 8
 
 
 @dataclass(slots=True)
@@ -316,14 +318,10 @@ async def listing(target: Target) -> None:
             tasks.create_task(target.endless(lambda: stub.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
 
 
-def _flood(flood: http2.Flood, connections: int = 8) -> Attack:
-    async def attack(target: Target) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(connections):
-                tasks.create_task(target.endless(lambda: http2.flood(target.address, flood, target.told)))
-
-    attack.__doc__ = flood.__doc__
-    return attack
+async def _flood(target: Target, frames: http2.Flood) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(_FLOODS):
+            tasks.create_task(target.endless(lambda: http2.flood(target.address, frames, target.told)))
 
 
 async def nothing_said(target: Target) -> None:
@@ -365,18 +363,32 @@ ATTACKS: Mapping[str, Attack] = {
     "silence": silence,
     "listing": listing,
     "nothing said": nothing_said,
-    "continuations": _flood(http2.continuations),
-    "pings": _flood(http2.pings),
-    "settings": _flood(http2.settings),
-    "resets": _flood(http2.resets),
+    "continuations": partial(_flood, frames=http2.continuations),
+    "pings": partial(_flood, frames=http2.pings),
+    "settings": partial(_flood, frames=http2.settings),
+    "resets": partial(_flood, frames=http2.resets),
 }
 
 
-async def attack_for(seconds: float, name: str, target: Target) -> Counter[str]:
+async def all_at_once(target: Target) -> None:
+    """Every attack, by one attacker."""
+    async with asyncio.TaskGroup() as tasks:
+        for attack in ATTACKS.values():
+            tasks.create_task(_until_sent_away(attack, target))
+
+
+async def _until_sent_away(attack: Attack, target: Target) -> None:
+    try:
+        await attack(target)
+    except* (grpc.aio.AioRpcError, EOFError, asyncio.InvalidStateError) as group:
+        target.told[f"ended by {group.exceptions[0]!r:.100}"] += 1
+
+
+async def attack_for(seconds: float, attack: Attack, target: Target) -> Counter[str]:
     """Attacks for so long; what the attacker was told."""
     try:
         async with asyncio.timeout(seconds):
-            await ATTACKS[name](target)
+            await attack(target)
     except TimeoutError:
         pass
     except BaseExceptionGroup as group:

@@ -17,7 +17,7 @@ from noughts_bots import Bot
 from noughts_bots.session import Login, play
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, Termination
-from tests.chaos.attacks import Target, attack_for
+from tests.chaos.attacks import Attack, Target, attack_for
 from tests.chaos.nursery import Forked
 from tests.chaos.world import World, going
 
@@ -98,9 +98,9 @@ def _play(address: str, token: str, name: str) -> None:
     asyncio.run(play(Paced(), Login(address, token, name), lambda event: None))
 
 
-def _attack(name: str, seconds: float, address: str, token: str, victims: tuple[str, ...]) -> None:
+def _attack(attack: Attack, seconds: float, address: str, token: str, victims: tuple[str, ...]) -> None:
     os.nice(_NICE)
-    told = asyncio.run(attack_for(seconds, name, Target(address, token, victims)))
+    told = asyncio.run(attack_for(seconds, attack, Target(address, token, victims)))
     sys.stdout.write(json.dumps(told))
 
 
@@ -114,13 +114,13 @@ async def honest_matches(folder: Path) -> AsyncIterator[HonestWorld]:
         yield made
 
 
-async def besiege(made: HonestWorld, attack: str, seconds: float) -> Siege:
-    """Lets somebody attack for so long."""
+async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float) -> Siege:
+    """Lets somebody attack for so long, or until he has done."""
 
     def memory() -> float:
         return psutil.Process(made.server.pid).memory_info().rss / 2**20 if made.server.alive else 0.0
 
-    siege = Siege(attack, before_mib=memory())
+    siege = Siege(name, before_mib=memory())
     began, (plies, lost) = time.monotonic(), made.counts()
     mallory = (made.address, made.tokens["mallory"], made.names)
     attacker = Forked(made.folder / "attacker", _attack, attack, seconds, *mallory)

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tests.support.root import ROOT
@@ -64,7 +65,8 @@ class Forked:
     def signal(self, number: int) -> None:
         """Sends it a signal, if it still runs."""
         if self.alive:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Ends it with SIGKILL, and waits until it is gone."""

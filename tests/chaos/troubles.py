@@ -1,10 +1,10 @@
 """What may befall servers, bots and the network between them: each trouble is over when its function returns."""
 
 import asyncio
-import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from tests.chaos.nursery import Forked
 from tests.chaos.world import World
 
 Trouble = Callable[[World], Awaitable[None]]
@@ -43,20 +43,20 @@ async def kill_both(world: World) -> None:
 
 async def stop_server(world: World) -> None:
     """The server is stopped for a while (SIGSTOP)."""
-    await _stop(world, [world.server.pid])
+    await _stop(world, [world.server])
 
 
 async def stop_bots(world: World) -> None:
     """Some bots are stopped for a while."""
-    await _stop(world, [bot.pid for bot in world.chance.sample(list(world.bots.values()), 2)])
+    await _stop(world, world.chance.sample(list(world.bots.values()), 2))
 
 
-async def _stop(world: World, pids: list[int]) -> None:
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+async def _stop(world: World, processes: Sequence[Forked]) -> None:
+    for process in processes:
+        process.signal(signal.SIGSTOP)
     await asyncio.sleep(world.chance.uniform(0.1, _LONGEST_STOP))
-    for pid in pids:
-        os.kill(pid, signal.SIGCONT)
+    for process in processes:
+        process.signal(signal.SIGCONT)
 
 
 async def cut(world: World) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.cli.options import DEFAULT_ADDRESS
+from noughts_server.cli.connection_options import DEFAULT_ADDRESS
 from tests.support.root import ROOT
 
 INSTALL_SECONDS, STEP_SECONDS = 240, 60

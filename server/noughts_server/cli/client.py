@@ -21,7 +21,7 @@ from noughts_proto.v1 import (
     tokens_pb2_grpc,
     tournaments_pb2_grpc,
 )
-from noughts_server.cli import options
+from noughts_server.cli import connection_options
 from noughts_server.cli.error_details import error_info
 from noughts_server.cli.errors import Problem
 
@@ -70,7 +70,7 @@ class Client:
             return method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
         except grpc.RpcError as error:
             if not self.token and _code(error) is grpc.StatusCode.UNAUTHENTICATED:
-                missing = options.no_token()
+                missing = connection_options.no_token()
                 raise Problem(missing.message, missing.hint) from error
             raise CallFailed(explain_call(error, self.address), _code(error)) from error
 
@@ -95,8 +95,8 @@ class Client:
 @contextmanager
 def connected(server: str | None, token: str | None = None, token_file: Path | None = None) -> Iterator[Client]:
     """A client of the server that the options name."""
-    address, secret = options.read_server(server), options.read_token(token, token_file)
-    with options.dialling(address, secret).channel(address) as channel:
+    address, secret = connection_options.read_server(server), connection_options.read_token(token, token_file)
+    with connection_options.dialling(address, secret).channel(address) as channel:
         yield Client(
             address,
             secret,

@@ -95,7 +95,7 @@ class LoadedCommand:
             self.parameters += [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in fields]
         self._calls = any(parameter.name == "server" for parameter in self.parameters)
         if self._calls:
-            from noughts_server.cli.options import Encryption
+            from noughts_server.cli.connection_options import Encryption
 
             self.parameters += _fields(Encryption)
 
@@ -107,9 +107,13 @@ class LoadedCommand:
 
     def run(self, **values: Any) -> None:
         """Does it. An error that has an explanation ends the program with a message and an exit code."""
-        from noughts_server.cli import options
+        from noughts_server.cli import connection_options
 
-        encrypting = options.encryption(_taken(options.Encryption, values)) if self._calls else nullcontext()
+        encrypting = (
+            connection_options.encryption(_taken(connection_options.Encryption, values))
+            if self._calls
+            else nullcontext()
+        )
         for name, bundle in self._bundles.items():
             values[name] = _taken(bundle, values)
         with reporting(self.line), encrypting:

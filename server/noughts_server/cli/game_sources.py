@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.parameters import Argument, Option
 
@@ -57,9 +57,9 @@ class GameSource:
         str,
         Option("--tournament", metavar="ID", help="Which of a database's tournaments; else its newest."),
     ] = ""
-    server: options.ServerOption = None
-    token: options.TokenOption = None
-    token_file: options.TokenFileOption = None
+    server: connection_options.ServerOption = None
+    token: connection_options.TokenOption = None
+    token_file: connection_options.TokenFileOption = None
 
     def read(self, make: "Callable[[Gathered], Made]") -> Made:
         """What `make` makes of the tournament, while its games come a few at a time.

@@ -1,29 +1,20 @@
 """Options that several commands share, and how their texts are read."""
 
-import os
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format, warn
+from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
-    from noughts_proto.security import Dialling
     from noughts_referee.clock import TimeControl
     from noughts_referee.rules import Variant
-    from noughts_server.competition.schedule import ScheduleKind
-    from noughts_server.local.launcher import Locking
 
-DEFAULT_ADDRESS = "127.0.0.1:7450"
 LARGEST_SEED = (1 << 64) - 1
 _LONGEST_MARGIN_SECONDS = 60
 
@@ -117,75 +108,12 @@ MarginOfOption = Annotated[
         show_default=False,
     ),
 ]
-RequireLockOption = Annotated[
-    bool,
-    Option(
-        "--require-lock",
-        help="Play nothing unless programs and plugins can be locked in completely on this machine.",
-    ),
-]
-NoLockOption = Annotated[
-    bool,
-    Option("--no-lock", help="Run programs and plugins without the lock: they may do whatever you may."),
-]
-StartTimeoutOption = Annotated[
-    float,
-    Option(
-        "--start-timeout",
-        min=0.1,
-        max=3600.0,
-        metavar="SECONDS",
-        help="How long a program or plugin may take to say hello; one that fails three times plays no more.",
-    ),
-]
-ProcessesOption = Annotated[
-    int,
-    Option(
-        "--processes",
-        min=0,
-        max=1024,
-        metavar="K",
-        help="Processes of each program or plugin. Else an engine has one for each game, but not more than cores.",
-        show_default=False,
-    ),
-]
-AffinityOption = Annotated[
-    bool,
-    Option("--affinity", help="Give each process of a program or plugin a core of its own, in turn."),
-]
-MemoryOption = Annotated[
-    str,
-    Option(
-        "--memory",
-        metavar="SIZE",
-        help="Memory of each process of a program or plugin behind the lock: MiB as in `512`, or `2g`.",
-        show_default=False,
-    ),
-]
 MemoryTotalOption = Annotated[
     str,
     Option(
         "--memory-total",
         metavar="SIZE",
         help="Memory of all programs and plugins together behind the lock; else three quarters of this machine's.",
-        show_default=False,
-    ),
-]
-LogOption = Annotated[
-    Path | None,
-    Option(
-        "--log",
-        metavar="DIR",
-        help="All that Gomocup engines are told and say, with times: a file for each game.",
-        show_default=False,
-    ),
-]
-MessagesOption = Annotated[
-    Path | None,
-    Option(
-        "--messages",
-        metavar="FILE",
-        help="What Gomocup engines say besides moves, a line (JSON) each: game, ply, bot, line.",
         show_default=False,
     ),
 ]
@@ -197,52 +125,16 @@ ResumeOption = Annotated[
     bool,
     Option("--resume", help="Goes on with the newest such run in --db; more --games or bots are added."),
 ]
-ServerOption = Annotated[
-    str | None,
-    Option(
-        "--server",
-        metavar="HOST:PORT",
-        help=f"The server; else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
-        show_default=False,
-    ),
-]
-TokenOption = Annotated[
-    str | None,
-    Option(
-        "--token",
-        metavar="TOKEN",
-        help=f"Your token. Better in {TOKEN_VARIABLE} or a file: others can see it here.",
-        show_default=False,
-    ),
-]
-TokenFileOption = Annotated[
-    Path | None,
-    Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
-]
-_SECURITY_PANEL = "Encryption"
-TlsOption = Annotated[bool, Option("--tls", help="Encrypt; trust what the system trusts.", panel=_SECURITY_PANEL)]
-CaOption = Annotated[
-    Path | None,
-    Option(
-        "--tls-ca",
-        metavar="FILE",
-        help="Encrypt; trust the authorities in this file (PEM). Else from NOUGHTS_TLS_CA.",
-        show_default=False,
-        panel=_SECURITY_PANEL,
-    ),
-]
-InsecureOption = Annotated[
-    bool,
-    Option(
-        "--insecure",
-        help="Send the token to another machine in plaintext: it can be read on the way.",
-        panel=_SECURITY_PANEL,
-    ),
-]
 LimitOption = Annotated[int, Option("--limit", min=1, metavar="N", help="Show at most so many.")]
 GamesFileOption = Annotated[
     Path | None,
-    Option("-o", "--output", metavar="FILE", help="Write a game a line (JSON), in slot order.", show_default=False),
+    Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write a game a line (JSON), while they are played; `-`: stdout.",
+        show_default=False,
+    ),
 ]
 TimesOption = Annotated[
     bool, Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
@@ -258,64 +150,6 @@ EveryOption = Annotated[
         show_default=False,
     ),
 ]
-ScheduleOption = Annotated[
-    str,
-    Option(
-        "--schedule",
-        metavar="KIND",
-        help="`round-robin`, `gauntlet` (the first against all), `swiss`, `knockout`, or `ladder` (until stopped).",
-        completes=Completes.SCHEDULE,
-    ),
-]
-RoundsOption = Annotated[
-    int | None,
-    Option(
-        "--rounds",
-        min=1,
-        max=4_096,
-        metavar="N",
-        help="Rounds of a `swiss`; else log2 of the bots, rounded up.",
-        show_default=False,
-    ),
-]
-StopWhenDecidedOption = Annotated[
-    bool, Option("--stop-when-decided", help="A `knockout`'s match ends as soon as nobody can catch up.")
-]
-DrawAfterOption = Annotated[
-    int | None,
-    Option(
-        "--draw-after",
-        min=1,
-        max=100_000,
-        metavar="PLIES",
-        help="A game of so many plies is a draw, `adjudicated`.",
-        show_default=False,
-    ),
-]
-ForfeitAfterOption = Annotated[
-    int | None,
-    Option(
-        "--forfeit-after",
-        min=1,
-        metavar="N",
-        help="Who has lost N games by crashes, illegal or late moves is withdrawn.",
-        show_default=False,
-    ),
-]
-DryRunOption = Annotated[
-    bool, Option("--dry-run", help="Say how many games that is, and about how long they take; play none of them.")
-]
-FitOption = Annotated[
-    bool,
-    Option("--fit", help="Also ratings from all games at once, with 95 % errors and what moving first is worth."),
-]
-FatalOption = Annotated[
-    bool,
-    Option(
-        "--fatal",
-        help="The first crash, illegal move, loss on time or disconnection ends the run: exit code 1.",
-    ),
-]
 
 
 def read_variant(text: str, opening: str | None = None) -> "Variant":
@@ -328,30 +162,6 @@ def read_variant(text: str, opening: str | None = None) -> "Variant":
         return parse_variant(text if opening is None else f"{text}+{opening}")
     except VariantError as error:
         raise UsageProblem(f"--variant {error.got!r}: expected {error.expected}") from error
-
-
-def read_schedule(text: str) -> "ScheduleKind":
-    """How pairings are made, e.g. `round-robin`. Raises UsageProblem."""
-    from noughts_server.competition.schedule import ScheduleKind
-
-    kinds = {str(kind): kind for kind in ScheduleKind}
-    if text not in kinds:
-        raise UsageProblem(f"--schedule {text!r}: expected {' or '.join(f'`{name}`' for name in kinds)}")
-    return kinds[text]
-
-
-def check_format(kind: "ScheduleKind", games: int, *, rounds: int | None, stop_when_decided: bool) -> None:
-    """Raises UsageProblem for options that the format of a tournament has no use for."""
-    from noughts_server.competition.schedule import ScheduleKind
-
-    if rounds is not None and kind is not ScheduleKind.SWISS:
-        raise UsageProblem(
-            f"--rounds {rounds}: got --schedule {kind}, expected `swiss`, which alone has rounds to choose"
-        )
-    if stop_when_decided and kind is not ScheduleKind.KNOCKOUT:
-        raise UsageProblem(f"--stop-when-decided: got --schedule {kind}, expected `knockout`")
-    if kind.follows_results and games % 2:
-        raise UsageProblem(f"--games {games}: expected an even number: in a {kind} both bots begin equally often")
 
 
 def read_time(text: str, option: str = "--time") -> "TimeControl":
@@ -436,25 +246,6 @@ def read_margin(text: str, option: str = "--margin") -> int:
     return microseconds
 
 
-def read_memory(text: str, option: str = "--memory") -> int:
-    """Bytes from `512` (MiB) or `2g`; 0 for an empty text."""
-    from noughts_bots.gomocup.options import read_size
-
-    try:
-        return read_size(text) if text else 0
-    except ValueError:
-        raise UsageProblem(f"{option} {text!r}: expected MiB as in `512`, or `2g`") from None
-
-
-def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
-    """What is asked of the lock of child players. Raises UsageProblem for both at once."""
-    from noughts_server.local.launcher import Locking
-
-    if require_lock and no_lock:
-        raise UsageProblem("--require-lock: got --no-lock beside it, expected one of the two")
-    return Locking.REQUIRED if require_lock else Locking.OFF if no_lock else Locking.USUAL
-
-
 def read_seed(seed: int | None, *, secret: bool = False) -> int:
     """The seed, or one drawn now: short enough to be typed again, or with `secret` so long that nobody finds it."""
     if seed is None:
@@ -462,101 +253,3 @@ def read_seed(seed: int | None, *, secret: bool = False) -> int:
     if not 0 <= seed <= LARGEST_SEED:
         raise UsageProblem(f"--seed {seed}: expected 0 to {LARGEST_SEED}")
     return seed
-
-
-def read_address(text: str, option: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`; an IPv6 address stands in brackets."""
-    host, _, port = text.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    plain = bool(host) and not set(host) & set("[]/: @")
-    if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
-        raise UsageProblem(f"{option} {text!r}: expected HOST:PORT, e.g. {DEFAULT_ADDRESS}", _address_hint(text))
-    return host.strip("[]"), int(port)
-
-
-def _address_hint(text: str) -> str:
-    return "Leave out the scheme: it is gRPC." if "//" in text else ""
-
-
-def read_server(server: str | None) -> str:
-    """The address to call: the option's, the environment's or the default."""
-    option = "--server"
-    if server is None:
-        server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
-    read_address(server, option)
-    return server
-
-
-@dataclass(frozen=True, slots=True)
-class Encryption:
-    """How a connection is protected: options of every command that calls a server."""
-
-    tls: TlsOption = False
-    tls_ca: CaOption = None
-    insecure: InsecureOption = False
-
-
-_encryption: ContextVar[Encryption] = ContextVar("encryption", default=Encryption())  # noqa: B039  # immutable
-
-
-@contextmanager
-def encryption(chosen: Encryption) -> Iterator[None]:
-    """What `dialling` goes by inside the `with` block: every command that calls a server runs in one."""
-    token = _encryption.set(chosen)
-    try:
-        yield
-    finally:
-        _encryption.reset(token)
-
-
-def dialling(address: str, token: str) -> "Dialling":
-    """How to connect to the server by the options; a token that could be read on the way is a SecurityProblem."""
-    from noughts_proto.security import dialling_from_environment
-
-    asked = _encryption.get()
-    chosen = dialling_from_environment(tls=asked.tls, ca=asked.tls_ca, insecure=asked.insecure)
-    chosen.check(address, token)
-    return chosen
-
-
-def read_token(token: str | None, token_file: Path | None) -> str:
-    """The token to call with; empty when none is given."""
-    if token is not None:
-        warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
-        return _checked_token(token, "--token")
-    if token_file is not None:
-        return _checked_token(_first_line(token_file), f"--token-file {token_file}")
-    return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
-
-
-def require_token(token: str | None, token_file: Path | None) -> str:
-    """The token to play with, which must be given."""
-    secret = read_token(token, token_file)
-    if not secret:
-        raise no_token()
-    return secret
-
-
-def no_token() -> UsageProblem:
-    """What to say where a token is needed and none was given."""
-    return UsageProblem(
-        f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
-        "The server's operator makes it: noughts token create --owner NAME",
-    )
-
-
-def _first_line(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8").partition("\n")[0]
-    except UnicodeDecodeError:
-        return ""
-    except OSError as error:
-        raise UsageProblem(f"--token-file {file}: {error.strerror}") from error
-
-
-def _checked_token(token: str, source: str, *, empty: bool = False) -> str:
-    # The token itself is never shown, not even a wrong one.
-    token = token.strip()
-    if not (token.isascii() and token.isprintable() and " " not in token) or not (token or empty):
-        raise UsageProblem(f"{source}: expected a token, one line as `noughts token create` prints it")
-    return token

@@ -30,6 +30,7 @@ from noughts_server.local.plan import (
 )
 
 if TYPE_CHECKING:
+    from noughts_server.store.database import Store
     from noughts_server.store.games import ExportedGame
 
 __all__ = [
@@ -61,7 +62,8 @@ async def play_locally(
 
     `on_note` gets lines for people about how child players are locked, `on_game` each game as soon as it is stored.
 
-    `export` is called once at the end with all stored games in slot order.
+    `export` gets the stored games in slot order, as far as there is no gap; at the end all that are left. A run that
+    goes on with an earlier one begins with the games of that.
     """
     async with AsyncExitStack() as stack:
         specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
@@ -97,12 +99,14 @@ async def play_locally(
         launcher = await stack.enter_async_context(launching(plan.locking, tell, plan.all_memory_bytes))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
             run = RunAtServer(
-                plan, specs, processes, server, launcher, transcripts, on_progress, stop, patience, on_game
+                plan, specs, processes, server, launcher, transcripts, on_progress, stop, patience, on_game, export
             )
+            if plan.database is not None and not plan.resumes:
+                await _tell_of_cut_off(server.store, on_note)
             await run.play()
         if transcripts.failure is not None:
             on_note(f"what engines say was not kept to the end: {transcripts.failure}")
-        outcome = await run.outcome(export)
+        outcome = await run.outcome()
         if file is not None and outcome.kept:
             outcome = replace(outcome, kept=str(file.keep()))
         return outcome
@@ -120,6 +124,16 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
                 f"--db: got {file}, which lies in the folder {place} that {spec} may read, expected a place"
                 " outside of it; or give the bot a folder of its own"
             )
+
+
+async def _tell_of_cut_off(store: "Store", on_note: Callable[[str], None]) -> None:
+    """What was killed could not say how to go on with it."""
+    from noughts_server.store.local_runs import cut_off_run
+
+    run = await store.read(cut_off_run)
+    if run is not None:
+        what = f"an earlier run ({run.settings.title or run.name}) that ended after {run.games_done:,} games"
+        on_note(f"The database has {what}, before it was over: its own command with --resume goes on with it.")
 
 
 class _TemporaryFile:

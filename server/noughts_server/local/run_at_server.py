@@ -19,11 +19,12 @@ from noughts_server.local.children import LocalChildren
 from noughts_server.local.match import match_game
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
+from noughts_server.local.written_games import WrittenGames
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
 from noughts_server.statistics.match_games import MatchGames
-from noughts_server.store.games import ExportedGame, export, finished_games, terminations
+from noughts_server.store.games import ExportedGame, finished_games, terminations
 from noughts_server.store.results import CommitReport
 from noughts_server.store.standings import Crosstable, Standing, whole_crosstable
 from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament
@@ -47,9 +48,12 @@ class RunAtServer:
         stop: LocalStop,
         patience: Patience,
         on_game: Callable[[PlayedGame], None] | None = None,
+        write: Callable[[Iterator[ExportedGame]], None] | None = None,
     ) -> None:
+        """`write` gets the stored games, see `WrittenGames`."""
         self._plan = plan
         self._on_game = on_game
+        self._written = WrittenGames(write) if write is not None else None
         self._fatal: PlayedGame | None = None
         self._server = server
         self._on_progress = on_progress
@@ -80,7 +84,7 @@ class RunAtServer:
             ]
             try:
                 if await self._unless(self._stop.finishing, self._all_online()):
-                    playing = self._tournament.play(self._report)
+                    playing = self._tournament.play(self._report, self._written.add if self._written else None)
                     if not await self._unless(self._stop.finishing, playing):
                         await self._unless(self._stop.aborting, self._server.drain())
                         self._server.director.abandon()
@@ -92,8 +96,8 @@ class RunAtServer:
                     with suppress(WrongState):  # it has just finished
                         await self._server.director.pause(self._tournament.slug)
 
-    async def outcome(self, write: Callable[[Iterator[ExportedGame]], None] | None) -> LocalOutcome:
-        """What is stored; `write` gets the games."""
+    async def outcome(self) -> LocalOutcome:
+        """What is stored; the games that are not written yet are now."""
         store = self._server.store
         await self._server.recorder.flush()
         await self._children.faults.keep()
@@ -101,8 +105,8 @@ class RunAtServer:
         def read(connection: Any) -> tuple[Tournament, Crosstable, dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
-            if write is not None:
-                write(export(connection, tournament.id))
+            if self._written is not None:
+                self._written.add_rest(connection, tournament)
             return tournament, table, terminations(connection, tournament.id)
 
         tournament, crosstable, ends = await store.read(read)

@@ -93,14 +93,25 @@ class LocalTournament:
                 await changed.wait()
                 changed.clear()
 
-    async def play(self, on_progress: Callable[[Tournament, tuple[Standing, ...]], None]) -> None:
+    async def play(
+        self,
+        on_progress: Callable[[Tournament, tuple[Standing, ...]], None],
+        look: Callable[[Connection, Tournament], None] | None = None,
+    ) -> None:
         """Starts the tournament and returns when it is finished.
 
-        `on_progress` is called several times a second, and at last with all games.
+        `on_progress` is called several times a second, and at last with all games; `look` before that, in a thread.
         """
+
+        def progress(connection: Connection) -> tuple[Tournament, tuple[Standing, ...]]:
+            tournament = get_tournament(connection, self.slug)
+            if look is not None:
+                look(connection, tournament)
+            return tournament, tuple(standings(connection, tournament))
+
         before = await self._server.store.read(lambda connection: get_tournament(connection, self.slug))
         if before.state is TournamentState.FINISHED:  # gone on with, and there was nothing left
-            tournament, table = await self._server.store.read(self._standings)
+            tournament, table = await self._server.store.read(progress)
             on_progress(tournament, table)
             return
         await self._server.director.start(self.slug)
@@ -117,7 +128,7 @@ class LocalTournament:
                     async with asyncio.timeout(_TICK_SECONDS):
                         await over.wait()
                 last = over.is_set()  # while it reads, the last game may be committed
-                tournament, table = await self._server.store.read(self._standings)
+                tournament, table = await self._server.store.read(progress)
                 on_progress(tournament, table)
                 if tournament.state is TournamentState.FINISHED:
                     return
@@ -155,7 +166,3 @@ class LocalTournament:
             if label in late:
                 join_tournament(connection, self.slug, bot=label, label=label)
         return owner
-
-    def _standings(self, connection: Connection) -> tuple[Tournament, tuple[Standing, ...]]:
-        tournament = get_tournament(connection, self.slug)
-        return tournament, tuple(standings(connection, tournament))

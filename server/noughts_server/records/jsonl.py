@@ -1,13 +1,15 @@
-"""JSON lines, a game a line, as `-o` asks for: the file is there as a whole or not at all."""
+"""JSON lines, a game a line, as `-o` asks for: written while the games are played."""
 
 import json
 import os
 import secrets
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from noughts_referee.rules import parse_variant
 
@@ -15,26 +17,36 @@ if TYPE_CHECKING:
     from noughts_server.store.games import ExportedGame
 
 
+STDOUT = Path("-")
+"""The target that is the standard output."""
+
+_LINES_AT_ONCE = 1_000
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class GamesFile:
-    """Writes next to its target and takes the target's name at the end of the `with` block, if games were written.
+    """Takes games while they are played; whoever reads it meanwhile, or after a kill, finds whole lines.
 
-    A target that is no ordinary file (a pipe, a device) is written directly.
+    It is written next to its target, and takes the target's name with the first games: until then what was there
+    stays. A target that is no ordinary file (a pipe, a device) is written directly, and `-` is the standard output.
     """
 
     def __init__(self, target: Path, *, times: bool = False) -> None:
         self._target = Path(os.path.realpath(target))
         self._times = times
-        self._direct = self._target.exists() and not self._target.is_file()
+        self._file: TextIO
+        self._is_stdout = target == STDOUT
+        self._in_place = self._is_stdout or (self._target.exists() and not self._target.is_file())
+        self._is_ordinary = not self._in_place
+        if self._is_stdout:
+            self._file = sys.stdout
+            return
         self._path = self._target
-        if not self._direct:
+        if self._is_ordinary:
             self._path = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.tmp")
         # Opened now: whoever cannot write here learns it before an hour of games, not after it.
         with _naming(target):
             self._file = open(self._path, "w", encoding="ascii", newline="\n")  # noqa: SIM115  # closed in __exit__
-        self._complete = False
 
     def __enter__(self) -> Self:
         return self
@@ -42,26 +54,31 @@ class GamesFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._is_stdout:
+            return
         # After a failed write, closing tries it again and fails again: the first failure is the one to tell.
         with suppress(OSError) if kind else _naming(self._target):
+            if self._is_ordinary:
+                os.fsync(self._file.fileno())
             self._file.close()
-        if self._direct:
-            return
-        if self._complete and kind is None:
-            self._path.replace(self._target)
-        else:
+        if not self._in_place:
             self._path.unlink(missing_ok=True)
 
     def write(self, games: "Iterable[ExportedGame]") -> None:
-        """Writes all games and makes sure that they are on the disk."""
-        for game in games:
+        """Adds games behind those that are there, even none: from now on there is such a file."""
+        lines = (_ENCODE(_line(game, times=self._times)) + "\n" for game in games)
+        while batch := list(islice(lines, _LINES_AT_ONCE)):
             with _naming(self._target):
-                self._file.write(_ENCODE(_line(game, times=self._times)) + "\n")
+                self._file.write("".join(batch))
+                self._file.flush()
+                self._take_name()
         with _naming(self._target):
-            self._file.flush()
-            if not self._direct:
-                os.fsync(self._file.fileno())
-        self._complete = True
+            self._take_name()
+
+    def _take_name(self) -> None:
+        if not self._in_place:
+            self._path.replace(self._target)
+            self._in_place = True
 
 
 @contextmanager

@@ -137,8 +137,10 @@ class ExportedGame(NamedTuple):
         return {"1-0": 1, "0-1": 0}.get(self.result)
 
 
-def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]:
-    """All stored games of a tournament in slot order, a few at a time in memory. Raises NotFound."""
+def export(
+    connection: Connection, tournament_id: int, *, after: int = 0, through: int | None = None
+) -> Iterator[ExportedGame]:
+    """A tournament's stored games in slot order, a few at a time in memory: all, or of some slots. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     settings = tournament.settings
     variant, seed = settings.variant, settings.seed
@@ -150,7 +152,10 @@ def export(connection: Connection, tournament_id: int) -> Iterator[ExportedGame]
     results = {int(result): str(result) for result in Result}
     terminations = {int(termination): str(termination) for termination in Termination}
     agreement_of = _agreements(connection, tournament)
-    for row in connection.execute(_games(tournament).execution_options(yield_per=_ROWS_AT_ONCE)):
+    chosen = _games(tournament).where(games.c.ordinal > after)
+    if through is not None:
+        chosen = chosen.where(games.c.ordinal <= through)
+    for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
         first, second = labels[row.first_entry], labels[row.second_entry]
         yield ExportedGame(
             variant,

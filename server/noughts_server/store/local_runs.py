@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.database import Store
 from noughts_server.store.schema import bot_versions, entries, owners, tournaments
-from noughts_server.store.tournaments import TournamentState, get_tournament_by_id
+from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament_by_id
 
 OWNER = "local"
 """Whose the tournaments are that are played on this machine alone."""
@@ -59,6 +59,18 @@ class StoredRun:
         if given[: len(expected)] != expected:
             raise NotResumed(f"got the bots {' '.join(given)}, expected {' '.join(expected)}, as it was begun with")
         return wanted
+
+
+def cut_off_run(connection: Connection) -> Tournament | None:
+    """The newest of those that were killed: who is interrupted has time to pause the run, and to say so."""
+    key: int | None = connection.execute(
+        select(tournaments.c.id)
+        .join(owners)
+        .where(owners.c.name == OWNER, tournaments.c.state == TournamentState.RUNNING)
+        .order_by(tournaments.c.id.desc())
+        .limit(1)
+    ).scalar()
+    return None if key is None else get_tournament_by_id(connection, key)
 
 
 async def run_to_resume(

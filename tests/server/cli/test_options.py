@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.cli import options
+from noughts_server.cli import connection_options, options
 from noughts_server.cli.errors import UsageProblem
 
 
@@ -43,7 +43,7 @@ def test_margin_that_is_no_time_is_refused(text: str) -> None:
     ],
 )
 def test_address_is_host_and_port(text: str, parts: tuple[str, int]) -> None:
-    assert options.read_address(text, "--server") == parts
+    assert connection_options.read_address(text, "--server") == parts
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def test_address_is_host_and_port(text: str, parts: tuple[str, int]) -> None:
 )
 def test_address_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="HOST:PORT"):
-        options.read_address(text, "--server")
+        connection_options.read_address(text, "--server")
 
 
 def test_server_comes_from_option_then_environment_then_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert options.read_server(None) == "127.0.0.1:7450"
+    assert connection_options.read_server(None) == "127.0.0.1:7450"
     monkeypatch.setenv("NOUGHTS_SERVER", "there:2")
-    assert options.read_server(None) == "there:2"
-    assert options.read_server("here:1") == "here:1"
+    assert connection_options.read_server(None) == "there:2"
+    assert connection_options.read_server("here:1") == "here:1"
 
 
 def test_wrong_server_in_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOUGHTS_SERVER", "there")
     with pytest.raises(UsageProblem, match="NOUGHTS_SERVER 'there'"):
-        options.read_server(None)
+        connection_options.read_server(None)
 
 
 def test_token_comes_from_option_then_file_then_environment(
@@ -72,18 +72,18 @@ def test_token_comes_from_option_then_file_then_environment(
 ) -> None:
     file = tmp_path / "token"
     file.write_text("nou_file\nanything else\n")
-    assert options.read_token(None, None) == ""
+    assert connection_options.read_token(None, None) == ""
     monkeypatch.setenv("NOUGHTS_TOKEN", "nou_environment")
-    assert options.read_token(None, None) == "nou_environment"
-    assert options.read_token(None, file) == "nou_file"
+    assert connection_options.read_token(None, None) == "nou_environment"
+    assert connection_options.read_token(None, file) == "nou_file"
     assert not capsys.readouterr().err
-    assert options.read_token("nou_option", file) == "nou_option"
+    assert connection_options.read_token("nou_option", file) == "nou_option"
     assert "process list" in capsys.readouterr().err
 
 
 def test_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="nowhere: No such file"):
-        options.read_token(None, tmp_path / "nowhere")
+        connection_options.read_token(None, tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"two words", b"\xff\xfe", "tök".encode()])
@@ -91,7 +91,7 @@ def test_token_file_without_a_token_is_refused_and_not_shown(tmp_path: Path, con
     file = tmp_path / "token"
     file.write_bytes(content)
     with pytest.raises(UsageProblem) as caught:
-        options.read_token(None, file)
+        connection_options.read_token(None, file)
     assert "two words" not in str(caught.value)
 
 

@@ -26,6 +26,12 @@ def played(noughts: Any, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_games_on_the_standard_output_have_it_for_themselves(noughts: Any, tmp_path: Path) -> None:
+    told = noughts("match random first-free --games 2 --seed 5 -o - --format json")
+    assert [json.loads(line)["first"] for line in told.stdout.splitlines()] == ["random", "first-free"]
+    assert json.loads(told.stderr.splitlines()[-1])["games"] == 2
+
+
 def test_a_file_and_a_database_give_the_same_tables(noughts: Any, played: Path) -> None:
     of_file, of_database = (
         json.loads(noughts(f"tournament tables {played}/games.{kind} --format json").stdout) for kind in ("jsonl", "db")

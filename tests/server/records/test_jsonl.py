@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,35 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         write(target, failing())
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["games.jsonl"]
+
+
+def test_the_first_games_take_the_name_and_others_are_added_while_it_is_read(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    target.write_text("old")
+    more: Any = [Game()]
+    with GamesFile(target) as file:
+        assert target.read_text() == "old"
+        for games in (1, 2, 3):
+            file.write(more)
+            assert target.read_text().count("\n") == games
+            assert os.listdir(tmp_path) == ["games.jsonl"]
+
+
+def test_failure_after_the_first_games_leaves_those(tmp_path: Path) -> None:
+    target = tmp_path / "games.jsonl"
+    games: Any = [Game()]
+    with suppress(RuntimeError), GamesFile(target) as file:
+        file.write(games)
+        raise RuntimeError("later")
+    assert target.read_text().count("\n") == 1
+    assert os.listdir(tmp_path) == ["games.jsonl"]
+
+
+def test_a_minus_sign_is_the_standard_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write(Path("-"), [Game(), Game()])
+    assert capsys.readouterr().out.count("\n") == 2
+    assert os.listdir(tmp_path) == []
+    assert not sys.stdout.closed
 
 
 def test_nothing_is_left_when_no_games_were_written(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,18 +105,46 @@ async def test_games_are_held_while_another_process_holds_the_database_and_go_on
     assert told == ["no game begins: the database cannot be used", "games begin again: the database can be used"]
 
 
-async def test_server_ends_within_its_patience_while_the_database_is_held(tmp_path: Path) -> None:
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Another process holds the database as one does that writes."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
+def reading_beside(path: Path) -> Iterator[None]:
+    """Another process holds a read lock on the file beside it: whoever may read that can take it."""
+    holds = "import fcntl, sys; file = open(sys.argv[1], 'rb'); fcntl.lockf(file, fcntl.LOCK_SH); print(flush=True)"
+    command = (sys.executable, "-c", f"{holds}; input()", f"{path}-shm")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        try:
+            yield
+        finally:
+            other.kill()
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("holding", [writing, reading_beside])
+async def test_server_ends_within_its_patience_while_the_database_is_held(
+    tmp_path: Path, holding: Callable[[Path], AbstractContextManager[None]]
+) -> None:
     path = tmp_path / "noughts.db"
 
-    async def end() -> None:
+    async def end(held: ExitStack) -> None:
         async with playing(path, 1_000_000, store_patience=0.3) as (server, _):
-            other.execute("BEGIN IMMEDIATE")
+            held.enter_context(holding(path))
             await until(lambda: server.recorder.backlog > 0 and server.store.trouble is not None)
             async with asyncio.timeout(PATIENCE):
                 await server.drain()
 
-    with closing(sqlite3.connect(path, isolation_level=None)) as other, pytest.raises(DatabaseBusy):
-        await end()
+    with ExitStack() as held, capture_logs() as logs, pytest.raises(DatabaseBusy):
+        await end(held)
+    (lost,) = (entry for entry in logs if entry["event"] == "games are not stored, and are played again")
+    assert lost["games"] > 0
 
 
 def replace(file: str) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
-from noughts_server.store.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in
+from noughts_server.store.bots import Bot, LoggedIn, get_bot, get_version, list_bots, log_in, log_in_again
 from noughts_server.store.pages import Page
 from noughts_server.store.tokens import create_owner
 from tests.support.arena import NOW, Arena
@@ -22,6 +22,18 @@ async def test_bot_is_registered_when_seen_first(arena: Arena) -> None:
     assert await enter(arena, "ada") == first
     bot = await arena.store.read(partial(get_bot, name="ada"))
     assert bot == Bot(first.bot_id, "ada", bot.owner_id, "alice", "1", NOW, None)
+
+
+async def test_bot_that_is_known_logs_in_again_without_anything_being_written(arena: Arena) -> None:
+    first = await enter(arena, "ada")
+    bot = await arena.store.read(partial(get_bot, name="ada"))
+    again = partial(log_in_again, owner_id=bot.owner_id, name="ada")
+    assert await arena.store.read(again) == first
+    for unknown in ({"name": "bob"}, {"version": "2"}):
+        with pytest.raises(NotFound):
+            await arena.store.read(partial(again, **unknown))
+    with pytest.raises(PermissionDenied):
+        await arena.store.read(partial(again, owner_id=bot.owner_id + 1))
 
 
 async def test_new_version_belongs_to_the_same_bot_and_is_the_newest(arena: Arena) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sqlite3
+import stat
 import threading
 from contextlib import closing
 from functools import partial
@@ -43,6 +44,35 @@ async def test_new_database_makes_its_folders(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA page_size").fetchone() == (8192,)
+
+
+async def test_new_files_and_folder_are_for_their_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "noughts.db"
+    store = await Store.open(f"sqlite:///{path}", alone=True)
+    await store.write(partial(make_token, label="x"))
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in os.scandir(path.parent)}
+    await store.close()
+    assert modes == dict.fromkeys(("noughts.db", "noughts.db-wal", "noughts.db-shm", "noughts.db.lock"), 0o600)
+    assert stat.S_IMODE(os.stat(path.parent).st_mode) == 0o700
+    assert not store.closed_to_others
+
+
+async def test_files_that_others_may_read_are_closed_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    await open_once(path)
+    path.chmod(0o644)
+    lock = tmp_path / "noughts.db.lock"
+    lock.touch(0o644)
+    store = await Store.open(f"sqlite:///{path}", alone=True)
+    assert store.closed_to_others
+    assert {stat.S_IMODE(file.stat().st_mode) for file in os.scandir(tmp_path)} == {0o600}
+    await store.close()
+
+
+async def test_lock_that_cannot_be_made_is_not_taken_for_another_server(tmp_path: Path) -> None:
+    (tmp_path / "noughts.db.lock").mkdir()
+    with pytest.raises(DatabaseUnusable, match=r"noughts\.db\.lock cannot be made"):
+        await Store.open(f"sqlite:///{tmp_path / 'noughts.db'}", alone=True)
 
 
 async def test_readers_cannot_write(arena: Arena) -> None:

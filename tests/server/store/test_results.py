@@ -197,7 +197,7 @@ async def test_cancelled_tournament_drops_later_results_and_rates_the_stored_one
 
 # Not shrunk: each example is two databases, and the order of a short one can be read as it is.
 @pytest.mark.long
-@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=15, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(
     order=st.randoms(use_true_random=False),
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=12),

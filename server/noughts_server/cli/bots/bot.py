@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import child_options, connection_options, options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
@@ -40,7 +40,7 @@ SpecArgument = Annotated[
 
 def run(
     spec: SpecArgument,
-    server: options.ServerOption = None,
+    server: connection_options.ServerOption = None,
     name: Annotated[str, Option("--name", metavar="NAME", help="The bot's name; else the spec's.")] = "",
     version: Annotated[str, Option("--version", metavar="V", help="The version it logs in as.")] = "1",
     max_games: Annotated[
@@ -52,13 +52,13 @@ def run(
     challenges: Annotated[
         bool, Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
     ] = True,
-    start_timeout: options.StartTimeoutOption = 10.0,
-    require_lock: options.RequireLockOption = False,
-    no_lock: options.NoLockOption = False,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
-    processes: options.ProcessesOption = 0,
-    memory: options.MemoryOption = "",
+    start_timeout: child_options.StartTimeoutOption = 10.0,
+    require_lock: child_options.RequireLockOption = False,
+    no_lock: child_options.NoLockOption = False,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
+    processes: child_options.ProcessesOption = 0,
+    memory: child_options.MemoryOption = "",
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
@@ -72,10 +72,10 @@ def run(
     parsed = parse_spec(spec)
     started = check_startable(parsed)
     require_frames_on_pipes(parsed, DIAL_YOURSELF)
-    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     if not started:
         _check_options(parsed)
-    address, secret = options.read_server(server), options.require_token(token, token_file)
+    address, secret = connection_options.read_server(server), connection_options.require_token(token, token_file)
     from noughts_bots.session import Login, play
     from noughts_bots.specs import make_bot
     from noughts_server.cli.logs import configure_logs
@@ -83,14 +83,16 @@ def run(
 
     configure_logs(options.LogLevel.WARNING)
     name = name or unique_labels((parsed,))[0]
-    login = Login(address, secret, name=name, version=version, dialling=options.dialling(address, secret))
+    login = Login(address, secret, name=name, version=version, dialling=connection_options.dialling(address, secret))
     if started:
         from noughts_referee.children.running_child import ChildSettings
         from noughts_server.cli.bots.player_output import PlayerOutput
         from noughts_server.local.relay import RelayPlan, relay
 
         times = ChildSettings(start=start_timeout)
-        plan = RelayPlan(parsed, max_games, challenges, times, locking, processes or 1, options.read_memory(memory))
+        plan = RelayPlan(
+            parsed, max_games, challenges, times, locking, processes or 1, child_options.read_memory(memory)
+        )
         told = PlayerOutput(_printing(output_format))
         with told.passed_on():
             run_loop(until_terminated(relay(plan, login, told.happened, told.heard)))
@@ -136,9 +138,9 @@ def ask(
     spec: SpecArgument,
     variant: options.VariantOption = "tictactoe",
     seed: Annotated[int, Option("--seed", metavar="S", help="The bot's chance.")] = 0,
-    start_timeout: options.StartTimeoutOption = 10.0,
-    require_lock: options.RequireLockOption = False,
-    no_lock: options.NoLockOption = False,
+    start_timeout: child_options.StartTimeoutOption = 10.0,
+    require_lock: child_options.RequireLockOption = False,
+    no_lock: child_options.NoLockOption = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Asks a bot for its move in each position on stdin, one a line.
@@ -154,7 +156,7 @@ def ask(
     JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
     There cells are numbered row by row from 0; people read a1 at the bottom left.
     """
-    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
     if output_format is Format.JSON:
         from noughts_bots.ask import document
@@ -237,12 +239,12 @@ def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
 
 
 def list_bots(
-    server: options.ServerOption = None,
+    server: connection_options.ServerOption = None,
     online: Annotated[bool, Option("--online", help="With --server: only those that are online.")] = False,
     retired: Annotated[bool, Option("--retired", help="With --server: also those that are retired.")] = False,
     limit: options.LimitOption = 1_000,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The reference bots and their options, and those of installed packages; with --server the bots registered there.
@@ -270,9 +272,9 @@ def list_bots(
 def rename(
     old: Annotated[str, Argument(metavar="OLD", help="Your bot.", completes=Completes.BOT)],
     new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Gives your bot another name. Entries keep their labels; from now on start the bot under the new name.
@@ -296,9 +298,9 @@ def rename(
 def retire(
     name: Annotated[str, Argument(metavar="NAME", help="Your bot.", completes=Completes.BOT)],
     undo: Annotated[bool, Option("--undo", help="Takes it back into service.")] = False,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Takes your bot out of service: it cannot log in or enter tournaments any more. Its games and ratings stay.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options, output
+from noughts_server.cli import child_options, options, output
 from noughts_server.cli.errors import FAILED
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
@@ -32,9 +32,9 @@ def check(
         float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="The longest wait for a move.")
     ] = 5.0,
     seed: Annotated[int, Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
-    start_timeout: options.StartTimeoutOption = 10.0,
-    require_lock: options.RequireLockOption = False,
-    no_lock: options.NoLockOption = False,
+    start_timeout: child_options.StartTimeoutOption = 10.0,
+    require_lock: child_options.RequireLockOption = False,
+    no_lock: child_options.NoLockOption = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Starts a bot as a referee does, plays a few games against random moves, and says what is wrong.
@@ -56,7 +56,7 @@ def check(
 
     parsed = require_startable(parse_spec(spec))
     require_frames_on_pipes(parsed, TRY_A_MATCH)
-    locking = options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     times = ChildSettings(start=start_timeout)
     plan = ConformancePlan(options.read_variant(variant), games, options.read_seed(seed), move_seconds, times)
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
@@ -28,9 +28,9 @@ NameArgument = Annotated[
 
 def show(
     name: NameArgument,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """One bot: whose it is, whether it is online or retired, its rating and record in each rating list.
@@ -71,9 +71,9 @@ def history(
     name: NameArgument,
     variant: ListVariantOption = None,
     time_class: TimeClassOption = None,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """How a bot's rating went in one rating list, over the number of its rated games.
@@ -115,9 +115,9 @@ def games(
         str, Option("--tournament", metavar="ID", help="Only games in this tournament.", completes=Completes.TOURNAMENT)
     ] = "",
     limit: options.LimitOption = 20,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The games of a bot in all its versions: the newest tournament first, in each the highest number first.
@@ -148,9 +148,9 @@ def head_to_head(
     first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.", completes=Completes.BOT)],
     second: Annotated[str, Argument(metavar="B", help="Another bot.", completes=Completes.BOT)],
     limit: Annotated[int, Option("--limit", min=0, metavar="N", help="Show so many of their last games.")] = 5,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """What bot A has scored against bot B, in all their versions and tournaments, rated or not.
@@ -194,9 +194,9 @@ def head_to_head(
 
 def rating_lists(
     limit: options.LimitOption = 50,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The rating lists of a server: one for each variant and time class that has had a rated tournament.

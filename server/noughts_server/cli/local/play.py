@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
@@ -82,9 +82,9 @@ def play(
     time_of: options.TimeOfTwoOption = None,
     seed: options.SeedOption = None,
     games_file: options.GamesFileOption = None,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays against a bot, or against another person, on a board in the terminal; unrated.

@@ -13,7 +13,7 @@ from noughts_bots.session import play as play_session
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.client import Client, connected
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.play_screen import show
@@ -51,12 +51,12 @@ def play_online(
     opens."""
     # Lines of a log would be written across the board.
     configure_logs(options.LogLevel.ERROR)
-    secret = options.require_token(token, token_file)
+    secret = connection_options.require_token(token, token_file)
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
         own = name or free_name(client, "person")
         players = (Participant(YOU, person=True), Participant("your opponent", person=False))
         match = Match(plan.variant, players, plan.seed, mark=mark)
-        login = Login(client.address, secret, name=own, dialling=options.dialling(client.address, secret))
+        login = Login(client.address, secret, name=own, dialling=connection_options.dialling(client.address, secret))
         run_loop(_PersonSession(client, plan, login, match).play())
     return match
 

@@ -2,7 +2,8 @@
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def play(
 ) -> "LocalOutcome":
     """Plays the plan, with progress on a terminal, else with the score after every so many games.
 
-    Writes the games to `output`.
+    Writes the games to `output` while they are played.
     """
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.signals import run_loop
@@ -39,6 +40,15 @@ def play(
         return run_loop(_play(plan, None, every))
     with GamesFile(output, times=times) as file:
         return run_loop(_play(plan, file.write, every))
+
+
+@contextmanager
+def beside_games(output: Path | None) -> Iterator[None]:
+    """Where the games go to the standard output, results go to standard error: programs read one of them."""
+    from noughts_server.records.jsonl import STDOUT
+
+    with redirect_stdout(sys.stderr) if output == STDOUT else nullcontext():
+        yield
 
 
 async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None, every: int | None) -> "LocalOutcome":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import child_options, connection_options, format_options, options, output
 from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
@@ -97,34 +97,34 @@ class LocalOptions:
     time_of: options.TimeOfOption = None
     margin: options.MarginOption = "50ms"
     margin_of: options.MarginOfOption = None
-    start_timeout: options.StartTimeoutOption = 10.0
-    processes: options.ProcessesOption = 0
-    affinity: options.AffinityOption = False
-    memory: options.MemoryOption = ""
+    start_timeout: child_options.StartTimeoutOption = 10.0
+    processes: child_options.ProcessesOption = 0
+    affinity: child_options.AffinityOption = False
+    memory: child_options.MemoryOption = ""
     memory_total: options.MemoryTotalOption = ""
-    log: options.LogOption = None
-    messages: options.MessagesOption = None
-    require_lock: options.RequireLockOption = False
-    no_lock: options.NoLockOption = False
+    log: child_options.LogOption = None
+    messages: child_options.MessagesOption = None
+    require_lock: child_options.RequireLockOption = False
+    no_lock: child_options.NoLockOption = False
     database: options.DatabaseOption = None
     resume: options.ResumeOption = False
     games_file: options.GamesFileOption = None
     times: options.TimesOption = False
     every: options.EveryOption = None
-    fatal: options.FatalOption = False
-    draw_after: options.DrawAfterOption = None
-    forfeit_after: options.ForfeitAfterOption = None
+    fatal: format_options.FatalOption = False
+    draw_after: format_options.DrawAfterOption = None
+    forfeit_after: format_options.ForfeitAfterOption = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions(LocalOptions):
     """The same for `tournament run`, where there are formats."""
 
-    schedule: options.ScheduleOption = "round-robin"
-    rounds: options.RoundsOption = None
-    stop_when_decided: options.StopWhenDecidedOption = False
-    fit: options.FitOption = False
-    dry_run: options.DryRunOption = False
+    schedule: format_options.ScheduleOption = "round-robin"
+    rounds: format_options.RoundsOption = None
+    stop_when_decided: format_options.StopWhenDecidedOption = False
+    fit: format_options.FitOption = False
+    dry_run: format_options.DryRunOption = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,24 +182,18 @@ def match(
             playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
     plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
     from noughts_bots.specs import unique_labels
-    from noughts_server.cli.local.run import leave_if_ended_early, play
+    from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
-    first, second = unique_labels(plan.specs)
+    settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
-        plan.settings.variant,
-        plan.settings.seed,
-        first,
-        second,
-        outcome.pairs,
-        outcome.terminations,
-        outcome.match,
-        test,
+        settings.variant, settings.seed, first, second, outcome.pairs, outcome.terminations, outcome.match, test
     )
-    result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
-    if output_format is Format.TEXT:
-        _print_conditions(plan)
-        show_faults(plan, outcome)
+    with beside_games(playing.games_file):
+        result.show(output_format, {**_conditions_document(plan), **faults_document(plan, outcome)})
+        if output_format is Format.TEXT:
+            _print_conditions(plan)
+            show_faults(plan, outcome)
     if outcome.exhausted:
         output.warn(
             f"stopped after {output.count(outcome.games, 'game')}: every new pair only repeats others, so the test"
@@ -214,9 +208,9 @@ def run(
     *,
     playing: RunOptions,
     title: Annotated[str, Option("--title", help="For people.")] = "",
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a tournament on this machine, each bot a process of its own: reference bots, programs, plugins.
@@ -235,8 +229,8 @@ def run(
     "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
     games of a ladder are null, and its eta_seconds are until all have played once.
     """
-    options.check_format(
-        options.read_schedule(playing.schedule),
+    format_options.check_format(
+        format_options.read_schedule(playing.schedule),
         playing.games,
         rounds=playing.rounds,
         stop_when_decided=playing.stop_when_decided,
@@ -274,7 +268,7 @@ def _run_there(
     from noughts_server.cli.remote.tournament_view import show_tournament
 
     server, token, token_file = where
-    secret = options.require_token(token, token_file)
+    secret = connection_options.require_token(token, token_file)
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
         running = RunThere(plan.specs, plan.settings)
         played = running.play(client, secret)
@@ -321,13 +315,13 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
     from noughts_bots.specs import unique_labels
 
-    locking = options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
+    locking = child_options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
     openings = read_openings(playing.openings, playing.openings_order, playing.symmetries, variant)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
-    memory_bytes = options.read_memory(playing.memory)
-    all_memory_bytes = options.read_memory(playing.memory_total, "--memory-total")
+    memory_bytes = child_options.read_memory(playing.memory)
+    all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")
     from noughts_server.cli.local.children import engine_options
 
     labels = unique_labels(read_specs)
@@ -351,7 +345,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             variant=variant.name,
             time=time,
             own_times=own_times,
-            schedule=options.read_schedule(form.schedule),
+            schedule=format_options.read_schedule(form.schedule),
             rounds=form.rounds or 0,
             stop_when_decided=form.stop_when_decided,
             draw_after=playing.draw_after or 0,
@@ -419,20 +413,21 @@ def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
 
 
 def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: Format, hint: str = "") -> None:
-    from noughts_server.cli.local.run import leave_if_ended_early, play
+    from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
 
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     fitted = None
     if isinstance(playing, RunOptions) and playing.fit:
         fitted = fit_of_pairs((row.label for row in outcome.standings), outcome.pairs)
-    if output_format is Format.JSON:
-        fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
-        output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
-    else:
-        _print_tournament(plan, outcome, hint)
-        if fitted is not None:
-            show_fit(fitted)
-        show_faults(plan, outcome)
+    with beside_games(playing.games_file):
+        if output_format is Format.JSON:
+            fit = {"fit": ratings_document(fitted)} if fitted is not None else {}
+            output.print_json({**_tournament_document(plan, outcome), **fit, **faults_document(plan, outcome)})
+        else:
+            _print_tournament(plan, outcome, hint)
+            if fitted is not None:
+                show_fit(fitted)
+            show_faults(plan, outcome)
     leave_if_ended_early(outcome)
     leave_if_benched(outcome)
 

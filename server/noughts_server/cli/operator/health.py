@@ -1,11 +1,11 @@
 """`noughts health`: whether a server takes calls, for containers and service managers."""
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 
 
-def health(server: options.ServerOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
+def health(server: connection_options.ServerOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
     """Asks the server's standard health service; exit code 0 if it serves, 1 if not.
 
     JSON: {"server", "status"}; the status is `serving` or `not_serving`.
@@ -17,8 +17,8 @@ def health(server: options.ServerOption = None, output_format: options.FormatOpt
 
     from noughts_server.cli.client import DEADLINE_SECONDS, explain_call
 
-    address = options.read_server(server)
-    with options.dialling(address, "").channel(address) as channel:
+    address = connection_options.read_server(server)
+    with connection_options.dialling(address, "").channel(address) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)  # its published types know no methods
         try:
             answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_SECONDS)

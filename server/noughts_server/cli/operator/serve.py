@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options
+from noughts_server.cli import connection_options, options
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
@@ -86,7 +86,7 @@ RateOwnOption = Annotated[
 
 
 def serve(
-    listen: ListenOption = options.DEFAULT_ADDRESS,
+    listen: ListenOption = connection_options.DEFAULT_ADDRESS,
     database: options.DatabaseOption = None,
     margin: options.MarginOption = "50ms",
     grace: GraceOption = 30.0,
@@ -183,7 +183,7 @@ def _proxies(chosen: list[str]) -> tuple[str, ...]:
 def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> None:
     from noughts_proto.security import is_loopback
 
-    host, _ = options.read_address(address, option)
+    host, _ = connection_options.read_address(address, option)
     if protected or is_loopback(host):
         return
     if option == "--metrics":

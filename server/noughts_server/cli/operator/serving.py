@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Coroutine
 from typing import Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import two_stages
 from noughts_server.server import running_server
@@ -45,7 +45,7 @@ def _announce(address: str, settings: ServerSettings, output_format: Format) -> 
         output.print_json({"grpc": address, "web": None})
         return
     place = "" if settings.database is None else f" --db {_shown(settings.database)}"
-    server = "" if address == options.DEFAULT_ADDRESS else f" --server {address}"
+    server = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
     if settings.identity is not None:
         server += " --tls"
     console = output.stdout()

@@ -6,7 +6,7 @@ import time
 from datetime import UTC
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
@@ -33,7 +33,7 @@ OnceOption = Annotated[bool, Option("--once", help="Print once and end, also on 
 
 def status(
     once: OnceOption = False,
-    server: options.ServerOption = None,
+    server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """What a server is doing now: a screen that is refreshed each second, until Ctrl-C.

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
@@ -59,8 +59,8 @@ def create(
     ] = None,
     database: options.DatabaseOption = None,
     server: AtServerOption = None,
-    calling_token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    calling_token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Makes a token. Its secret is shown this once; the database keeps only a hash.
@@ -130,8 +130,8 @@ def _create_in(database: str | None, owner: str, label: str, scopes: list[str], 
 def list_tokens(
     database: options.DatabaseOption = None,
     server: AtServerOption = None,
-    calling_token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    calling_token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """All tokens, without their secrets; at a server yours, with scope `admin` everybody's.
@@ -174,8 +174,8 @@ def revoke(
     identifier: Annotated[int, Argument(metavar="ID", help="Its number in `noughts token list`.")],
     database: options.DatabaseOption = None,
     server: AtServerOption = None,
-    calling_token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    calling_token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Makes a token worthless. Bots that are logged in with it are sent away within a second and lose their games.

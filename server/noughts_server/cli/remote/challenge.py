@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
@@ -58,9 +58,9 @@ def challenge(
     time: options.TimeOption = "none",
     time_of: options.TimeOfTwoOption = None,
     seed: options.SeedOption = None,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays a few unrated games against a bot that is online at a server, and estimates the difference in Elo.
@@ -91,7 +91,7 @@ def challenge(
         seed=read_seed,
     )
     configure_logs(options.LogLevel.WARNING)
-    secret = options.require_token(token, token_file)
+    secret = connection_options.require_token(token, token_file)
     with connected(server, token=None if token is None else secret, token_file=token_file) as client:
         if own is not None:
             request.challenger = bot_name(own)

@@ -12,7 +12,7 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, output
 from noughts_server.cli.client import CallFailed, Client
 from noughts_server.cli.errors import Problem
 
@@ -49,7 +49,7 @@ async def play_challenge_with(
         client.address,
         secret,
         name=request.challenger.partition("/")[2],
-        dialling=options.dialling(client.address, secret),
+        dialling=connection_options.dialling(client.address, secret),
     )
     online = asyncio.Event()
 

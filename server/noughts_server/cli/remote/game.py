@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes
 from noughts_server.cli.resource_names import game_name, tournament_name
@@ -18,9 +18,9 @@ def list_games(
         str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
     ],
     limit: options.LimitOption = 50,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The games of a tournament, in slot order.
@@ -50,9 +50,9 @@ def list_games(
 
 def show(
     name: Annotated[str, Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """One game: its moves, the board at its end, and why a bot failed, if one did.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
@@ -61,9 +61,9 @@ def leaderboard(
     ] = False,
     anchor: AnchorOption = None,
     limit: options.LimitOption = 50,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The bots of a rating list, strongest first. There is a list for each variant and time class.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, format_options, options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
@@ -36,12 +36,12 @@ def create(
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
     opening: OpeningsOptions = OpeningsOptions(),  # noqa: B008  # read from the command line
-    schedule: options.ScheduleOption = "round-robin",
+    schedule: format_options.ScheduleOption = "round-robin",
     games: Annotated[int, Option("--games", min=1, max=1_000_000, metavar="N", help="Games of each pair.")] = 2,
-    rounds: options.RoundsOption = None,
-    stop_when_decided: options.StopWhenDecidedOption = False,
-    draw_after: options.DrawAfterOption = None,
-    forfeit_after: options.ForfeitAfterOption = None,
+    rounds: format_options.RoundsOption = None,
+    stop_when_decided: format_options.StopWhenDecidedOption = False,
+    draw_after: format_options.DrawAfterOption = None,
+    forfeit_after: format_options.ForfeitAfterOption = None,
     live_scores: Annotated[
         bool, Option("--live-scores", help="Tell watchers bots' scores while a game with a clock is running.")
     ] = False,
@@ -71,10 +71,10 @@ def create(
     entries_max: Annotated[
         int, Option("--max-entries", min=2, max=4_096, metavar="N", help="It takes no more.")
     ] = 4_096,
-    dry_run: options.DryRunOption = False,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    dry_run: format_options.DryRunOption = False,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Creates a tournament that bots can join.
@@ -93,8 +93,8 @@ def create(
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
     openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
-    kind = options.read_schedule(schedule)
-    options.check_format(kind, games, rounds=rounds, stop_when_decided=stop_when_decided)
+    kind = format_options.read_schedule(schedule)
+    format_options.check_format(kind, games, rounds=rounds, stop_when_decided=stop_when_decided)
     if dry_run:
         from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
         from noughts_server.competition.tournament_settings import TournamentSettings
@@ -192,9 +192,9 @@ def join(
         str, Option("--label", metavar="LABEL", help="Its name in this tournament; else the bot's name.")
     ] = "",
     all_online: Annotated[bool, Option("--all-online", help="All your bots that are logged in now.")] = False,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Enters bots, pinned at their newest versions. They must have logged in once.
@@ -261,9 +261,9 @@ def withdraw(
             completes=Completes.BOT,
         ),
     ] = None,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Takes an entry out. Of a tournament that has begun it loses the games that it has left.
@@ -304,9 +304,9 @@ class TournamentCall:
     """What commands need that call a method on one tournament and show what came of it."""
 
     name: NameArgument
-    server: options.ServerOption = None
-    token: options.TokenOption = None
-    token_file: options.TokenFileOption = None
+    server: connection_options.ServerOption = None
+    token: connection_options.TokenOption = None
+    token_file: connection_options.TokenFileOption = None
     output_format: options.FormatOption = Format.TEXT
 
 
@@ -341,7 +341,7 @@ def extend(
     _call("ExtendTournament", call, games_per_pair=games, rounds=rounds)
 
 
-def show(call: TournamentCall, fit: options.FitOption = False) -> None:
+def show(call: TournamentCall, fit: format_options.FitOption = False) -> None:
     """A tournament with its standings and its crosstable.
 
     JSON: what is known of it, "standings" and "crosstable"; with --fit "fit": {"players": [...], "advantage",
@@ -365,9 +365,9 @@ def list_tournaments(
         bool, Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
     ] = False,
     limit: options.LimitOption = 50,
-    server: options.ServerOption = None,
-    token: options.TokenOption = None,
-    token_file: options.TokenFileOption = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """All tournaments, newest first.

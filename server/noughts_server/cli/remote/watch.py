@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes
 from noughts_server.cli.resource_names import watched_name
@@ -22,7 +22,7 @@ def watch(
             completes=Completes.TOURNAMENT,
         ),
     ] = "",
-    server: options.ServerOption = None,
+    server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Shows a game or a tournament live, until it is over or Ctrl-C. Comes back by itself when the connection is lost.

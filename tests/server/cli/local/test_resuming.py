@@ -9,9 +9,11 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from noughts_referee.work_units import unpack_times
 from tests.support.processes import ended, environment, eventually, started, told
 
 FORMATS = {
@@ -20,6 +22,15 @@ FORMATS = {
     "swiss": "tournament run random three-stage first-free --schedule swiss --games 400 --rounds 3",
     "decided": "tournament run random first-free three-stage --schedule knockout --games 80 --stop-when-decided",
 }
+SLEEPER = """
+import time
+from noughts_bots import Bot
+
+class Sleeper(Bot):
+    def choose(self, position):
+        time.sleep(0.01)
+        return position.free[0]
+"""
 _ALWAYS = "--seed 5 --concurrency 16 --format json"
 
 
@@ -28,16 +39,24 @@ def played(words: str, file: Path, env: dict[str, str]) -> list[str]:
     return file.read_text().splitlines()
 
 
+def written(file: Path) -> list[str]:
+    return file.read_text().splitlines() if file.exists() else []
+
+
 def stored(database: Path) -> int:
     """How many games another program finds there."""
+    rows = found(database, "SELECT count(*) FROM games")
+    return int(rows[0][0]) if rows else 0
+
+
+def found(database: Path, query: str) -> list[Any]:
     if not database.exists():
-        return 0
+        return []
     try:
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            count: int = connection.execute("SELECT count(*) FROM games").fetchone()[0]
-            return count
+            return connection.execute(query).fetchall()
     except sqlite3.OperationalError:
-        return 0  # its tables are being made
+        return []  # its tables are being made
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -50,10 +69,37 @@ def test_after_kills_at_any_moment_exactly_the_missing_games_are_played(tmp_path
     for again in ("", " --resume"):
         there = stored(database)
         wanted = there + chance.randrange((len(undisturbed) - there) // 2 + 1)
-        with started(shlex.split(kept + again), env) as process:
+        file = tmp_path / f"killed{again.strip()}.jsonl"
+        with started([*shlex.split(kept + again), "-o", str(file)], env) as process:
             eventually(partial(stored, database), partial(operator.le, wanted))
+            eventually(partial(written, file), bool)
             process.kill()
+        # They are in slot order, as far as there is no gap, and no line is cut off.
+        assert file.read_text().endswith("\n")
+        lines = written(file)
+        assert lines == undisturbed[: len(lines)]
     assert played(f"{kept} --resume", tmp_path / "resumed.jsonl", env) == undisturbed
+
+
+def test_a_long_game_is_gone_on_with_from_its_last_move(tmp_path: Path) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "sleeper.py").write_text(SLEEPER)
+    database, file = tmp_path / "kept.db", tmp_path / "games.jsonl"
+    spec = f"py:{tmp_path}/bot/sleeper.py:Sleeper"
+    bots = f"A={spec} B={spec}"
+    words = f"match {bots} --games 1 --variant mnk:9,9,9 --time 120+1 --db {database}"
+    query = "SELECT moves, times FROM journal"
+    with started(shlex.split(words), env) as process:
+        eventually(partial(found, database, query), lambda rows: bool(rows) and len(rows[0][0]) > 15)
+        process.kill()
+    [(moves, times)] = found(database, query)
+    [line] = played(f"{words} --resume --times", file, env)
+    game = json.loads(line)
+    assert bytes(game["moves"][: len(moves)]) == moves
+    assert len(game["moves"]) > len(moves)
+    assert game["times_ms"][: len(moves)] == [microseconds / 1000 for microseconds in unpack_times(times)]
+    assert found(database, query) == []
 
 
 def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_with_it(tmp_path: Path) -> None:
@@ -73,6 +119,17 @@ def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_w
     resumed = told([*given, "--format", "json"], env)
     assert json.loads(resumed.stdout)["games"] == 3_000
     assert "Going on after" in resumed.stderr
+
+
+def test_the_next_run_in_a_database_tells_of_one_that_was_killed_there(tmp_path: Path) -> None:
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    kept = f"--seed 5 --db {tmp_path / 'kept.db'}"
+    with started(shlex.split(f"match random first-free --games 100000 {kept}"), env) as process:
+        eventually(partial(stored, tmp_path / "kept.db"), bool)
+        process.kill()
+    other = told(shlex.split(f"match random first-free --games 2 {kept}"), env)
+    assert "an earlier run (random - first-free) that ended after" in other.stderr
+    assert "its own command with --resume goes on with it" in other.stderr
 
 
 def test_more_games_and_bots_are_added_to_what_was_finished(tmp_path: Path) -> None:

@@ -1,0 +1,160 @@
+"""How commands reach a server: its address, the token, encryption."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.output import warn
+from noughts_server.cli.parameters import Option
+
+if TYPE_CHECKING:
+    from noughts_proto.security import Dialling
+
+
+DEFAULT_ADDRESS = "127.0.0.1:7450"
+ServerOption = Annotated[
+    str | None,
+    Option(
+        "--server",
+        metavar="HOST:PORT",
+        help=f"The server; else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
+        show_default=False,
+    ),
+]
+TokenOption = Annotated[
+    str | None,
+    Option(
+        "--token",
+        metavar="TOKEN",
+        help=f"Your token. Better in {TOKEN_VARIABLE} or a file: others can see it here.",
+        show_default=False,
+    ),
+]
+TokenFileOption = Annotated[
+    Path | None,
+    Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
+]
+_SECURITY_PANEL = "Encryption"
+TlsOption = Annotated[bool, Option("--tls", help="Encrypt; trust what the system trusts.", panel=_SECURITY_PANEL)]
+CaOption = Annotated[
+    Path | None,
+    Option(
+        "--tls-ca",
+        metavar="FILE",
+        help="Encrypt; trust the authorities in this file (PEM). Else from NOUGHTS_TLS_CA.",
+        show_default=False,
+        panel=_SECURITY_PANEL,
+    ),
+]
+InsecureOption = Annotated[
+    bool,
+    Option(
+        "--insecure",
+        help="Send the token to another machine in plaintext: it can be read on the way.",
+        panel=_SECURITY_PANEL,
+    ),
+]
+
+
+def read_address(text: str, option: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`; an IPv6 address stands in brackets."""
+    host, _, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    plain = bool(host) and not set(host) & set("[]/: @")
+    if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
+        raise UsageProblem(f"{option} {text!r}: expected HOST:PORT, e.g. {DEFAULT_ADDRESS}", _address_hint(text))
+    return host.strip("[]"), int(port)
+
+
+def _address_hint(text: str) -> str:
+    return "Leave out the scheme: it is gRPC." if "//" in text else ""
+
+
+def read_server(server: str | None) -> str:
+    """The address to call: the option's, the environment's or the default."""
+    option = "--server"
+    if server is None:
+        server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
+    read_address(server, option)
+    return server
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """How a connection is protected: options of every command that calls a server."""
+
+    tls: TlsOption = False
+    tls_ca: CaOption = None
+    insecure: InsecureOption = False
+
+
+_encryption: ContextVar[Encryption] = ContextVar("encryption", default=Encryption())  # noqa: B039  # immutable
+
+
+@contextmanager
+def encryption(chosen: Encryption) -> Iterator[None]:
+    """What `dialling` goes by inside the `with` block: every command that calls a server runs in one."""
+    token = _encryption.set(chosen)
+    try:
+        yield
+    finally:
+        _encryption.reset(token)
+
+
+def dialling(address: str, token: str) -> "Dialling":
+    """How to connect to the server by the options; a token that could be read on the way is a SecurityProblem."""
+    from noughts_proto.security import dialling_from_environment
+
+    asked = _encryption.get()
+    chosen = dialling_from_environment(tls=asked.tls, ca=asked.tls_ca, insecure=asked.insecure)
+    chosen.check(address, token)
+    return chosen
+
+
+def read_token(token: str | None, token_file: Path | None) -> str:
+    """The token to call with; empty when none is given."""
+    if token is not None:
+        warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
+        return _checked_token(token, "--token")
+    if token_file is not None:
+        return _checked_token(_first_line(token_file), f"--token-file {token_file}")
+    return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
+
+
+def require_token(token: str | None, token_file: Path | None) -> str:
+    """The token to play with, which must be given."""
+    secret = read_token(token, token_file)
+    if not secret:
+        raise no_token()
+    return secret
+
+
+def no_token() -> UsageProblem:
+    """What to say where a token is needed and none was given."""
+    return UsageProblem(
+        f"token: got none, expected one in {TOKEN_VARIABLE}, --token-file or --token",
+        "The server's operator makes it: noughts token create --owner NAME",
+    )
+
+
+def _first_line(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").partition("\n")[0]
+    except UnicodeDecodeError:
+        return ""
+    except OSError as error:
+        raise UsageProblem(f"--token-file {file}: {error.strerror}") from error
+
+
+def _checked_token(token: str, source: str, *, empty: bool = False) -> str:
+    # The token itself is never shown, not even a wrong one.
+    token = token.strip()
+    if not (token.isascii() and token.isprintable() and " " not in token) or not (token or empty):
+        raise UsageProblem(f"{source}: expected a token, one line as `noughts token create` prints it")
+    return token

@@ -1,0 +1,1 @@
+"""Commands that have commands beneath them, as `tree` hangs them up."""

@@ -1,0 +1,82 @@
+"""Groups of commands for operators."""
+
+from noughts_server.cli.commands import Command, Group
+from noughts_server.cli.groups.panels import SERVER
+
+TOKEN = Group(
+    "token",
+    "Tokens: who may run bots and organise tournaments. On the database, for the operator of the "
+    "machine; with --server your own.",
+    panel=SERVER,
+    children=(
+        Command(
+            "create",
+            "operator.token:create",
+            "Makes a token. Its secret is shown this once; the database keeps only a hash.",
+            (
+                "noughts token create --owner alice",
+                "noughts token create --owner alice --scope play:mybot --expires 30d",
+                "NOUGHTS_TOKEN=... noughts token create --server 127.0.0.1:7450 --scope play:mybot",
+            ),
+        ),
+        Command(
+            "list",
+            "operator.token:list_tokens",
+            "All tokens, without their secrets; at a server yours, with scope `admin` everybody's.",
+            ("noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450"),
+        ),
+        Command(
+            "revoke",
+            "operator.token:revoke",
+            "Makes a token worthless. Bots that are logged in with it are sent away within a second and lose their "
+            "games.",
+            ("noughts token revoke 3", "noughts token revoke 3 --server 127.0.0.1:7450"),
+        ),
+    ),
+)
+
+RATINGS = Group(
+    "ratings",
+    "Rating lists. For the operator, on the server's machine.",
+    panel=SERVER,
+    children=(
+        Command(
+            "rebuild",
+            "operator.ratings:rebuild",
+            "Computes all ratings and their history again from the stored games and corrects what differs.",
+            ("noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json"),
+            extra="server",
+        ),
+    ),
+)
+
+DATABASE = Group(
+    "db",
+    "Databases: checked, copied, pruned. For the operator, on the server's machine.",
+    panel=SERVER,
+    children=(
+        Command(
+            "check",
+            "operator.db:check",
+            "Checks a database: SQLite's own check; every slot; every game by the rules; scores; ratings against a "
+            "rebuild.",
+            ("noughts db check", "noughts db check --db games.db --format json"),
+            extra="server",
+        ),
+        Command(
+            "backup",
+            "operator.db:backup",
+            "Copies a database to one file, also while a server writes it, and reads the copy again.",
+            ("noughts db backup copy.db", "noughts db backup copy.db --db games.db"),
+            extra="server",
+        ),
+        Command(
+            "prune",
+            "operator.db:prune",
+            "Drops what nobody needs any more: old answers to requests, and old notes on games that a bot lost by a "
+            "fault.",
+            ("noughts db prune --dry-run", "noughts db prune --notes 30d --db games.db"),
+            extra="server",
+        ),
+    ),
+)
