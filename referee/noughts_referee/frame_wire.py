@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from traceback import clear_frames
 from typing import Protocol
 
 import grpc
@@ -469,6 +470,8 @@ def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExcep
     if closed is not None:
         reason = closed.exceptions[0]
         assert isinstance(reason, StreamClosed)
+        # Its traceback is part of a cycle, and would keep what was read until the collector comes.
+        clear_frames(reason.__traceback__)
         stream.close(reason)
     if rest is None:
         return None

@@ -54,6 +54,10 @@ class Limits:
     """Tournaments of one owner that are not over, challenges aside."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
+    challenges: int = 30
+    """Open challenges of one owner."""
+    bot_challenges: int = 4
+    """Open challenges of one bot, made by it or to it."""
 
     def of(self, name: str) -> int:
         """The bound called `name`."""

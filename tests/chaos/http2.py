@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+"""What a client says first; its settings are empty."""
 _HEADERS, _RESET, _SETTINGS, _PING, _CONTINUATION = 1, 3, 4, 6, 9
 _END_HEADERS = 4
 _AT_ONCE = 200
@@ -69,7 +70,7 @@ async def flood(address: str, frames: Flood, told: Counter[str]) -> None:
     """Sends what the flood says on one connection until that is closed."""
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(_PREFACE + frame(_SETTINGS, 0, 0))
+    writer.write(PREFACE)
     sending = frames()
 
     async def read() -> None:

@@ -155,7 +155,7 @@ def house_in(folder: Path) -> Iterator[House]:
         house.kill_all()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 async def test_a_game_that_is_killed_five_times_has_its_moves_and_clocks_and_no_crash_cost_time(tmp_path: Path) -> None:
     left: list[Row] = []
     with house_in(tmp_path) as house:

@@ -3,14 +3,16 @@
 import asyncio
 import re
 import socket
+import ssl
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import grpc
 import grpc.aio
+import psutil
 import pytest
 
 from noughts_bots.events import Online, SessionEvent
@@ -19,8 +21,10 @@ from noughts_bots.session import Login, play
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, status_pb2, status_pb2_grpc, tournaments_pb2
 from noughts_server.limits import Limits
-from noughts_server.services.access import VISITOR
+from noughts_server.services.access import VISITOR, Access, Context
+from noughts_server.services.admission import Admission
 from noughts_server.services.status import StatusServicer
+from tests.chaos import http2
 from tests.support.client import Client, client_of
 from tests.support.loopback import until
 from tests.support.root import ROOT
@@ -29,6 +33,7 @@ from tests.support.tools import nginx
 from .authority import Authority
 
 PAGE = ROOT / "docs" / "operations.md"
+_LARGEST_FLOOD = 20_000_000
 _MAIN = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processes 1;
 events {{ worker_connections 512; }}
 http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
@@ -149,3 +154,50 @@ async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp
             for channel in channels:
                 await channel.close()
         await until(lambda: not client.server.feed.counts.watchers)
+
+
+@pytest.mark.parametrize("frames", [http2.continuations, http2.resets])
+async def test_a_flood_of_frames_ends_at_the_proxy(
+    tmp_path: Path, frames: http2.Flood, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    visit = Admission.visit
+
+    def counted(self: Admission, access: Access, context: Context) -> Any:
+        calls.append(context.peer())
+        return visit(self, access, context)
+
+    monkeypatch.setattr(Admission, "visit", counted)
+    async with behind_the_proxy(tmp_path) as (client, address, dialling):
+        before = mebibytes()
+        sent = await asyncio.to_thread(sent_until_it_hangs_up, address, dialling, frames)
+        assert sent > 100_000
+        assert len(calls) < sent / 10_000  # a call takes 200 bytes
+        assert mebibytes() < before + 50
+        assert await client.serving("") == "SERVING"
+
+
+def mebibytes() -> int:
+    """What this process, in which the server runs, and the proxy take."""
+    this = psutil.Process()
+    taken: int = sum(process.memory_info().rss for process in (this, *this.children(recursive=True)))
+    return taken >> 20
+
+
+def sent_until_it_hangs_up(address: str, dialling: Dialling, frames: http2.Flood) -> int:
+    """How many bytes of the flood are taken, of 20 MB."""
+    trust = ssl.create_default_context(cafile=str(dialling.ca))
+    trust.set_alpn_protocols(["h2"])
+    host, _, port = address.rpartition(":")
+    sent = 0
+    with (
+        suppress(OSError),
+        trust.wrap_socket(socket.create_connection((host, int(port)), 10), server_hostname=host) as to,
+    ):
+        to.sendall(http2.PREFACE)
+        for each in frames():
+            to.sendall(each)
+            sent += len(each)
+            if sent >= _LARGEST_FLOOD:
+                break
+    return sent

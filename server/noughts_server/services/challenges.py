@@ -9,6 +9,7 @@ from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
 from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
+from noughts_server.limits import Limits
 from noughts_server.messages.conversions import time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id
 from noughts_server.runtime.director import Director
@@ -29,8 +30,9 @@ _DEFAULT_GAMES = 2
 class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
     """Finds out whether the two bots can play, and starts their games."""
 
-    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+    def __init__(self, store: Store, sessions: Sessions, director: Director, limits: Limits) -> None:
         self._store = store
+        self._limits = limits
         self._sessions = sessions
         self._director = director
 
@@ -65,7 +67,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 games=request.games or _DEFAULT_GAMES,
                 seed=seed,
             )
-            return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now).slug
+            return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 
         async def play() -> Tournament:
             slug = await self._store.write(idempotent(who, request.request_id, request, begin, now_ms=now))

@@ -111,7 +111,7 @@ def add_services(
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, token_expiry, limiter.limits), grpc_server)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(
-        ChallengeServicer(store, sessions, director), grpc_server
+        ChallengeServicer(store, sessions, director, limiter.limits), grpc_server
     )
     status_pb2_grpc.add_StatusServiceServicer_to_server(
         StatusServicer(address, store, sessions, referee, counters, feed.counts, director.problems), grpc_server

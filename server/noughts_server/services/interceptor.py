@@ -9,6 +9,7 @@ import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from traceback import clear_frames
 from typing import Any, NoReturn
 
 import grpc
@@ -117,6 +118,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         # What the tasks of a stream raise comes in groups.
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
+        try:
+            return self._counted(error, method)
+        finally:
+            # Tracebacks of tasks are parts of cycles, and would keep the request until the collector comes.
+            clear_frames(error.__traceback__)
+
+    def _counted(self, error: BaseException, method: str) -> Status:
         if isinstance(error, DecodeError):
             error = InvalidArgument.of("request", "bytes that are no such message", "the message of this method")
         if isinstance(error, StreamClosed):

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import ResourceExhausted
+from noughts_server.limits import Limits
 from noughts_server.store.bots import BotVersion
 from noughts_server.store.entries import join_tournament
 from noughts_server.store.schema import bot_versions, entries, tournaments
@@ -25,8 +25,6 @@ from noughts_server.store.tournaments import (
 from noughts_server.store.validation import check_number
 
 MOST_GAMES = 100
-MOST_OPEN_OF_A_BOT = 4
-MOST_OPEN_OF_AN_OWNER = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +42,15 @@ class NewChallenge:
     """The times of bots that have others than `time`, by name."""
 
 
-def create_challenge(connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int) -> Tournament:
-    """Makes a challenge of this owner and starts it. Raises InvalidArgument, ResourceExhausted, WrongState (retired).
+def create_challenge(
+    connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int, limits: Limits
+) -> Tournament:
+    """Makes a challenge of this owner and starts it. Raises InvalidArgument, LimitReached, WrongState (retired).
 
     The first game is begun by the challenger.
     """
     check_number("games", new.games, 1, MOST_GAMES)
-    _check_bounds(connection, new, owner_id)
+    _check_bounds(connection, new, owner_id, limits)
     slug = f"challenge-{secrets.token_hex(5)}"
     bots = (new.challenger, new.opponent)
     tournament = NewTournament(
@@ -88,11 +88,11 @@ def open_challenges(connection: Connection) -> dict[str, list[int]]:
     return dict(found)
 
 
-def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int) -> None:
+def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limits: Limits) -> None:
     of_owner = connection.execute(
         select(func.count()).select_from(tournaments).where(_being_played(), tournaments.c.owner_id == owner_id)
     ).scalar_one()
-    _check_bound("open challenges of yours", of_owner, MOST_OPEN_OF_AN_OWNER)
+    limits.check("challenges", "open challenges of yours", of_owner)
     for bot in (new.opponent, new.challenger):
         of_bot = connection.execute(
             select(func.count(tournaments.c.id.distinct()))
@@ -101,12 +101,7 @@ def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int) -> N
             .join(bot_versions)
             .where(_being_played(), bot_versions.c.bot_id == bot.bot_id)
         ).scalar_one()
-        _check_bound(f"open challenges of bots/{bot.bot}", of_bot, MOST_OPEN_OF_A_BOT)
-
-
-def _check_bound(subject: str, so_far: int, limit: int) -> None:
-    if so_far >= limit:
-        raise ResourceExhausted(subject, got=so_far + 1, limit=limit, hint="Try again when one of them is over.")
+        limits.check("bot_challenges", f"open challenges of bots/{bot.bot}", of_bot)
 
 
 def _being_played() -> ColumnElement[bool]:

@@ -4,7 +4,6 @@ import os
 import sqlite3
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlalchemy.exc import DBAPIError
 
@@ -91,22 +90,20 @@ def _unwritable(path: Path) -> str | None:
     return None
 
 
-class Identity(NamedTuple):
-    """Which files a database is: other files of the same name are not."""
+_FILES = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}
 
-    file: tuple[int, int] | None
-    log: tuple[int, int] | None
-    """The write-ahead log, which holds what is not in the file yet."""
+Identity = tuple[tuple[int, int] | None, ...]
+"""Which files a database is, the log with what is not in the file yet among them: others of the same name are not."""
 
 
 def identity(path: str) -> Identity:
     """Which files lie there now."""
-    return Identity(_inode(path), _inode(f"{path}-wal"))
+    return tuple(_inode(f"{path}{suffix}") for suffix in _FILES)
 
 
 def missing(before: Identity, now: Identity) -> str | None:
     """What has become of the files of an open database; None: they are there."""
-    for name, old, new in (("its file", before.file, now.file), ("its write-ahead log", before.log, now.log)):
+    for name, old, new in zip(_FILES.values(), before, now, strict=True):
         if old != new:
             return f"{name} was {'deleted or moved' if new is None else 'replaced'}"
     return None

@@ -152,7 +152,7 @@ def replace(file: str) -> None:
     os.replace(f"{file}.other", file)
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal"])
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
 @pytest.mark.parametrize("take_away, became", [(os.unlink, "deleted or moved"), (replace, "replaced")])
 async def test_server_whose_files_are_taken_away_ends_and_says_so(
     tmp_path: Path, suffix: str, take_away: Callable[[str], None], became: str
@@ -162,6 +162,6 @@ async def test_server_whose_files_are_taken_away_ends_and_says_so(
             take_away(f"{tmp_path / 'noughts.db'}{suffix}")
             await asyncio.sleep(PATIENCE)
 
-    name = "its write-ahead log" if suffix else "its file"
+    name = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}[suffix]
     with pytest.raises(DatabaseGone, match=f"{name} was {became} while it was open"):
         await end()

@@ -1,6 +1,7 @@
 """What callers may have and do at most: each bound is reached, told of and counted; and what strangers may send."""
 
 import asyncio
+import gc
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -263,6 +264,26 @@ async def test_a_bot_that_finds_no_room_comes_again_when_the_server_says(tmp_pat
 
 
 # Before the door.
+
+
+async def test_frames_that_were_refused_are_not_kept(tmp_path: Path) -> None:
+    rows = [1] * 10_000
+    flood = play_pb2.PlayRequest(moves=play_pb2.Moves(game=rows, ply=rows, cell=rows))
+    async with bounded(tmp_path) as client:
+        metadata = bearing(await client.token())
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                stream = client.play.Play(metadata=metadata)
+                await stream.write(hello())
+                assert isinstance(await stream.read(), play_pb2.PlayResponse)
+                await stream.write(flood)
+                assert (await refused(stream.read())).reason == "TOO_MANY_ANSWERS"
+            kept = [each for each in gc.get_objects() if isinstance(each, play_pb2.PlayRequest) and each.moves.game]
+        finally:
+            gc.enable()
+        assert len(kept) <= 2  # this test's own, and perhaps the last
 
 
 async def test_compressed_messages_are_refused(tmp_path: Path) -> None:

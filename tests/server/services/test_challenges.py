@@ -13,7 +13,7 @@ from noughts_bots import Bot
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.v1 import challenges_pb2, leaderboards_pb2, tournaments_pb2
-from noughts_server.store import challenges as bounds
+from noughts_server.limits import Limits
 from tests.support.client import Client, bearing, client_of, hello, refused
 
 from .players import Undecided
@@ -155,11 +155,11 @@ async def test_a_bot_that_declines_is_not_challenged_but_may_challenge(client: C
 
 async def test_a_bot_with_many_open_challenges_is_left_in_peace_until_one_is_over(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
-    names = [f"ada-{number}" for number in range(bounds.MOST_OPEN_OF_A_BOT + 1)]
+    names = [f"ada-{number}" for number in range(Limits().bot_challenges + 1)]
     async with client.online(alice, *names), playing(client, bob, "bob", Undecided()):
         made = [await challenge(client, alice, name) for name in names[:-1]]
         refusal = await refused(challenge(client, alice, names[-1]))
-        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED")
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         assert refusal.info.metadata["subject"] == "open challenges of bots/bob"
         # Giving up takes no more than the right to challenge.
         player = await client.token("alice", "play")
@@ -169,11 +169,12 @@ async def test_a_bot_with_many_open_challenges_is_left_in_peace_until_one_is_ove
             await client.cancel(player, each.name.removeprefix("tournaments/"))
 
 
-async def test_an_owner_with_many_open_challenges_begins_no_more(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert bounds.MOST_OPEN_OF_AN_OWNER == 30
-    monkeypatch.setattr(bounds, "MOST_OPEN_OF_AN_OWNER", 1)
+async def test_an_owner_with_many_open_challenges_begins_no_more(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "y.sqlite", limits=Limits(challenges=1)) as client:
+        await an_owner_begins_no_more(client)
+
+
+async def an_owner_begins_no_more(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada"), playing(client, token, "bob", Undecided()):
         made = await challenge(client, token)
