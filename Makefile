@@ -1,7 +1,8 @@
 # Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
 # Tests that find no compiler of C and C++ take Zig's, a package; without cargo the examples in Rust are not tried, and the run
 # says so; nor is the reverse proxy without nginx. Nothing else is left out: a tool that is missing fails its test.
-# NOUGHTS_REQUIRE=rust,nginx makes cargo and nginx such tools, too.
+# NOUGHTS_REQUIRE=rust,nginx makes cargo and nginx such tools, too. Chromium is one that no package of Python brings: the tests of
+# the site drive it, and say how to get it (apt-get install chromium).
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
@@ -47,7 +48,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashe
 
 lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everything: make lock UPGRADE=1
 	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev --output-file requirements.lock
-	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --output-file requirements-runtime.lock
+	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --extra web --output-file requirements-runtime.lock
 	$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
 
 bench: $(STAMP) ## measure throughput

@@ -28,10 +28,10 @@ from noughts_bots import Bot, Position
 from noughts_bots.event_loop import run_loop
 from noughts_bots.events import SessionEvent
 from noughts_bots.session import Login, play
+from noughts_proto.feed_view import View
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
-from noughts_server.feed.view import View
 
 _CUP = "tournaments/cup"
 _IN_FLIGHT = 400
@@ -224,7 +224,19 @@ def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         text=True,
     )
     token = json.loads(made.stdout)["token"]
-    serve = [*noughts, "serve", "--listen", "127.0.0.1:0", "--db", database, "--format", "json", "--log-level", "error"]
+    serve = [
+        *noughts,
+        "serve",
+        "--no-web",
+        "--listen",
+        "127.0.0.1:0",
+        "--db",
+        database,
+        "--format",
+        "json",
+        "--log-level",
+        "error",
+    ]
     this = [sys.executable, __file__]
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -10,52 +10,19 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, count, repeat
-from typing import Protocol, cast
+from typing import cast
 
 from noughts_referee.arbiter import Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.finished_games import finished_games, gone_because, walkover
 from noughts_referee.game import Game, Player
+from noughts_referee.observer import Observer
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
+from noughts_referee.wire import Wire
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit
 
 _Waiting = tuple[int, Slot, Unit]
-
-
-class Wire(Protocol):
-    """What carries frames to one player and its answers back."""
-
-    @property
-    def capacity_timed(self) -> int:
-        """Timed games the player takes at once; 0 while it is not there."""
-
-    @property
-    def capacity_untimed(self) -> int:
-        """Untimed games the player takes at once; 0 while it is not there."""
-
-    def wake(self) -> None:
-        """The player's outbox has something to send."""
-
-
-class Observer(Protocol):
-    """Who watches games being played. Called in the middle of the play: it must be quick and raise nothing.
-
-    The games it is shown belong to the arbiter; it only reads them.
-    """
-
-    def began(self, game: Game) -> None:
-        """A game has begun."""
-
-    def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
-        """Answers were judged: the handles of their games, each of which got one ply further at most.
-
-        `plies` are those that the player meant to answer, `scores` what it thinks of its positions: (index in these
-        columns, finite score).
-        """
-
-    def ended(self, games: Sequence[Game]) -> None:
-        """Games are over; their last plies were among those answered."""
 
 
 class _Room:
@@ -90,11 +57,13 @@ class _Room:
 class Seated(Player):
     """A player with its wire and its seats: one connection, or one process."""
 
-    __slots__ = ("members", "room", "wire")
+    __slots__ = ("guests", "members", "room", "wire")
 
-    def __init__(self, key: int, margin_us: int, room: _Room | None = None) -> None:
+    def __init__(self, key: int, margin_us: int, room: _Room | None = None, guests: _Room | None = None) -> None:
         super().__init__(key, margin_us)
         self.room = room or _Room()
+        self.guests = guests or _Room()
+        """As many seats for challenges, which so take none from tournaments."""
         self.wire: Wire | None = None
         self.members: tuple[Seated, ...] = ()
         """Who plays for it: several processes of one bot share its seats. Empty: it plays itself."""
@@ -106,7 +75,7 @@ class Seated(Player):
 
     def enlist(self, members: int) -> "tuple[Seated, ...]":
         """From now on so many others play for it, each with a wire of its own: at least one, before its first game."""
-        self.members = tuple(Seated(self.key, self.margin_us, self.room) for _ in range(members))
+        self.members = tuple(Seated(self.key, self.margin_us, self.room, self.guests) for _ in range(members))
         return self.members
 
     def seats(self, timed: bool) -> int:
@@ -118,10 +87,21 @@ class Seated(Player):
             return 0
         return wire.capacity_timed if timed else wire.capacity_untimed
 
+    def guest_seats(self, timed: bool) -> int:
+        """How many games of challenges it takes at once: none beside a tournament's games with clocks."""
+        busy = self.room.timed or any(game.conditions.timed for game in self.tournament_games())
+        return 0 if busy else self.seats(timed)
+
+    def tournament_games(self, *, guest: bool = False) -> Iterator[Game]:
+        """Its running games of tournaments, or with `guest` of challenges."""
+        games = chain.from_iterable(each.games.values() for each in self.connections)
+        return (game for game in games if game.conditions.guest is guest)
+
     def freest(self, timed: bool) -> "Seated":
         """The member that gets the next game: with the fewest of those that have a seat."""
         return min(
             (member for member in self.members if len(member.games) < member.seats(timed)),
+            default=self.members[0],
             key=lambda member: len(member.games),
         )
 
@@ -132,7 +112,7 @@ _Pair = tuple[Seated, Seated]
 class _Tournament(_Room):
     """The seats of one tournament, and who sits down there."""
 
-    __slots__ = ("concurrency", "entries", "is_timed", "withdrawn")
+    __slots__ = ("concurrency", "entries", "guest", "is_timed", "withdrawn")
 
     def __init__(self, conditions: Conditions, entries: list[Seated]) -> None:
         super().__init__()
@@ -140,6 +120,7 @@ class _Tournament(_Room):
         """Entries that play no more, and why."""
         self.concurrency = conditions.concurrency
         self.is_timed = conditions.timed
+        self.guest = conditions.guest
         self.entries = entries
 
 
@@ -176,6 +157,7 @@ class Referee:
         """Why no game begins now."""
         self._starting = True
         self._on_progress: Callable[[], None] = lambda: None
+        self._on_displaced: Callable[[int], None] = lambda tournament: None
         self._observer: Observer | None = None
 
     # The organiser's side.
@@ -183,6 +165,10 @@ class Referee:
     def on_progress(self, callback: Callable[[], None]) -> None:
         """`callback` is called after games have ended or begun."""
         self._on_progress = callback
+
+    def on_displaced(self, callback: Callable[[int], None]) -> None:
+        """`callback` is called with a challenge of which a bot begins a tournament's game with a clock."""
+        self._on_displaced = callback
 
     def add(self, unit: Unit) -> None:
         """Queues the unit's slots behind those already there."""
@@ -225,9 +211,13 @@ class Referee:
             return sorted(entry for entry in waiting if entry[2].conditions.tournament != tournament)
 
         self._queue = kept(self._queue)
-        for room in (*self._tournaments.values(), *(player.room for player in self._players.values())):
+        players = self._players.values()
+        rooms = chain.from_iterable((player.room, player.guests) for player in players)
+        for room in chain(self._tournaments.values(), rooms):
             room.timed, room.untimed = deque(kept(room.timed)), deque(kept(room.untimed))
         self._queued.pop(tournament, None)
+        for player in players:
+            self._reconsider(player.guests)
 
     def withdraw_entries(self, tournament: int, entries: Mapping[int, str]) -> None:
         """These entries of a tournament, by number, play no more: whoever meets them, or was to, has won.
@@ -244,6 +234,7 @@ class Referee:
                     self.arbiter.forfeit(connection, Termination.ADJUDICATED, why, tournament)
             for entry in entries:
                 self._reconsider(room.entries[entry].room)
+                self._reconsider(room.entries[entry].guests)
             self._reconsider(room)
             self._settle()
 
@@ -333,6 +324,7 @@ class Referee:
         player.wire = wire
         self.arbiter.resend(player)
         self._reconsider(player.room)
+        self._reconsider(player.guests)
         self._settle()
 
     def forfeit(self, player: Seated, termination: Termination, fault: str = "") -> None:
@@ -410,7 +402,11 @@ class Referee:
         queue = self._queue
         leaving = Counter((game.conditions.tournament, game.players) for game in ended)
         for (tournament, players), left in leaving.items():
-            for room in (self._tournaments[tournament], *(player.room for player in cast("_Pair", players))):
+            own, pair = self._tournaments[tournament], cast("_Pair", players)
+            if own.is_timed and not own.guest:
+                for player in pair:
+                    self._reconsider(player.guests)
+            for room in (own, *(player.guests if own.guest else player.room for player in pair)):
                 room.taken -= left
                 for line in (room.untimed, room.timed):
                     for _ in range(min(left, len(line))):
@@ -440,14 +436,14 @@ class Referee:
                 key = conditions.tournament
                 tournament = self._tournaments[key]
                 timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
-                withdrawn = tournament.withdrawn
+                withdrawn, guest = tournament.withdrawn, tournament.guest
                 seats: dict[Seated, int] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
-            first_room, second_room = first.room, second.room
+            first_room, second_room = (first.guests, second.guests) if guest else (first.room, second.room)
             for player in (first, second):
                 if player not in seats:
-                    seats[player] = player.seats(timed)
+                    seats[player] = player.guest_seats(timed) if guest else player.seats(timed)
             if withdrawn and (place in withdrawn or opposite in withdrawn):
                 walkovers.append(walkover(unit, slot, withdrawn))
                 self._queued[key] -= 1
@@ -471,6 +467,9 @@ class Referee:
                 first_room.taken += 1
                 second_room.taken += 1
                 self._queued[key] -= 1
+                if timed and not guest and (first.guests.taken or second.guests.taken):
+                    for game in chain(first.tournament_games(guest=True), second.tournament_games(guest=True)):
+                        self._on_displaced(game.conditions.tournament)
                 if first.members:
                     first = first.freest(timed)
                 if second.members:

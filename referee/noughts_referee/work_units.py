@@ -37,6 +37,10 @@ class Conditions:
     """Entries that had left when this was read, by number, and why: whoever was to meet them has won."""
     draw_after: int = 0
     """A game that has so many plies is a draw, adjudicated; 0: none is."""
+    live_scores: bool = False
+    """Whether scores in games with clocks are public at once."""
+    guest: bool = False
+    """Whether it is a challenge, which gives way to tournaments."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
     """The time of each entry, by entry number; None where there is no limit."""
     timed: bool = field(init=False)

@@ -54,9 +54,9 @@ class Limits:
     """Tournaments of one owner that are not over, challenges aside."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
-    challenges: int = 30
+    challenges: int = 10
     """Open challenges of one owner."""
-    bot_challenges: int = 4
+    bot_challenges: int = 2
     """Open challenges of one bot, made by it or to it."""
 
     def of(self, name: str) -> int:

@@ -144,7 +144,17 @@ class World:
     def start_server(self) -> None:
         """Starts the server, at its port if it has one already."""
         self.server = noughts(
-            ["serve", "--rate-own-games", "--listen", self.address, "--db", str(self.database), "--format", "json"],
+            [
+                "serve",
+                "--rate-own-games",
+                "--no-web",
+                "--listen",
+                self.address,
+                "--db",
+                str(self.database),
+                "--format",
+                "json",
+            ],
             self.folder / "server",
             {},
             self.clock,

@@ -19,6 +19,7 @@ def conditions(
     players: tuple[int, ...] = (1, 2),
     seed: int = 1,
     own_times: Mapping[str, str] | None = None,
+    guest: bool = False,
 ) -> Conditions:
     return Conditions(
         tournament=tournament,
@@ -30,6 +31,7 @@ def conditions(
         players=players,
         labels=tuple(f"bot-{player}" for player in players),
         own_times={label: parse_time_control(text) for label, text in (own_times or {}).items()},
+        guest=guest,
     )
 
 

@@ -48,7 +48,7 @@ def test_one_bot_in_six_forms_plays_the_same_game_against_each_of_its_forms(tmp_
     plugin.write_text(PLUGIN)
     env = environment(XDG_DATA_HOME=str(tmp_path / "data"))
     with ExitStack() as stack:
-        server = stack.enter_context(started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], env))
+        server = stack.enter_context(started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], env))
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
         env["NOUGHTS_TOKEN"] = asked("token create --owner ada", env)["token"]
         specs = {

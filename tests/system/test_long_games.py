@@ -98,6 +98,7 @@ class House:
         serve = [
             *PROGRAM,
             "serve",
+            "--no-web",
             "--grace",
             "120",
             "--listen",

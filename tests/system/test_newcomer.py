@@ -116,7 +116,9 @@ async def test_the_newcomers_path_in_the_readme_works_as_written(folder: Path, e
     serving, playing, organising = terminals()
     # Any free port takes the place of the one that everybody knows without being told: two runs may meet here.
     assert f"# {DEFAULT_ADDRESS}" in serving
-    serving, asked = re.subn(r"^noughts serve\b", "noughts serve --listen 127.0.0.1:0", serving, flags=re.MULTILINE)
+    serving, asked = re.subn(
+        r"^noughts serve\b", "noughts serve --no-web --listen 127.0.0.1:0", serving, flags=re.MULTILINE
+    )
     assert asked == 1
     async with terminal(serving, folder, environment) as first:
         await first.shows("serves at ", "Ctrl-C", within=INSTALL_SECONDS)

@@ -12,7 +12,9 @@ from tests.support.processes import asked, ended, environment, eventually, first
 def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_path: Path) -> None:
     data = environment(XDG_DATA_HOME=str(tmp_path))
     with ExitStack() as stack:
-        server = stack.enter_context(started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data))
+        server = stack.enter_context(
+            started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data)
+        )
         address = json.loads(first_line(server))["grpc"]
         token = asked("token create --owner ada", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
@@ -38,7 +40,7 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
             bot.send_signal(signal.SIGCONT)
         code, errors = ended(server)
         assert code == 0, errors
-    with started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data) as server:
+    with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data) as server:
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
         assert asked("tournament show long", env)["games"] == before["games"] + 1
 
@@ -53,7 +55,18 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
         "        return 99\n"
         "run(Off(), name='off')\n"
     )
-    line = ["serve", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--log-level", "debug"]
+    line = [
+        "serve",
+        "--no-web",
+        "--listen",
+        "127.0.0.1:0",
+        "--format",
+        "json",
+        "--log-format",
+        "json",
+        "--log-level",
+        "debug",
+    ]
     with ExitStack() as stack:
         server = stack.enter_context(started(line, data))
         address = json.loads(first_line(server))["grpc"]

@@ -16,7 +16,7 @@ from tests.support.mounts import Disk, small_disk
 from tests.support.processes import PROGRAM, asked, ended, environment, eventually, first_line, started, told
 
 PATIENCE = 120.0
-SERVE = ("serve", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--db")
+SERVE = ("serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--db")
 
 
 def one_line(errors: str) -> str:

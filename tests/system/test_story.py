@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import grpc.aio
 import pytest
 
+from noughts_proto.feed_view import View
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc
-from noughts_server.feed.view import View
 from tests.support.processes import PROGRAM, asked_apart, ended, environment, eventually, first_line, said, started
 
 from .node import NodeBot, installed_bot, node_bot
@@ -119,7 +119,8 @@ async def test_the_whole_story(tmp_path: Path) -> None:
     secrets = {owner: made["token"] for owner, made in tokens.items()}
 
     with started(
-        ["serve", "--rate-own-games", "--listen", "127.0.0.1:0", "--db", database, "--format", "json"], quiet
+        ["serve", "--rate-own-games", "--no-web", "--listen", "127.0.0.1:0", "--db", database, "--format", "json"],
+        quiet,
     ) as server:
         address = json.loads(first_line(server))["grpc"]
 

@@ -31,7 +31,19 @@ def identity(authority: Authority) -> Identity:
 
 def serve_line(identity: Identity, *more: str) -> list[str]:
     certificate, key = str(identity.certificate), str(identity.key)
-    return ["serve", "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key, "--format", "json", *more]
+    return [
+        "serve",
+        "--no-web",
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        certificate,
+        "--tls-key",
+        key,
+        "--format",
+        "json",
+        *more,
+    ]
 
 
 @pytest.fixture
@@ -140,7 +152,7 @@ def test_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_tls_where_plaintext_is_spoken_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
-    with started(["serve", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
+    with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["bot", "list", "--server", server, "--tls-ca", str(authority.certificate)]
         assert "got plaintext, expected TLS" in told(line, environment(), code=1).stderr
@@ -180,7 +192,7 @@ def test_what_is_no_certificate_or_cannot_be_read_is_named(
 
 
 def test_certificate_without_a_key_is_a_usage_error(identity: Identity, data: dict[str, str]) -> None:
-    line = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", str(identity.certificate)]
+    line = ["serve", "--no-web", "--listen", "127.0.0.1:0", "--tls-cert", str(identity.certificate)]
     assert "--tls-key" in told(line, data, code=2).stderr
 
 

@@ -200,6 +200,7 @@ def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     token = asked(f"token create --owner ada --db {database}", there)["token"]
     serve = [
         "serve",
+        "--no-web",
         "--rate-own-games",
         "--listen",
         "127.0.0.1:0",
@@ -280,6 +281,7 @@ def test_commands_for_authors_work_without_extras(light: Path, author: dict[str,
         ("token list", "server"),
         ("health", "server"),
         ("play", "play"),
+        ("web", "web"),
         ("bot learn --file x.table --games 1 --against random --curve x.svg", "charts"),
     ],
 )

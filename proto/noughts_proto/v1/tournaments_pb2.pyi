@@ -157,6 +157,7 @@ class Tournament(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     SEED_HASH_FIELD_NUMBER: _builtins.int
     SEED_GIVEN_FIELD_NUMBER: _builtins.int
+    LIVE_SCORES_FIELD_NUMBER: _builtins.int
     OWN_RATED_FIELD_NUMBER: _builtins.int
     RATED_FIELD_NUMBER: _builtins.int
     GAMES_TOTAL_FIELD_NUMBER: _builtins.int
@@ -204,6 +205,10 @@ class Tournament(_message.Message):
     """
     seed_given: _builtins.bool
     """Output only. Whether who created the tournament chose the seed, and so knows it."""
+    live_scores: _builtins.bool
+    """Whether watchers are told at once the scores that bots give in games with clocks. Unset: the last of each side is told
+    when the game is over, for they help the opponent.
+    """
     own_rated: _builtins.bool
     """Output only. Whether games between bots of one owner are rated, where games are."""
     rated: _builtins.bool
@@ -282,6 +287,7 @@ class Tournament(_message.Message):
         seed: _builtins.int | None = ...,
         seed_hash: _builtins.str = ...,
         seed_given: _builtins.bool = ...,
+        live_scores: _builtins.bool = ...,
         own_rated: _builtins.bool = ...,
         rated: _builtins.bool | None = ...,
         games_total: _builtins.int = ...,
@@ -308,7 +314,7 @@ class Tournament(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "create_time", b"create_time", "end_time", b"end_time", "join_from", b"join_from", "join_until", b"join_until", "openings", b"openings", "rated", b"rated", "seed", b"seed", "start_at", b"start_at", "start_time", b"start_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rated", b"_rated", "_seed", b"_seed", "challenge", b"challenge", "concurrency", b"concurrency", "create_time", b"create_time", "draw_after", b"draw_after", "end_time", b"end_time", "entries_max", b"entries_max", "entries_min", b"entries_min", "forfeit_after", b"forfeit_after", "games_done", b"games_done", "games_per_pair", b"games_per_pair", "games_total", b"games_total", "join_from", b"join_from", "join_until", b"join_until", "live_scores", b"live_scores", "name", b"name", "offline", b"offline", "openings", b"openings", "own_rated", b"own_rated", "own_times", b"own_times", "rated", b"rated", "rating_list", b"rating_list", "reason", b"reason", "rounds", b"rounds", "schedule", b"schedule", "seed", b"seed", "seed_given", b"seed_given", "seed_hash", b"seed_hash", "standings", b"standings", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "stop_when_decided", b"stop_when_decided", "time", b"time", "title", b"title", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015

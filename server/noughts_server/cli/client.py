@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import grpc
 
+from noughts_proto.error_details import error_info
 from noughts_proto.security import failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.unreachable import why_unreachable
@@ -22,7 +23,6 @@ from noughts_proto.v1 import (
     tournaments_pb2_grpc,
 )
 from noughts_server.cli import connection_options
-from noughts_server.cli.error_details import error_info
 from noughts_server.cli.errors import Problem
 
 DEADLINE_SECONDS = 10.0

@@ -79,6 +79,7 @@ _BROUGHT_BY = {
     ),
     "play": ("textual",),
     "charts": ("jinja2", "pygal"),
+    "web": ("starlette", "uvicorn"),
 }  # fmt: skip
 """The packages that each of our extras brings; the first one tells whether it is there."""
 
@@ -151,7 +152,7 @@ def _explain_call(error: BaseException) -> Problem | None:
         from noughts_bots.stream import BotRefused
 
         if isinstance(error, BotRefused):
-            from noughts_server.cli.error_details import error_info
+            from noughts_proto.error_details import error_info
 
             info = error_info(error.__cause__)
             hint = info.metadata.get("hint", "") if info else ""

@@ -55,6 +55,14 @@ TREE = Group(
             extra="server",
         ),
         Command(
+            "web",
+            "operator.web:web",
+            "Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.",
+            ("noughts web", "noughts web --server games.example:7450 --tls --listen 127.0.0.1:7480"),
+            panel=SERVER,
+            extra="web",
+        ),
+        Command(
             "leaderboard",
             "remote.leaderboard:leaderboard",
             "The bots of a rating list, strongest first. There is a list for each variant and time class.",

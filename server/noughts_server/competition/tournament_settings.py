@@ -29,6 +29,8 @@ class TournamentSettings:
     """Of a Swiss tournament; 0: as many as it takes for one to be ahead of all, log2 of the entries, rounded up."""
     draw_after: int = 0
     """A game that has so many plies is a draw, adjudicated; 0: none is."""
+    live_scores: bool = False
+    """Whether the scores that bots give in games with clocks are told at once, and not after the game."""
     forfeit_after: int = 0
     """An entry that has lost so many games by its own fault is withdrawn; 0: none is."""
     stop_when_decided: bool = False

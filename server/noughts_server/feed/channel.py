@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Unavailable
 from noughts_server.feed.observer import SlotKey
-from noughts_server.feed.view import View
 from noughts_server.feed.watcher import FeedCounts, Watcher
 from noughts_server.store.results import TournamentProgress
 

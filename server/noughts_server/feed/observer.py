@@ -99,16 +99,21 @@ class FeedObserver:
                 score = given.get((handle, ply))
                 if score is not None:
                     followed.scores[ply & 1] = score
+                score = None if followed.withholds else score
                 self._bus.publish(PLAYED, GameEvent(followed.slot, _ply_message(game, score)))
 
     def ended(self, games: Sequence[Game]) -> None:
         if self._following:
             for game in games:
-                self._following.pop(game.handle, None)
+                followed = self._following.pop(game.handle, None)
+                if followed is not None and followed.withholds:
+                    followed.withholds = False
+                    if followed.scores != [None, None]:
+                        self._bus.publish(PLAYED, GameEvent(followed.slot, _game_message(followed)))
 
 
 class _Followed:
-    __slots__ = ("game", "plies", "scores", "slot")
+    __slots__ = ("game", "plies", "scores", "slot", "withholds")
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -117,6 +122,8 @@ class _Followed:
         """So many are known to those who follow."""
         self.scores: list[float | None] = [None, None]
         """The last of each side, since the game is followed."""
+        self.withholds = game.conditions.timed and not game.conditions.live_scores
+        """Whether nobody is told the scores yet: they would help the opponent."""
 
 
 def _slot(game: Game) -> SlotKey:
@@ -130,7 +137,7 @@ def _name(game: Game) -> str:
 def _game_message(followed: _Followed) -> pb.WatchedGame:
     game = followed.game
     conditions = game.conditions
-    first_score, second_score = followed.scores
+    first_score, second_score = (None, None) if followed.withholds else followed.scores
     message = pb.WatchedGame(
         name=_name(game),
         variant=conditions.variant.name,

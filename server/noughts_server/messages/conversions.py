@@ -119,6 +119,7 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         rounds=tournament.settings.rounds,
         draw_after=tournament.settings.draw_after,
         forfeit_after=tournament.settings.forfeit_after,
+        live_scores=tournament.settings.live_scores,
         stop_when_decided=tournament.settings.stop_when_decided,
         openings=openings_message(tournament.settings.openings),
     )

@@ -70,6 +70,7 @@ class Director:
         self._rescheduled = asyncio.Event()
         self._uncancelled = UncancelledWork()
         referee.on_progress(self._progress.made)
+        referee.on_displaced(self._give_way)
 
     @asynccontextmanager
     async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
@@ -167,6 +168,17 @@ class Director:
         self._referee.forget(tournament.id)
         self._supplies.pop(tournament.id, None)
         self._bus.publish(CHANGED, tournament.id)
+
+    def _give_way(self, key: int) -> None:
+        """Ends a challenge, of which the referee says that a bot has a game of a tournament to play."""
+        supply = self._supplies.get(key)
+        if supply is not None and supply.conditions is not None and self._tasks is not None:
+            slug = supply.conditions.name.removeprefix("tournaments/")
+            self._tasks.create_task(self._end_challenge(slug), name=f"end of {slug}")
+
+    async def _end_challenge(self, slug: str) -> None:
+        with suppress(NoughtsError):  # it has been over, or the server is going down
+            await self.cancel(slug, reason="a bot began a game with a clock in a tournament")
 
     async def extend(self, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None) -> None:
         """Adds games or rounds, see `extend_tournament`; those of one that was finished are played at once."""

@@ -217,6 +217,7 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             rounds=message.rounds,
             draw_after=message.draw_after,
             forfeit_after=message.forfeit_after,
+            live_scores=message.live_scores,
             stop_when_decided=message.stop_when_decided,
             openings=openings_value("tournament.openings", message.openings),
             title=message.title,

@@ -10,7 +10,7 @@ from typing import Any
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.openings.settings import Openings
 
-_PLAIN = ("rounds", "draw_after", "forfeit_after", "stop_when_decided")
+_PLAIN = ("rounds", "draw_after", "forfeit_after", "stop_when_decided", "live_scores")
 _USUAL = {field.name: field.default for field in fields(TournamentSettings)}
 
 

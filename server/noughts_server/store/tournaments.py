@@ -358,6 +358,8 @@ def conditions(connection: Connection, tournament_id: int) -> Conditions:
         concurrency=tournament.settings.concurrency,
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
+        guest=tournament.kind is Kind.CHALLENGE,
+        live_scores=tournament.settings.live_scores,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
         draw_after=tournament.settings.draw_after,
     )

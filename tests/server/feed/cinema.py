@@ -13,11 +13,11 @@ from noughts_bots import Bot, Move, Position
 from noughts_bots.events import SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
+from noughts_proto.feed_view import View
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc, games_pb2
 from noughts_server.feed.channel import FeedSettings
-from noughts_server.feed.view import View
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from tests.support.client import Client

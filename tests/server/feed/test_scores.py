@@ -8,6 +8,7 @@ import pytest
 
 from noughts_bots import Move, Position
 from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import types_pb2
 
 from .cinema import CUP, GAME, Cinema, Gated, Watching, cinema_of
 
@@ -67,6 +68,25 @@ async def test_a_score_reaches_the_watcher_with_its_ply_and_what_is_no_number_do
     # It is not stored: who comes afterwards gets the game without.
     again = await cinema.watch(GAME).to_the_end()
     assert list(again.view.games[GAME].moves) == list(watching.view.games[GAME].moves)
+
+
+@pytest.mark.parametrize("live_scores", [False, True])
+async def test_scores_of_a_game_with_a_clock_are_told_when_it_is_over_unless_the_organiser_wants_them_at_once(
+    cinema: Cinema, token: str, live_scores: bool
+) -> None:
+    clock = types_pb2.TimeControl(bank_us=600_000_000)
+    async with cinema.playing(token, gated=True, kind=Talking, games_per_pair=1, time=clock, live_scores=live_scores):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        for _ in range(3):
+            cinema.gate.release()
+        await until_ply(watching, 3)
+        assert last_scores(watching.view.games[GAME]) == ((7.0, None) if live_scores else (None, None))
+        for _ in range(6):
+            cinema.gate.release()
+        await watching.to_the_end()
+    assert last_scores(watching.view.games[GAME]) == (3.0, None)
+    assert any(scores(watching)) is live_scores
 
 
 async def test_who_joins_late_sees_the_last_scores(cinema: Cinema, token: str) -> None:

@@ -1,15 +1,18 @@
 """`noughts serve`: a server until it is told to stop."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import connection_options, options
-from noughts_server.cli.errors import INTERRUPTED, UsageProblem
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
 from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
+    import socket
+
     from noughts_proto.security import Identity
     from noughts_server.limits import Limits
 
@@ -71,6 +74,16 @@ ReflectionOption = Annotated[
     bool,
     Option("--reflection/--no-reflection", help="Tell callers, e.g. grpcurl, which services and messages there are."),
 ]
+WebOption = Annotated[
+    str | None,
+    Option(
+        "--web",
+        metavar="HOST:PORT",
+        help="Where browsers find its site; else 127.0.0.1:7480, if that is free.",
+        show_default=False,
+    ),
+]
+NoWebOption = Annotated[bool, Option("--no-web", help="Start no site.")]
 AbsenceOption = Annotated[
     str,
     Option(
@@ -96,6 +109,8 @@ def serve(
     insecure: InsecureOption = False,
     metrics: MetricsOption = None,
     reflection: ReflectionOption = True,
+    web: WebOption = None,
+    no_web: NoWebOption = False,
     absence: AbsenceOption = "10m",
     rate_own_games: RateOwnOption = False,
     limit: LimitOption = None,
@@ -110,7 +125,8 @@ def serve(
 ) -> None:
     """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once.
 
-    JSON: {"grpc": "HOST:PORT", "web": null}, one line, once the server is ready.
+    JSON: {"grpc": "HOST:PORT", "web": "http://HOST:PORT"}, one line, once the server is ready; "web" is null without a
+    site. A site is a child process that is started again when it dies; games go on without it.
     """
     identity = _identity(tls_cert, tls_key)
     if tls_client_ca is not None and identity is None:
@@ -118,6 +134,8 @@ def serve(
     _check_reach(listen, protected=identity is not None or insecure)
     if metrics is not None:
         _check_reach(metrics, protected=insecure, option="--metrics")
+    if web is not None and no_web:
+        raise UsageProblem("--web and --no-web: got both, expected one of them at most")
     margin_us = options.read_margin(margin)
     patience = 0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds()
     from noughts_server.cli.logs import configure_logs
@@ -126,6 +144,7 @@ def serve(
     from noughts_server.settings import ServerSettings
 
     configure_logs(log_level, log_format)
+    listener = None if no_web else _site_listener(web, encrypted=identity is not None)
     settings = ServerSettings(
         listen=listen,
         database=options.read_database(database),
@@ -140,7 +159,7 @@ def serve(
         limits=_limits(limit or []),
         proxies=_proxies(proxy or []),
     )
-    if not run_loop(serve_until_stopped(settings, output_format)):
+    if not run_loop(serve_until_stopped(settings, output_format, listener)):
         raise SystemExit(INTERRUPTED)
 
 
@@ -153,6 +172,25 @@ def _identity(certificate: Path | None, key: Path | None) -> "Identity | None":
         given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
         raise UsageProblem(f"{missing}: got none, expected a file in PEM beside that of {given}")
     return Identity(certificate, key)
+
+
+def _site_listener(web: str | None, *, encrypted: bool) -> "socket.socket | None":
+    """The socket of the site; None where there will be none. What was asked for and cannot be is a Problem."""
+    from noughts_server.cli.errors import require_extra
+    from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
+
+    if web is None:
+        with suppress(Problem):
+            require_extra("noughts serve", "web")
+            return None if encrypted else web_listener(DEFAULT_WEB, "--web")
+        return None
+    if encrypted:
+        raise UsageProblem(
+            f"--web {web!r}: got a server that speaks TLS, expected one in plaintext",
+            "Start the site beside it: noughts web --server NAME:PORT --tls-ca FILE",
+        )
+    require_extra("noughts serve --web", "web")
+    return web_listener(web, "--web")
 
 
 def _limits(chosen: list[str]) -> "Limits":

@@ -3,7 +3,8 @@
 import asyncio
 import shlex
 from collections.abc import Coroutine
-from typing import Any
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import connection_options, output
 from noughts_server.cli.output import Format
@@ -12,18 +13,27 @@ from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.version import software_version
 
+if TYPE_CHECKING:
+    import socket
 
-async def serve_until_stopped(settings: ServerSettings, output_format: Format) -> bool:
-    """Serves until a signal; False when running games were abandoned."""
+
+async def serve_until_stopped(
+    settings: ServerSettings, output_format: Format, listener: "socket.socket | None"
+) -> bool:
+    """Serves until a signal; False when running games were abandoned. A site answers on the socket, if there is one."""
     stopping, aborting = asyncio.Event(), asyncio.Event()
 
     def abort() -> None:
         stopping.set()
         aborting.set()
 
-    async with running_server(settings) as server:
+    async with running_server(settings) as server, AsyncExitStack() as stack:
         with two_stages(stopping.set, abort):
-            _announce(server.address, settings, output_format)
+            _announce(server.address, _site_address(listener), settings, output_format)
+            if listener is not None:
+                from noughts_server.cli.operator.web_minder import minding_site
+
+                await stack.enter_async_context(minding_site(server.address, listener))
             await stopping.wait()
             if output_format is Format.TEXT:
                 output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
@@ -40,9 +50,17 @@ async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
             task.cancel()
 
 
-def _announce(address: str, settings: ServerSettings, output_format: Format) -> None:
+def _site_address(listener: "socket.socket | None") -> str | None:
+    if listener is None:
+        return None
+    from noughts_server.web.listener import address_of
+
+    return address_of(listener)
+
+
+def _announce(address: str, site: str | None, settings: ServerSettings, output_format: Format) -> None:
     if output_format is Format.JSON:
-        output.print_json({"grpc": address, "web": None})
+        output.print_json({"grpc": address, "web": site})
         return
     place = "" if settings.database is None else f" --db {_shown(settings.database)}"
     server = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
@@ -51,7 +69,8 @@ def _announce(address: str, settings: ServerSettings, output_format: Format) -> 
     console = output.stdout()
     output.heading(console, f"Noughts {software_version()} serves at {address}")
     console.print(
-        f"Make a token:       noughts token create --owner YOU{place}\n"
+        (f"Look at it:         {site}\n" if site else "")
+        + f"Make a token:       noughts token create --owner YOU{place}\n"
         f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server}\n"
         f"Run a tournament:   noughts tournament create spring{server}   (then join, start, show)\n"
         "Stop:               Ctrl-C",

@@ -42,6 +42,9 @@ def create(
     stop_when_decided: format_options.StopWhenDecidedOption = False,
     draw_after: format_options.DrawAfterOption = None,
     forfeit_after: format_options.ForfeitAfterOption = None,
+    live_scores: Annotated[
+        bool, Option("--live-scores", help="Tell watchers bots' scores while a game with a clock is running.")
+    ] = False,
     time: options.TimeOption = "none",
     time_of: options.TimeOfOption = None,
     concurrency: Annotated[
@@ -81,7 +84,8 @@ def create(
 
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
     "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
-    "concurrency", "seed", "seed_hash", "seed_given", "rated", "own_rated", "games", "games_total",
+    "concurrency", "seed", "seed_hash", "seed_given", "rated", "own_rated", "live_scores", "games",
+    "games_total",
     "entries_min", "entries_max", "join_from", "join_until", "start_at", "reason", "challenge", "openings",
     "standings", "crosstable", "offline"}. With --dry-run {"dry_run", "forecasts"}: as of
     `tournament run --dry-run`, for some numbers of entries from the least to the most.
@@ -125,6 +129,7 @@ def create(
         stop_when_decided=stop_when_decided,
         draw_after=draw_after or 0,
         forfeit_after=forfeit_after or 0,
+        live_scores=live_scores,
         concurrency=concurrency,
         seed=None if seed is None else options.read_seed(seed),
         rated=not unrated and not own_times,

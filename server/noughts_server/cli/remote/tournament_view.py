@@ -178,6 +178,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "seed_given": shown.seed_given,
         "rated": shown.rated,
         "own_rated": shown.own_rated,
+        "live_scores": shown.live_scores,
         "games": shown.games_done,
         "games_total": shown.games_total,
         "entries_min": shown.entries_min,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination
@@ -10,7 +11,6 @@ from noughts_server.cli import output
 from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import short
-from noughts_server.feed.view import View
 
 
 class _Lines:

@@ -12,12 +12,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.remote.watch_board import Picture, picture
 from noughts_server.cli.remote.watch_layout import arranged, packed
 from noughts_server.cli.remote.watch_lines import rating_of, tournament_line
-from noughts_server.feed.view import View
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import grpc
 
+from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli.client import CallFailed, Client, explain_call
-from noughts_server.feed.view import View
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 5.0
 # Coming back helps against these.

@@ -104,7 +104,7 @@ def test_a_command_that_cannot_be_run_is_refused_before_the_games(cli: Cli, spec
 def test_why_a_bot_failed_is_shown_with_the_game(cli: Cli) -> None:
     database = f"sqlite:///{cli.folder / 'games.db'}"
     cli.run("match", f"Mine={cli.player('crash')}", "first-free", "--db", database)
-    with cli.start("serve", "--listen", "127.0.0.1:0", "--db", database, "--format", "json") as server:
+    with cli.start("serve", "--no-web", "--listen", "127.0.0.1:0", "--db", database, "--format", "json") as server:
         try:
             assert server.stdout is not None
             cli.environment["NOUGHTS_SERVER"] = json.loads(server.stdout.readline())["grpc"]
@@ -119,7 +119,9 @@ def test_why_a_bot_failed_is_shown_with_the_game(cli: Cli) -> None:
 
 
 def test_a_relayed_program_that_keeps_dying_is_given_up_with_what_it_wrote(cli: Cli) -> None:
-    with cli.start("serve", "--listen", "127.0.0.1:0", "--db", f"{cli.folder / 'x.db'}", "--format", "json") as server:
+    with cli.start(
+        "serve", "--no-web", "--listen", "127.0.0.1:0", "--db", f"{cli.folder / 'x.db'}", "--format", "json"
+    ) as server:
         try:
             assert server.stdout is not None
             cli.environment["NOUGHTS_SERVER"] = json.loads(server.stdout.readline())["grpc"]

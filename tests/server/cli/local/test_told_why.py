@@ -87,7 +87,7 @@ class Desk:
         database = f"sqlite:///{self.folder / 'server.db'}"
         made = self.json(f"token create --owner ada --db {database}")
         self.environment["NOUGHTS_TOKEN"] = made["token"]
-        with self.start(f"serve --listen 127.0.0.1:0 --db {database} --format json") as server:
+        with self.start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as server:
             try:
                 assert server.stdout is not None
                 self.environment["NOUGHTS_SERVER"] = json.loads(server.stdout.readline())["grpc"]

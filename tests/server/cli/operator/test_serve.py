@@ -12,7 +12,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 
 def services(start: Any, database: str, options: str) -> list[str]:
     """What a caller is told by a server with these options."""
-    line = f"serve --listen 127.0.0.1:0 --db {database} --format json --log-level error {options}"
+    line = f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json --log-level error {options}"
     with start(line) as process:
         address = json.loads(process.stdout.readline())["grpc"]
         try:

@@ -53,7 +53,7 @@ def test_health_of_a_server_that_is_there_and_of_one_that_is_not(noughts: Any, s
 
 def test_server_says_once_that_its_database_is_new(start: Any, database: str) -> None:
     def log() -> str:
-        with start(f"serve --listen 127.0.0.1:0 --db {database} --format json") as process:
+        with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as process:
             process.stdout.readline()
             process.terminate()
             errors: str = process.communicate(timeout=30)[1]
@@ -64,11 +64,11 @@ def test_server_says_once_that_its_database_is_new(start: Any, database: str) ->
 
 
 def test_wrong_address_of_the_metrics_is_a_usage_error(noughts: Any) -> None:
-    assert "--metrics '7451'" in noughts("serve --listen 127.0.0.1:0 --metrics 7451", code=2).stderr
+    assert "--metrics '7451'" in noughts("serve --no-web --listen 127.0.0.1:0 --metrics 7451", code=2).stderr
 
 
 def test_metrics_beyond_this_machine_are_a_usage_error(noughts: Any) -> None:
-    errors = noughts("serve --listen 127.0.0.1:0 --metrics 0.0.0.0:0", code=2).stderr
+    errors = noughts("serve --no-web --listen 127.0.0.1:0 --metrics 0.0.0.0:0", code=2).stderr
     assert "where anybody may read them" in errors
     assert "--insecure" in errors
 
@@ -84,7 +84,7 @@ def test_metrics_beyond_this_machine_are_a_usage_error(noughts: Any) -> None:
     ],
 )
 def test_a_bound_or_a_proxy_that_is_none_is_a_usage_error(noughts: Any, option: str, said: str) -> None:
-    assert said in noughts(f"serve --listen 127.0.0.1:0 {option}", code=2).stderr
+    assert said in noughts(f"serve --no-web --listen 127.0.0.1:0 {option}", code=2).stderr
 
 
 @pytest.mark.parametrize(

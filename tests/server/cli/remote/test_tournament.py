@@ -154,7 +154,7 @@ def test_server_that_is_not_there_is_named(noughts: Any) -> None:
 
 
 def test_serve_announces_itself_in_text(start: Any, database: str) -> None:
-    with start(f"serve --listen 127.0.0.1:0 --db {database} --log-level error") as process:
+    with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --log-level error") as process:
         assert "serves at 127.0.0.1:" in process.stdout.readline()
         assert "noughts token create" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
@@ -164,7 +164,7 @@ def test_serve_announces_itself_in_text(start: Any, database: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, number: signal.Signals) -> None:
-    with start(f"serve --listen 127.0.0.1:0 --db {database} --format json") as process:
+    with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as process:
         ready = json.loads(process.stdout.readline())
         assert set(ready) == {"grpc", "web"}
         assert ready["web"] is None
@@ -178,7 +178,7 @@ def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, nu
 
 def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: str, token: str, noughts: Any) -> None:
     with ExitStack() as stack:
-        server = stack.enter_context(start(f"serve --listen 127.0.0.1:0 --db {database} --format json"))
+        server = stack.enter_context(start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json"))
         env = {"NOUGHTS_SERVER": json.loads(server.stdout.readline())["grpc"], "NOUGHTS_TOKEN": token}
         for name in ("one", "two"):
             bot = stack.enter_context(start(f"bot run random --name {name}", env))
@@ -204,19 +204,19 @@ def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: s
 
 def test_serve_refuses_to_be_heard_from_afar_in_plaintext(noughts: Any) -> None:
     for listen in ("0.0.0.0:0", "[::]:0", "referee.example.org:7450"):
-        result = noughts(f"serve --listen {listen}", code=2)
+        result = noughts(f"serve --no-web --listen {listen}", code=2)
         assert "--insecure" in result.stderr
 
 
 def test_serve_may_be_told_to_be_heard_from_afar(start: Any, database: str) -> None:
-    with start(f"serve --listen 0.0.0.0:0 --insecure --db {database} --format json") as process:
+    with start(f"serve --no-web --listen 0.0.0.0:0 --insecure --db {database} --format json") as process:
         assert json.loads(process.stdout.readline())["grpc"].startswith("0.0.0.0:")
         process.terminate()
         process.communicate(timeout=30)
 
 
 def test_port_in_use_is_named(noughts: Any, server: str, tmp_path: Any) -> None:
-    result = noughts(f"serve --listen {server} --db sqlite:///{tmp_path / 'other.db'}", code=1)
+    result = noughts(f"serve --no-web --listen {server} --db sqlite:///{tmp_path / 'other.db'}", code=1)
     assert server in result.stderr
 
 

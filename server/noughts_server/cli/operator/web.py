@@ -1,0 +1,68 @@
+"""`noughts web`: the site of a server, as a process of its own."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
+
+if TYPE_CHECKING:
+    import socket
+
+    from noughts_proto.security import Dialling
+
+DEFAULT_WEB = "127.0.0.1:7480"
+
+WebListenOption = Annotated[
+    str, Option("--listen", metavar="HOST:PORT", help="Where browsers find it; port 0: any free one.")
+]
+
+
+def web(
+    listen: WebListenOption = DEFAULT_WEB,
+    server: connection_options.ServerOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.
+
+    It needs no token, and only reads. JSON: {"web": "http://HOST:PORT"}, one line, once it is ready.
+    """
+    address = connection_options.read_server(server)
+    dialling = connection_options.dialling(address, "")
+    listener = web_listener(listen, "--listen")
+    from noughts_server.cli.signals import run_loop
+
+    run_loop(_serve(address, dialling, listener, output_format))
+
+
+def web_listener(listen: str, option: str) -> "socket.socket":
+    """The socket of this option. Raises Problem where nobody can listen there."""
+    from noughts_server.web.listener import listening
+
+    host, port = connection_options.read_address(listen, option)
+    try:
+        return listening(host, port)
+    except OSError as error:
+        hint = "Is another one running there? Choose another port."
+        raise Problem(f"{option} {listen!r}: cannot listen there: {error.strerror or error}", hint) from error
+
+
+async def _serve(address: str, dialling: "Dialling", listener: "socket.socket", output_format: Format) -> None:
+    from noughts_server.cli.signals import two_stages
+    from noughts_server.web.listener import address_of
+    from noughts_server.web.serving import running_site
+
+    stopping = asyncio.Event()
+    async with running_site(address, dialling, listener):
+        with two_stages(stopping.set, stopping.set):
+            place = address_of(listener)
+            if output_format is Format.JSON:
+                output.print_json({"web": place})
+            else:
+                console = output.stdout()
+                output.heading(console, f"The site of the server at {address} is at {place}")
+                console.print("Stop: Ctrl-C", soft_wrap=True)
+                console.file.flush()
+            await stopping.wait()

@@ -1,0 +1,36 @@
+"""The site as a child process of `noughts serve`: `python -m noughts_server.cli.operator.web_child SERVER FILENO`.
+
+The socket is the parent's, so that browsers which call while the child is started again wait instead of being refused.
+The child ends when its stdin does: with its parent, however that ended.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+from noughts_bots.event_loop import run_loop
+from noughts_proto.security import Dialling
+from noughts_server.web.serving import running_site
+
+
+async def _serve(server: str, listener: socket.socket) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    # Ctrl-C in a terminal reaches both: the parent says when to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+
+    def parent_gone() -> None:
+        if not os.read(sys.stdin.fileno(), 1):
+            loop.remove_reader(sys.stdin.fileno())
+            stopping.set()
+
+    loop.add_reader(sys.stdin.fileno(), parent_gone)
+    async with running_site(server, Dialling(), listener):
+        await stopping.wait()
+
+
+if __name__ == "__main__":
+    run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2]))))

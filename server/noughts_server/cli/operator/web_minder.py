@@ -1,0 +1,82 @@
+"""The site that `noughts serve` starts and minds: a child process, started again when it dies."""
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+
+from noughts_proto.security import host_of
+
+logger = structlog.get_logger("noughts.server")
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
+_HEALTHY_SECONDS = 10.0
+"""A child that lived for so long is started again at once."""
+_CLOSING_SECONDS = 5.0
+_CHILD = (sys.executable, "-m", "noughts_server.cli.operator.web_child")
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # where it listens, not we
+
+
+@asynccontextmanager
+async def minding_site(server: str, listener: socket.socket) -> AsyncIterator[None]:
+    """A site of the server at this address answers on the socket inside the block.
+
+    The socket stays open here: browsers that call while no child is there wait for the next one.
+    """
+    async with asyncio.TaskGroup() as tasks:
+        minding = tasks.create_task(_mind(_dialled(server), listener), name="site")
+        try:
+            yield
+        finally:
+            minding.cancel()
+
+
+async def _mind(server: str, listener: socket.socket) -> None:
+    wait = _FIRST_WAIT
+    clock = asyncio.get_running_loop().time
+    while True:
+        began = clock()
+        code = await _live(server, listener)
+        wait = _FIRST_WAIT if clock() - began >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
+        logger.warning("the site ended, and is started again", code=code, seconds=round(wait, 1))
+        await asyncio.sleep(wait)
+
+
+async def _live(server: str, listener: socket.socket) -> int:
+    """One child, to its end or ours: its exit code."""
+    child = await asyncio.create_subprocess_exec(
+        *_CHILD,
+        server,
+        str(listener.fileno()),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        pass_fds=(listener.fileno(),),
+    )
+    try:
+        return await child.wait()
+    finally:
+        if child.returncode is None:
+            await _end(child)
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    # The child ends when its stdin does.
+    assert child.stdin is not None
+    child.stdin.close()
+    try:
+        async with asyncio.timeout(_CLOSING_SECONDS):
+            await child.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        await child.wait()
+
+
+def _dialled(address: str) -> str:
+    """Where a process of this machine reaches a server that listens there."""
+    host = host_of(address)
+    return f"{_ANYWHERE[host]}:{address.rpartition(':')[2]}" if host in _ANYWHERE else address

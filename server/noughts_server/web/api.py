@@ -1,0 +1,144 @@
+"""The JSON API: what the table of routes says, and live events."""
+
+import asyncio
+import json
+from hashlib import blake2b
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Address
+from starlette.types import Receive, Scope, Send
+
+from noughts_server.web.documents import Document, csv_text, document
+from noughts_server.web.live import Hub, Watcher
+from noughts_server.web.openapi import openapi
+from noughts_server.web.queries import FORMAT, request_for
+from noughts_server.web.routes import EVENTS, PREFIX, ROUTES, Route
+from noughts_server.web.upstream import Failure, Upstream
+
+JSON, CSV = "application/json", "text/csv"
+
+
+def api_addresses(upstream: Upstream, hub: Hub) -> list[Address]:
+    """The API as starlette knows addresses."""
+    described = json.dumps(openapi(), indent=1).encode()
+
+    async def describe(request: Request) -> Response:
+        return answer(request, described, JSON)
+
+    return [
+        Address(f"{PREFIX}/openapi.json", describe),
+        *(Address(PREFIX + path, _Live(hub, path)) for path, _ in EVENTS),
+        *(Address(PREFIX + route.path, _Reading(upstream, route)) for route in ROUTES),
+    ]
+
+
+class _Reading:
+    """Answers one route."""
+
+    def __init__(self, upstream: Upstream, route: Route) -> None:
+        self._upstream = upstream
+        self._route = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._answered(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def _answered(self, request: Request) -> Response:
+        _only_read(request)
+        route = self._route
+        wanted = request_for(route, request.path_params, request.query_params.multi_items())
+        kind = _kind(request, bool(route.rows))
+        got = await self._upstream.call(route.method(self._upstream), wanted)
+        shown = document(got)[route.within] if route.within else document(got)
+        if kind == CSV:
+            return answer(request, csv_text(shown[route.rows]).encode(), CSV, _next_page(request, shown))
+        return answer(request, json_bytes(shown), JSON, _next_page(request, shown))
+
+
+class _Live:
+    """Streams the events of one resource."""
+
+    def __init__(self, hub: Hub, path: str) -> None:
+        self._hub = hub
+        self._name = path.removeprefix("/").removesuffix("/events").replace(":int", "")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        _only_read(request)
+        if request.query_params:
+            raise Failure(400, "parameters: a stream has none")
+        watcher = await self._hub.join(
+            self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
+        )
+        try:
+            await _streamed(watcher, receive, send, body=request.method != "HEAD")
+        finally:
+            watcher.leave()
+
+
+async def _streamed(watcher: Watcher, receive: Receive, send: Send, *, body: bool) -> None:
+    headers = {"content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no"}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": 200, "headers": raw})
+
+    async def tell() -> None:
+        if body:
+            async for event in watcher.events():
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+        await send({"type": "http.response.body"})
+
+    async def until_gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async with asyncio.TaskGroup() as tasks:
+        both = [tasks.create_task(tell()), tasks.create_task(until_gone())]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        for task in both:
+            task.cancel()
+
+
+def answer(request: Request, body: bytes, kind: str, headers: dict[str, str] | None = None) -> Response:
+    """The body with its ETag; without it where the browser has it already."""
+    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+    sent = {"etag": tag, "cache-control": "no-cache", "vary": "accept", **(headers or {})}
+    known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
+    if tag in known:
+        return Response(status_code=304, headers=sent)
+    return Response(body, media_type=kind, headers=sent)
+
+
+def json_bytes(shown: Any) -> bytes:
+    """As JSON, without spaces."""
+    return json.dumps(shown, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
+
+
+def failure_document(failure: Failure) -> Document:
+    """Why there is no answer."""
+    return {"error": {"status": failure.status, "message": failure.message, "hint": failure.hint}}
+
+
+def _only_read(request: Request) -> None:
+    if request.method not in ("GET", "HEAD"):
+        raise Failure(405, f"method {request.method}: here one can only read (GET, HEAD)")
+
+
+def _kind(request: Request, has_rows: bool) -> str:
+    named = request.query_params.get(FORMAT)
+    if named is not None and has_rows:
+        kinds = {"json": JSON, "csv": CSV}
+        if named not in kinds:
+            raise Failure(400, f"parameter {FORMAT}: got {named[:100]!r}, expected json or csv")
+        return kinds[named]
+    accepted = request.headers.get("accept", "")
+    return CSV if has_rows and CSV in accepted and JSON not in accepted else JSON
+
+
+def _next_page(request: Request, shown: Document) -> dict[str, str]:
+    token = shown.get("next_page_token")
+    if not token:
+        return {}
+    url = request.url.include_query_params(page_token=token)
+    return {"link": f'<{url.path}?{url.query}>; rel="next"'}

@@ -1,0 +1,114 @@
+"""The site as an ASGI application: addresses, headers that keep browsers safe, and errors in our words."""
+
+import mimetypes
+from collections.abc import Awaitable, Callable
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Address
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
+from noughts_server.web.live import Hub
+from noughts_server.web.pages import Pages
+from noughts_server.web.routes import PREFIX
+from noughts_server.web.upstream import Failure, Upstream
+
+# What a page may load is ours: no script or style in the page itself, nothing from elsewhere, no form to elsewhere.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none';"
+    " form-action 'self'; frame-ancestors {ancestors}"
+)
+_A_YEAR = "public, max-age=31536000, immutable"
+
+
+def site(upstream: Upstream, hub: Hub) -> ASGIApp:
+    """The application."""
+    folder, contents = static_files()
+    pages = Pages(upstream, hub, folder)
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if request.path_params["version"] != folder or name not in contents:
+            raise Failure(404, f"There is no file {name}.", "Load the page again: the site is of another version now.")
+        kind, body = contents[name]
+        return Response(body, media_type=kind, headers={"cache-control": _A_YEAR})
+
+    addresses = [
+        *pages.addresses(),
+        *api_addresses(upstream, hub),
+        Address("/static/{version}/{name}", static),
+    ]
+    return _SafeHeaders(Starlette(routes=addresses, exception_handlers=_handlers(pages)))
+
+
+@cache
+def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
+    """The version of all static files together, and the files: kind and content by name."""
+    folder = files(__package__) / "static"
+    contents = {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name)}
+    digest = blake2b(digest_size=6)
+    for name, body in contents.items():
+        digest.update(name.encode() + b"\0" + body + b"\0")
+    kinds = {name: mimetypes.guess_type(name)[0] or "application/octet-stream" for name in contents}
+    return digest.hexdigest(), {name: (kinds[name], body) for name, body in contents.items()}
+
+
+def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, Exception], Awaitable[Response]]]":
+    async def failed(request: Request, error: Exception) -> Response:
+        return _told(pages, request, error if isinstance(error, Failure) else _UNEXPECTED)
+
+    async def refused(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        words = {
+            404: ("There is no such page.", "Look at the address, or begin at the start page."),
+            405: ("This address can only be read.", ""),
+        }
+        message, hint = words.get(status, (f"This request failed ({status}).", ""))
+        return _told(pages, request, Failure(status, message, hint))
+
+    return {Failure: failed, HTTPException: refused, Exception: failed}
+
+
+_UNEXPECTED = Failure(500, "Something went wrong in this site.", "Its log says what; try again, or tell its operator.")
+
+
+def _told(pages: Pages, request: Request, failure: Failure) -> Response:
+    headers = {"cache-control": "no-store"}
+    if failure.status == 503:
+        headers["retry-after"] = "3"
+    if failure.status == 405:
+        headers["allow"] = "GET, HEAD"
+    if request.url.path.startswith(PREFIX):
+        return Response(json_bytes(failure_document(failure)), failure.status, headers, media_type=JSON)
+    return pages.failed(request, failure, headers)
+
+
+class _SafeHeaders:
+    """Adds to each answer what a browser must be told."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        ancestors = "*" if scope["path"].endswith("/embed") else "'self'"
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["content-security-policy"] = _POLICY.format(ancestors=ancestors)
+                headers["x-content-type-options"] = "nosniff"
+                headers["referrer-policy"] = "same-origin"
+                headers["cross-origin-opener-policy"] = "same-origin"
+            await send(message)
+
+        await self._app(scope, receive, with_headers)

@@ -1,0 +1,48 @@
+"""What a browser must know of a variant to draw its board, and the numbers beside results."""
+
+from functools import lru_cache
+from math import sqrt
+from typing import Any, NamedTuple
+
+from noughts_referee.rules import VariantError, column_name, parse_variant
+
+_Z95 = 1.959964
+
+
+@lru_cache(maxsize=256)
+def geometry(variant: str) -> dict[str, Any] | None:
+    """Size and names of the board; None for a variant of a plugin that is not installed here."""
+    try:
+        known = parse_variant(variant)
+    except VariantError:
+        return None
+    return {
+        "columns": known.columns,
+        "rows": known.rows,
+        "layers": known.layers,
+        "gravity": known.gravity,
+        "names": [column_name(column) for column in range(known.columns)],
+    }
+
+
+class Interval(NamedTuple):
+    """A share of the points, and where the true one lies with 95 % certainty: all from 0 to 1."""
+
+    share: float
+    low: float
+    high: float
+
+
+def score_interval(wins: int, draws: int, losses: int) -> Interval | None:
+    """Wilson's interval of the share of the points, a draw half a win; None without games.
+
+    Draws make scores vary less than it says: it is never too narrow, and has a width also where all games were won.
+    """
+    games = wins + draws + losses
+    if not games:
+        return None
+    share = (wins + draws / 2) / games
+    square = _Z95 * _Z95
+    middle = (share + square / (2 * games)) / (1 + square / games)
+    half = _Z95 * sqrt(share * (1 - share) / games + square / (4 * games * games)) / (1 + square / games)
+    return Interval(share, max(0.0, middle - half), min(1.0, middle + half))

@@ -1,0 +1,156 @@
+"""The contract's messages as JSON and as CSV, and the schema of that JSON.
+
+Every field is there, under its name in the contract: numbers as numbers, seeds as text (many programs read whole
+numbers exactly up to 2^53 only), times as RFC 3339 in UTC, enumerations as the last part of their names in small
+letters, results as `1-0`, `1/2-1/2`, `0-1` and `*`. What is unset, unknown or not finite is null.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+Document = dict[str, Any]
+
+_RESULTS = {"RESULT_FIRST_WINS": "1-0", "RESULT_DRAW": "1/2-1/2", "RESULT_SECOND_WINS": "0-1", "RESULT_VOID": "*"}
+_TIMESTAMP = "google.protobuf.Timestamp"
+_SEEDS = (FieldDescriptor.TYPE_FIXED64, FieldDescriptor.TYPE_SFIXED64)
+_SCHEMAS: dict[int, Document] = {
+    FieldDescriptor.CPPTYPE_INT32: {"type": "integer"},
+    FieldDescriptor.CPPTYPE_INT64: {"type": "integer"},
+    FieldDescriptor.CPPTYPE_UINT32: {"type": "integer", "minimum": 0},
+    FieldDescriptor.CPPTYPE_UINT64: {"type": "integer", "minimum": 0},
+    FieldDescriptor.CPPTYPE_BOOL: {"type": "boolean"},
+    FieldDescriptor.CPPTYPE_STRING: {"type": "string"},
+    FieldDescriptor.CPPTYPE_DOUBLE: {"type": ["number", "null"]},
+    FieldDescriptor.CPPTYPE_FLOAT: {"type": ["number", "null"]},
+}
+
+
+def document(message: Message) -> Document:
+    """The message as JSON."""
+    return {name: read(message) for name, read in _readers(message.DESCRIPTOR)}
+
+
+def schema(descriptor: Descriptor) -> Document:
+    """The JSON schema of such messages; those in it by reference to `#/components/schemas/NAME`."""
+    fields = {field.name: _field_schema(field) for field in descriptor.fields}
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
+def messages_in(descriptor: Descriptor) -> Iterable[Descriptor]:
+    """The messages that the fields of this one refer to, directly."""
+    for field in descriptor.fields:
+        held = _held(field)
+        if held is not None and held.full_name != _TIMESTAMP:
+            yield held
+
+
+def enum_words(enum: EnumDescriptor) -> list[str]:
+    """What may stand for a value of this enumeration, but null."""
+    return [word for word in (_word(value.name, enum) for value in enum.values) if word is not None]
+
+
+def csv_text(rows: Iterable[Document]) -> str:
+    """The rows as CSV with a header; what is nested is named `outer_inner`, lists are joined by spaces."""
+    flat = [dict(_flat(row)) for row in rows]
+    columns = list(dict.fromkeys(name for row in flat for name in row))
+    written = io.StringIO()
+    writer = csv.DictWriter(written, columns, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return written.getvalue()
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}_")
+        elif isinstance(value, list):
+            if not any(isinstance(item, dict) for item in value):
+                yield prefix + name, " ".join(map(str, value))
+        else:
+            yield prefix + name, {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else value
+
+
+Reader = Callable[[Any], Any]
+
+
+@cache
+def _readers(descriptor: Descriptor) -> tuple[tuple[str, Reader], ...]:
+    return tuple((field.name, _reader(field)) for field in descriptor.fields)
+
+
+def _reader(field: FieldDescriptor) -> Reader:
+    name, value_of = field.name, _value_of(field)
+    if field.is_repeated:
+        if _map_value(field) is not None:
+            # Reading a map's field makes it: what is not there must not be made.
+            return lambda message: {key: value_of(held) for key, held in sorted(getattr(message, name).items())}
+        return lambda message: [value_of(held) for held in getattr(message, name)]
+    if field.has_presence:
+        return lambda message: value_of(getattr(message, name)) if message.HasField(name) else None
+    return lambda message: value_of(getattr(message, name))
+
+
+def _value_of(field: FieldDescriptor) -> Reader:
+    entry = _map_value(field)
+    if entry is not None:
+        return _value_of(entry)
+    if field.message_type is not None:
+        if field.message_type.full_name == _TIMESTAMP:
+            return lambda held: held.ToJsonString()
+        return document
+    if field.enum_type is not None:
+        words = {value.number: _word(value.name, field.enum_type) for value in field.enum_type.values}
+        return words.get
+    if field.type in _SEEDS:
+        return str
+    if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
+        return lambda held: held if math.isfinite(held) else None
+    return lambda held: held
+
+
+def _word(name: str, enum: EnumDescriptor) -> str | None:
+    if name.endswith("_UNSPECIFIED"):
+        return None
+    if name in _RESULTS:
+        return _RESULTS[name]
+    prefix = "".join(f"_{letter}" if letter.isupper() else letter.upper() for letter in enum.name).lstrip("_")
+    return name.removeprefix(f"{prefix}_").lower()
+
+
+def _field_schema(field: FieldDescriptor) -> Document:
+    held = _held(field)
+    value: Document
+    if field.enum_type is not None:
+        value = {"enum": [*enum_words(field.enum_type), None]}
+    elif field.type in _SEEDS:
+        value = {"type": "string", "pattern": "^[0-9]+$"}
+    elif held is None:
+        value = _SCHEMAS[field.cpp_type]
+    elif held.full_name == _TIMESTAMP:
+        value = {"type": "string", "format": "date-time"}
+    else:
+        value = {"$ref": f"#/components/schemas/{held.name}"}
+    if _map_value(field) is not None:
+        return {"type": "object", "additionalProperties": value}
+    if field.is_repeated:
+        return {"type": "array", "items": value}
+    return {"anyOf": [value, {"type": "null"}]} if field.has_presence else value
+
+
+def _held(field: FieldDescriptor) -> Descriptor | None:
+    """The message that the field's values are; of a map those under its keys."""
+    return (_map_value(field) or field).message_type
+
+
+def _map_value(field: FieldDescriptor) -> FieldDescriptor | None:
+    """What is under the keys of a map; None of other fields."""
+    message = field.message_type
+    return message.fields_by_name["value"] if message is not None and message.GetOptions().map_entry else None

@@ -1,0 +1,348 @@
+"""Live events: each thing that is watched is followed upstream once, however many browsers look at it.
+
+A `Stream` follows one resource of the server's feed and keeps what is known of it (`View`) and the last increments.
+Each browser is a `Watcher` with a bounded buffer of events, serialised once for all; one that reads too slowly is given
+a snapshot instead of what it missed.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import grpc
+import grpc.aio
+
+from noughts_proto.feed_view import View
+from noughts_proto.v1 import feed_pb2 as pb
+from noughts_server.web.boards import geometry
+from noughts_server.web.documents import Document, document
+from noughts_server.web.upstream import AWAY_HINT, Failure, Upstream
+
+_PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
+"""Coming back helps against these."""
+_HEARTBEAT = b": still here\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSettings:
+    """Limits of live events. Times in seconds."""
+
+    most_watchers: int = 10_000
+    kept: int = 512
+    """So many events of a resource are kept for those who come back."""
+    buffered: int = 256
+    """So many events may wait for one browser; more, and it is given a snapshot instead."""
+    linger: float = 10.0
+    """How long a resource is followed on without watchers."""
+    heartbeat: float = 15.0
+    """How long a browser hears nothing."""
+    first_wait: float = 0.2
+    """Before a lost server is asked again; twice as long each time."""
+    longest_wait: float = 5.0
+
+
+class Hub:
+    """All that is followed."""
+
+    def __init__(self, upstream: Upstream, tasks: asyncio.TaskGroup, settings: LiveSettings | None = None) -> None:
+        """`tasks` owns what follows the server."""
+        self.settings = settings or LiveSettings()
+        self._upstream = upstream
+        self._tasks = tasks
+        self._streams: dict[str, Stream] = {}
+        self._closed = False
+
+    @property
+    def followed(self) -> int:
+        """How many resources are followed upstream."""
+        return len(self._streams)
+
+    @property
+    def watchers(self) -> int:
+        """How many browsers watch."""
+        return sum(len(stream.watchers) for stream in self._streams.values())
+
+    async def join(self, name: str, last_event: str = "") -> "Watcher":
+        """A new watcher; `last_event` is the id of the last event it has seen. Raises Failure."""
+        if self.watchers >= self.settings.most_watchers:
+            raise Failure(503, f"{self.settings.most_watchers:,} browsers watch already.", "Try again in a minute.")
+        stream = await self._following(name)
+        return stream.join(last_event)
+
+    async def known(self, name: str) -> Document:
+        """What a watcher would be told first. Raises Failure."""
+        stream = await self._following(name)
+        stream.linger()
+        return stream.snapshot()
+
+    def close(self) -> None:
+        """Ends all streams; browsers come back by themselves. Idempotent."""
+        self._closed = True
+        for stream in list(self._streams.values()):
+            stream.stop()
+
+    async def _following(self, name: str) -> "Stream":
+        if self._closed:
+            raise Failure(503, "This site is restarting.", "It comes back by itself.")
+        stream = self._streams.get(name)
+        if stream is None:
+            stream = self._streams[name] = Stream(name, self._upstream, self.settings, self._streams)
+            stream.task = self._tasks.create_task(stream.run(), name=f"follow {name}")
+        await stream.begun.wait()
+        if stream.failure is not None:
+            raise stream.failure
+        return stream
+
+
+class Stream:
+    """One resource of the server's feed."""
+
+    def __init__(self, name: str, upstream: Upstream, settings: LiveSettings, streams: "dict[str, Stream]") -> None:
+        self.watchers: set[Watcher] = set()
+        self.task: asyncio.Task[None] | None = None
+        self.begun = asyncio.Event()
+        """Set once there is a snapshot, or a failure instead of it."""
+        self.failure: Failure | None = None
+        self.over = False
+        """Nothing will follow."""
+        self._name = name
+        self._upstream = upstream
+        self._settings = settings
+        self._streams = streams
+        self._view = View()
+        self._scores: dict[str, dict[int, float]] = {}
+        """Of games: what the mover thought, by ply."""
+        self._moved_at: dict[str, float] = {}
+        """Of games: when their last ply was heard of, by the loop's clock."""
+        self._epoch = self._sequence = 0
+        self._kept: deque[bytes] = deque(maxlen=settings.kept)
+        self._away: Failure | None = None
+        self._leaving: asyncio.TimerHandle | None = None
+
+    # For watchers.
+
+    def join(self, last_event: str) -> "Watcher":
+        """A new watcher: what it missed, if that is kept, else a snapshot."""
+        if self._leaving is not None:
+            self._leaving.cancel()
+            self._leaving = None
+        watcher = Watcher(self, self._settings)
+        missed = self._missed(last_event)
+        for event in [self.snapshot_event()] if missed is None else missed:
+            watcher.offer(event)
+        if self._away is not None:
+            watcher.offer(_event("away", _told(self._away)))
+        self.watchers.add(watcher)
+        return watcher
+
+    def leave(self, watcher: "Watcher") -> None:
+        """The watcher has gone."""
+        self.watchers.discard(watcher)
+        self.linger()
+
+    def linger(self) -> None:
+        """Stops a while later unless somebody watches then."""
+        if not self.watchers:
+            if self._leaving is not None:
+                self._leaving.cancel()
+            self._leaving = asyncio.get_running_loop().call_later(self._settings.linger, self._stop_unwatched)
+
+    def stop(self) -> None:
+        """Ends it, for its watchers as well."""
+        if self._leaving is not None:
+            self._leaving.cancel()
+        if self._streams.get(self._name) is self:
+            del self._streams[self._name]
+        if self.task is not None:
+            self.task.cancel()
+        self.begun.set()
+        self.failure = self.failure or Failure(503, "This site is restarting.", "It comes back by itself.")
+        for watcher in self.watchers:
+            watcher.end()
+
+    def snapshot(self) -> Document:
+        """All that is known now."""
+        known = document(self._view.snapshot())
+        now = asyncio.get_running_loop().time()
+        for game in known["games"]:
+            name = game["name"]
+            _add_board(game)
+            game["scores"] = self._scores.get(name, {})
+            game["age_ms"] = round(1000 * (now - self._moved_at.get(name, now)))
+        return known
+
+    def snapshot_event(self) -> bytes:
+        """The same as an event."""
+        return _event("snapshot", self.snapshot(), self._id())
+
+    # Following the server.
+
+    async def run(self) -> None:
+        """Follows until it is over, or the server refuses."""
+        request = pb.WatchRequest(name=self._name)
+        wait = self._settings.first_wait
+        while True:
+            try:
+                async for message in self._upstream.feed.Watch(request):
+                    wait = self._settings.first_wait
+                    request.epoch, request.from_sequence = message.epoch, message.sequence
+                    if message.HasField("resync"):
+                        # Without its snapshot it must not be resumed from here.
+                        request.epoch = request.from_sequence = 0
+                    self.take(message)
+            except grpc.aio.AioRpcError as error:
+                failure = self._upstream.failure(error)
+                if error.code() not in _PASSING or not self._view.seen:
+                    self._refused(failure)
+                    return
+                if self._away is None:
+                    self._away = failure
+                    self._tell(_event("away", _told(failure)))
+            else:
+                self._finished()
+                return
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, self._settings.longest_wait)
+
+    def take(self, message: pb.WatchResponse) -> None:
+        """What the server said next."""
+        if self._away is not None:
+            self._away = None
+            self._tell(_event("back", {}))
+        if message.HasField("resync"):
+            return
+        first = not self._view.seen
+        self._view.take(message)
+        self._epoch, self._sequence = message.epoch, message.sequence
+        if message.HasField("snapshot"):
+            self._scores.clear()
+            self._moved_at.clear()
+            self._kept.clear()
+            self.begun.set()
+            if not first:
+                self._tell(self.snapshot_event())
+            return
+        self._note(message.increments)
+        told = document(message.increments)
+        for game in told["games"]:
+            _add_board(game)
+        event = _event("increments", told, self._id())
+        self._kept.append(event)
+        self._tell(event)
+
+    def _note(self, increments: pb.Increments) -> None:
+        now = asyncio.get_running_loop().time()
+        for name in increments.gone:
+            self._scores.pop(name, None)
+            self._moved_at.pop(name, None)
+        for game in increments.games:
+            self._scores.pop(game.name, None)
+            self._moved_at[game.name] = now
+        for ply in increments.plies:
+            self._moved_at[ply.game] = now
+            if ply.HasField("score"):
+                self._scores.setdefault(ply.game, {})[ply.ply] = ply.score
+
+    def _finished(self) -> None:
+        self.over = True
+        for watcher in self.watchers:
+            watcher.end(_event("over", {}))
+        self.linger()
+
+    def _refused(self, failure: Failure) -> None:
+        self.failure = failure
+        self.begun.set()
+        if self._streams.get(self._name) is self:
+            del self._streams[self._name]
+        for watcher in self.watchers:
+            watcher.end()
+
+    def _stop_unwatched(self) -> None:
+        if not self.watchers:
+            self.stop()
+
+    def _tell(self, event: bytes) -> None:
+        for watcher in self.watchers:
+            watcher.offer(event)
+
+    def _missed(self, last_event: str) -> list[bytes] | None:
+        epoch, _, sequence = last_event.partition("-")
+        if not sequence.isascii() or not sequence.isdigit() or epoch != f"{self._epoch:x}":
+            return None
+        missed = self._sequence - int(sequence)
+        return list(self._kept)[len(self._kept) - missed :] if 0 <= missed <= len(self._kept) else None
+
+    def _id(self) -> str:
+        return f"{self._epoch:x}-{self._sequence}"
+
+
+class Watcher:
+    """One browser."""
+
+    def __init__(self, stream: Stream, settings: LiveSettings) -> None:
+        self._stream = stream
+        self._settings = settings
+        self._waiting: deque[bytes] = deque()
+        self._something = asyncio.Event()
+        self._behind = False
+        self._ended = stream.over
+        if stream.over:
+            self._last: bytes = _event("over", {})
+        else:
+            self._last = b""
+
+    def offer(self, event: bytes) -> None:
+        """Something to tell it, as soon as it reads."""
+        if self._behind:
+            return
+        if len(self._waiting) >= self._settings.buffered:
+            # What waits would be out of date when it has been read: it is told once what there is then.
+            self._behind = True
+            self._waiting.clear()
+        else:
+            self._waiting.append(event)
+        self._something.set()
+
+    def end(self, last: bytes = b"") -> None:
+        """Nothing will follow but this."""
+        self._ended, self._last = True, last
+        self._something.set()
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """What it is told, until that is over."""
+        while True:
+            self._something.clear()
+            if self._behind:
+                self._behind = False
+                yield self._stream.snapshot_event()
+            elif self._waiting:
+                yield self._waiting.popleft()
+            elif self._ended:
+                if self._last:
+                    yield self._last
+                return
+            else:
+                try:
+                    async with asyncio.timeout(self._settings.heartbeat):
+                        await self._something.wait()
+                except TimeoutError:
+                    yield _HEARTBEAT
+
+    def leave(self) -> None:
+        """The browser has gone."""
+        self._stream.leave(self)
+
+
+def _add_board(game: Document) -> None:
+    game["board"] = geometry(game["variant"])
+
+
+def _told(failure: Failure) -> Document:
+    return {"message": failure.message, "hint": failure.hint or AWAY_HINT}
+
+
+def _event(kind: str, told: Document, number: str = "") -> bytes:
+    head = f"id: {number}\n" if number else ""
+    return f"{head}event: {kind}\ndata: {json.dumps(told, separators=(',', ':'), allow_nan=False)}\n\n".encode()

@@ -1,0 +1,145 @@
+"""The OpenAPI document, made from the table of routes and the contract's own descriptions of its messages."""
+
+import re
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from noughts_server.version import software_version
+from noughts_server.web.documents import Document, messages_in, schema
+from noughts_server.web.queries import FORMAT, query_fields
+from noughts_server.web.routes import EVENTS, PREFIX, ROUTES, Route
+
+_PARAMETER = re.compile(r"\{(\w+)(:int)?\}")
+
+
+def openapi() -> Document:
+    """The document."""
+    paths = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
+    for path, summary in EVENTS:
+        paths[PREFIX + _plain(path)] = {"get": _stream(path, summary)}
+    paths[f"{PREFIX}/openapi.json"] = {
+        "get": {
+            "summary": "This document.",
+            "operationId": "openapi",
+            "responses": {
+                "200": {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}
+            },
+        }
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Noughts",
+            "version": software_version(),
+            "description": "Tournaments, games, bots and ratings of a Noughts server, to read. Names and fields are"
+            " those of the gRPC contract noughts.v1.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [],
+        "paths": paths,
+        "components": {"schemas": _schemas(), "responses": {"Failed": _failed()}},
+    }
+
+
+def _operation(route: Route) -> Document:
+    answered = _answered(route)
+    content: Document = {"application/json": {"schema": {"$ref": f"#/components/schemas/{answered.name}"}}}
+    parameters = _path_parameters(route.path) + [_query_parameter(field) for field in query_fields(route)]
+    if route.rows:
+        content["text/csv"] = {"schema": {"type": "string"}}
+        parameters.append(
+            {
+                "name": FORMAT,
+                "in": "query",
+                "description": "Instead of an Accept header.",
+                "schema": {"enum": ["json", "csv"]},
+            }
+        )
+    return {
+        "summary": route.summary,
+        "operationId": _operation_id(route.path),
+        "parameters": parameters,
+        "responses": {
+            "200": {
+                "description": "What was asked for.",
+                "headers": {"ETag": {"schema": {"type": "string"}}},
+                "content": content,
+            },
+            "304": {"description": "What If-None-Match names is still true."},
+            "default": {"$ref": "#/components/responses/Failed"},
+        },
+    }
+
+
+def _stream(path: str, summary: str) -> Document:
+    return {
+        "summary": summary,
+        "description": "Server-sent events: `snapshot` (everything; also after a gap), `increments` (apply them in"
+        " order), `away` and `back` (the server behind this site), `over` (nothing will follow).",
+        "operationId": _operation_id(path),
+        "parameters": _path_parameters(path),
+        "responses": {
+            "200": {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            "default": {"$ref": "#/components/responses/Failed"},
+        },
+    }
+
+
+def _path_parameters(path: str) -> list[Document]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 0} if whole else {"type": "string", "pattern": "^[^/]+$"},
+        }
+        for name, whole in _PARAMETER.findall(path)
+    ]
+
+
+def _query_parameter(field: FieldDescriptor) -> Document:
+    kinds: dict[int, Document] = {
+        FieldDescriptor.CPPTYPE_BOOL: {"type": "boolean"},
+        FieldDescriptor.CPPTYPE_STRING: {"type": "string"},
+        FieldDescriptor.CPPTYPE_INT32: {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1},
+    }
+    return {"name": field.name, "in": "query", "schema": kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})}
+
+
+def _answered(route: Route) -> Any:
+    response = route.response.DESCRIPTOR
+    return response.fields_by_name[route.within].message_type if route.within else response
+
+
+def _schemas() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    waiting = [_answered(route) for route in ROUTES]
+    while waiting:
+        descriptor = waiting.pop()
+        if descriptor.name not in found:
+            found[descriptor.name] = schema(descriptor)
+            waiting.extend(messages_in(descriptor))
+    return dict(sorted(found.items()))
+
+
+def _failed() -> Document:
+    error = {
+        "type": "object",
+        "properties": {"status": {"type": "integer"}, "message": {"type": "string"}, "hint": {"type": "string"}},
+        "required": ["status", "message", "hint"],
+    }
+    answer = {"type": "object", "properties": {"error": error}, "required": ["error"]}
+    return {
+        "description": "Why there is no answer, and what to do.",
+        "content": {"application/json": {"schema": answer}},
+    }
+
+
+def _plain(path: str) -> str:
+    return _PARAMETER.sub(r"{\1}", path)
+
+
+def _operation_id(path: str) -> str:
+    return re.sub(r"\W+", "_", _PARAMETER.sub(r"\1", path)).strip("_")

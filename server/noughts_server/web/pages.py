@@ -1,0 +1,275 @@
+"""The pages: what each needs from the server, and the template that shows it."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Address
+
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
+from noughts_server.version import software_version
+from noughts_server.web import words
+from noughts_server.web.boards import geometry, score_interval
+from noughts_server.web.charts import rating_line
+from noughts_server.web.crosstable import Crosstable
+from noughts_server.web.documents import Document, document
+from noughts_server.web.feeds import tournaments_atom
+from noughts_server.web.live import Hub
+from noughts_server.web.upstream import Failure, Upstream
+
+HTML = "text/html"
+_PAGE = 50
+_RECENT = 20
+
+
+class Pages:
+    """All pages of the site."""
+
+    def __init__(self, upstream: Upstream, hub: Hub, static: str) -> None:
+        """`static` is the version of the static files, part of their addresses."""
+        self._upstream = upstream
+        self._hub = hub
+        self._templates = Environment(
+            loader=PackageLoader("noughts_server.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters.update(words.FILTERS, embedded=_embedded)
+        self._templates.globals.update(
+            static=f"/static/{static}", version=software_version(), score_interval=score_interval
+        )
+
+    def addresses(self) -> list[Address]:
+        """Where they are."""
+        pages: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
+            "/": self._home,
+            "/tournaments": self._tournaments,
+            "/tournaments.atom": self._atom,
+            "/tournaments/{tournament}": self._tournament,
+            "/tournaments/{tournament}/games": self._games,
+            "/tournaments/{tournament}/games/{number:int}": self._game,
+            "/tournaments/{tournament}/games/{number:int}/embed": self._game_alone,
+            "/leaderboard": self._leaderboard,
+            "/bots": self._bots,
+            "/bots/{bot}": self._bot,
+            "/bots/{bot}/against/{opponent}": self._against,
+        }
+        return [Address(path, page, methods=["GET"]) for path, page in pages.items()]
+
+    def failed(self, request: Request, failure: Failure, headers: dict[str, str]) -> Response:
+        """A page that says why there is no page."""
+        return self._page(request, "failed", failure.status, headers, failure=failure)
+
+    async def _home(self, request: Request) -> Response:
+        status, tournaments, featured = await asyncio.gather(
+            self._ask(self._upstream.status.GetStatus, status_pb2.GetStatusRequest()),
+            self._ask(self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=10)),
+            self._hub.known("featured"),
+        )
+        return self._page(
+            request, "home", status=status, tournaments=tournaments["tournaments"], boards=len(featured["games"])
+        )
+
+    async def _tournaments(self, request: Request) -> Response:
+        wanted = tournaments_pb2.ListTournamentsRequest(
+            page_size=_PAGE,
+            page_token=request.query_params.get("page_token", ""),
+            challenges=request.query_params.get("challenges") == "true",
+        )
+        found = await self._ask(self._upstream.tournaments.ListTournaments, wanted)
+        return self._page(
+            request,
+            "tournaments",
+            tournaments=found["tournaments"],
+            next_page=_next_page(request, found),
+            challenges=wanted.challenges,
+        )
+
+    async def _atom(self, request: Request) -> Response:
+        wanted = tournaments_pb2.ListTournamentsRequest(page_size=_PAGE)
+        found = await self._ask(self._upstream.tournaments.ListTournaments, wanted)
+        body = tournaments_atom(found["tournaments"], str(request.base_url).rstrip("/"))
+        return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
+
+    async def _tournament(self, request: Request) -> Response:
+        name = f"tournaments/{request.path_params['tournament']}"
+        got, crosstable = await asyncio.gather(
+            self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
+            self._ask(self._upstream.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=name)),
+        )
+        tournament = got["tournament"]
+        return self._page(
+            request,
+            "tournament",
+            tournament=tournament,
+            crosstable=Crosstable(tournament["standings"], crosstable["cells"]),
+            rounds=_rounds(crosstable["matches"]),
+        )
+
+    async def _games(self, request: Request) -> Response:
+        name = f"tournaments/{request.path_params['tournament']}"
+        wanted = games_pb2.ListGamesRequest(
+            parent=name, page_size=_PAGE, page_token=request.query_params.get("page_token", "")
+        )
+        tournament, found = await asyncio.gather(
+            self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
+            self._ask(self._upstream.games.ListGames, wanted),
+        )
+        return self._page(
+            request,
+            "games",
+            tournament=tournament["tournament"],
+            games=found["games"],
+            next_page=_next_page(request, found),
+        )
+
+    async def _game(self, request: Request) -> Response:
+        return self._page(request, "game", **await self._known_game(request))
+
+    async def _game_alone(self, request: Request) -> Response:
+        return self._page(request, "embed", **await self._known_game(request))
+
+    async def _known_game(self, request: Request) -> Document:
+        """The game from the record, or from the feed if it is not over."""
+        name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
+        try:
+            got = await self._ask(self._upstream.games.GetGame, games_pb2.GetGameRequest(name=name))
+        except Failure as failure:
+            if failure.status != 404:
+                raise
+            (game,) = (await self._hub.known(name))["games"]
+            return {"game": game, "notes": []}
+        game = {**got["game"], "state": "ended", "board": geometry(got["game"]["variant"]), "scores": {}}
+        return {"game": game, "notes": got["notes"]}
+
+    async def _leaderboard(self, request: Request) -> Response:
+        query = request.query_params
+        wanted = leaderboards_pb2.GetLeaderboardRequest(
+            variant=query.get("variant", ""),
+            time_class=query.get("time_class", ""),
+            page_size=_PAGE,
+            page_token=query.get("page_token", ""),
+            owner=query.get("owner", ""),
+            online_only=query.get("online") == "true",
+            min_games=min(int(least), 2**63) if (least := query.get("min_games", "0")).isdecimal() else 0,
+            exclude_provisional=query.get("sure") == "true",
+        )
+        lists = await self._ask(
+            self._upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)
+        )
+        if not wanted.variant and lists["rating_lists"]:
+            # Rather one that has somebody in it than the default one.
+            fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
+            wanted.variant, wanted.time_class = fullest["variant"], fullest["time_class"]
+        found = await self._ask(self._upstream.leaderboards.GetLeaderboard, wanted)
+        return self._page(
+            request,
+            "leaderboard",
+            rating_list=found["rating_list"],
+            lists=lists["rating_lists"],
+            rows=found["rows"],
+            next_page=_next_page(request, found),
+            owner=wanted.owner,
+            online=wanted.online_only,
+            sure=wanted.exclude_provisional,
+            min_games=wanted.min_games,
+            filtered=bool(wanted.owner or wanted.online_only or wanted.exclude_provisional or wanted.min_games),
+        )
+
+    async def _bots(self, request: Request) -> Response:
+        wanted = bots_pb2.ListBotsRequest(
+            page_size=_PAGE,
+            page_token=request.query_params.get("page_token", ""),
+            online_only=request.query_params.get("online") == "true",
+        )
+        found = await self._ask(self._upstream.bots.ListBots, wanted)
+        return self._page(
+            request, "bots", bots=found["bots"], next_page=_next_page(request, found), online=wanted.online_only
+        )
+
+    async def _bot(self, request: Request) -> Response:
+        name = f"bots/{request.path_params['bot']}"
+        bot, ratings, games = await asyncio.gather(
+            self._ask(self._upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
+            self._ask(self._upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)),
+            self._ask(self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)),
+        )
+        histories = await asyncio.gather(*(self._history(name, each) for each in ratings["ratings"]))
+        return self._page(
+            request,
+            "bot",
+            bot=bot["bot"],
+            ratings=list(zip(ratings["ratings"], histories, strict=True)),
+            games=games["games"],
+        )
+
+    async def _history(self, bot: str, place: Document) -> Any:
+        variant, _, time_class = place["rating_list"].rpartition("/")
+        wanted = leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class)
+        found = await self._ask(self._upstream.leaderboards.GetRatingHistory, wanted)
+        return rating_line([(point["games"], point["rating"]) for point in found["points"]])
+
+    async def _against(self, request: Request) -> Response:
+        bot, opponent = (f"bots/{request.path_params[each]}" for each in ("bot", "opponent"))
+        tournament = request.query_params.get("tournament", "")
+        wanted = leaderboards_pb2.GetHeadToHeadRequest(bot=bot, opponent=opponent)
+        listed = games_pb2.ListGamesRequest(
+            parent=bot,
+            opponent=opponent,
+            page_size=_PAGE,
+            page_token=request.query_params.get("page_token", ""),
+            tournament=f"tournaments/{tournament}" if tournament else "",
+        )
+        found, games = await asyncio.gather(
+            self._ask(self._upstream.leaderboards.GetHeadToHead, wanted),
+            self._ask(self._upstream.games.ListGames, listed),
+        )
+        return self._page(
+            request,
+            "against",
+            bot=bot,
+            opponent=opponent,
+            tournament=tournament,
+            total=found["total"],
+            variants=found["variants"],
+            games=games["games"],
+            next_page=_next_page(request, games),
+        )
+
+    async def _ask(self, method: Any, request: Any) -> Document:
+        return document(await self._upstream.call(method, request))
+
+    def _page(
+        self, request: Request, template: str, code: int = 200, headers: dict[str, str] | None = None, **shown: Any
+    ) -> Response:
+        body = self._templates.get_template(f"{template}.html.jinja").render(path=request.url.path, **shown)
+        return Response(body, code, {"cache-control": "no-cache", **(headers or {})}, media_type=HTML)
+
+
+def _embedded(shown: Any) -> Markup:
+    """JSON that can stand in a page: nothing in it ends a script or begins a comment."""
+    return Markup(json.dumps(shown, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))  # noqa: S704  # no < is left in it
+
+
+def _next_page(request: Request, found: Document) -> str:
+    token = found["next_page_token"]
+    if not token:
+        return ""
+    kept = [(name, text) for name, text in request.query_params.multi_items() if name != "page_token"]
+    return f"{request.url.path}?{urlencode([*kept, ('page_token', token)])}"
+
+
+def _rounds(matches: list[Document]) -> list[list[Document]]:
+    """The matches of a bracket by rounds."""
+    rounds: dict[int, list[Document]] = {}
+    for match in matches:
+        rounds.setdefault(match["round"], []).append(match)
+    return [rounds[number] for number in sorted(rounds)]

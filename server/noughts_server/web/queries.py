@@ -1,0 +1,58 @@
+"""What stands behind the `?` of an address, as fields of a request."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from noughts_server.web.routes import Route
+from noughts_server.web.upstream import Failure
+
+FORMAT = "format"
+"""The parameter that chooses `json` or `csv` where the Accept header does not."""
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_INTEGERS = {
+    FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31),
+    FieldDescriptor.CPPTYPE_UINT32: (0, 2**32),
+    FieldDescriptor.CPPTYPE_UINT64: (0, 2**64),
+}
+
+
+def query_fields(route: Route) -> Iterable[Any]:
+    """The fields of the request that a query may set: plain ones that the path does not fill."""
+    filled = {name for name, _ in route.names}
+    for field in route.request.DESCRIPTOR.fields:
+        if field.name not in filled and not field.is_repeated and field.message_type is None:
+            yield field
+
+
+def request_for(route: Route, path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> Any:
+    """The route's request. Raises Failure for a parameter that is unknown or cannot be read."""
+    request: Any = route.request()
+    for name, template in route.names:
+        setattr(request, name, template.format_map(path))
+    fields = {field.name: field for field in query_fields(route)}
+    for name, text in query:
+        if name == FORMAT and route.rows:
+            continue
+        if name not in fields:
+            known = ", ".join(sorted([*fields, *([FORMAT] if route.rows else [])]))
+            raise Failure(400, f"parameter {name!r}: there is none of this name here", f"Known: {known or 'none'}.")
+        setattr(request, name, _read(fields[name], text))
+    return request
+
+
+def _read(field: FieldDescriptor, text: str) -> Any:
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        return text
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        if text in _BOOLEANS:
+            return _BOOLEANS[text]
+        expected = "true or false"
+    else:
+        least, above = _INTEGERS[field.cpp_type]
+        digits = text.removeprefix("-")
+        if digits.isascii() and digits.isdigit() and len(digits) <= 20 and least <= int(text) < above:
+            return int(text)
+        expected = f"a whole number from {least} to {above - 1}"
+    raise Failure(400, f"parameter {field.name}: got {text[:100]!r}, expected {expected}")

@@ -1,0 +1,90 @@
+// Live events of one resource: what is known of its games and tournaments, kept up to date.
+
+const FIRST_WAIT = 500, LONGEST_WAIT = 8000;
+
+// Follows the events at an address until they are over. `changed(view, kind, event)` is called after each: "snapshot"
+// or "increments". Tabs that nobody sees stop listening and catch up when they are seen again.
+export function follow(address, changed) {
+  const view = { games: new Map(), tournaments: new Map() };
+  let source = null, wait = FIRST_WAIT, timer = 0, over = false;
+
+  function listen() {
+    clearTimeout(timer);
+    if (source || over || document.hidden) return;
+    source = new EventSource(address);
+    const on = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
+    on("snapshot", (told) => {
+      wait = FIRST_WAIT;
+      showAway(null);
+      reset(view, told);
+      changed(view, "snapshot", told);
+    });
+    on("increments", (told) => {
+      showAway(null);
+      apply(view, told);
+      changed(view, "increments", told);
+    });
+    on("away", (told) => showAway(`${told.message} ${told.hint}`));
+    on("back", () => showAway(null));
+    on("over", () => {
+      over = true;
+      showAway(null);
+      stop();
+    });
+    source.onerror = () => {
+      showAway("The connection is lost; it is tried again.");
+      // The browser tries again by itself, except where it was refused.
+      if (source.readyState === EventSource.CLOSED) {
+        stop();
+        timer = setTimeout(listen, wait);
+        wait = Math.min(2 * wait, LONGEST_WAIT);
+      }
+    };
+  }
+  function stop() {
+    clearTimeout(timer);
+    if (source) source.close();
+    source = null;
+  }
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : listen()));
+  addEventListener("pagehide", stop);
+  addEventListener("pageshow", listen);
+  listen();
+}
+
+function reset(view, snapshot) {
+  const heard = performance.now();
+  view.games = new Map(snapshot.games.map((game) => [game.name, { ...game, heard: heard - game.age_ms }]));
+  view.tournaments = new Map(snapshot.tournaments.map((each) => [each.name, each]));
+}
+
+// In the order of the fields, as the contract says.
+function apply(view, increments) {
+  const heard = performance.now();
+  for (const name of increments.gone) {
+    view.games.delete(name);
+    view.tournaments.delete(name);
+  }
+  for (const game of increments.games) view.games.set(game.name, { ...game, scores: {}, heard });
+  for (const ply of increments.plies) {
+    const game = view.games.get(ply.game);
+    if (!game) continue;
+    game.moves.push(ply.cell);
+    game.times_us.push(ply.time_us);
+    game.heard = heard;
+    if (ply.first_clock_us !== null) game.first_clock_us = ply.first_clock_us;
+    if (ply.second_clock_us !== null) game.second_clock_us = ply.second_clock_us;
+    if (ply.score !== null) game.scores[ply.ply] = ply.score;
+  }
+  for (const end of increments.ends) {
+    const game = view.games.get(end.game);
+    if (game) Object.assign(game, { state: "ended", result: end.result, termination: end.termination, winning_cells: end.winning_cells });
+  }
+  for (const told of increments.tournaments) view.tournaments.set(told.name, told);
+}
+
+function showAway(words) {
+  const banner = document.getElementById("away");
+  banner.hidden = words === null;
+  if (words !== null) banner.textContent = words;
+}

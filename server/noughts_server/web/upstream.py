@@ -1,0 +1,108 @@
+"""The server behind the site: one channel, its services, and what its errors mean to a browser."""
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+import grpc
+import grpc.aio
+
+from noughts_proto.error_details import error_info
+from noughts_proto.security import Dialling, failed_handshake
+from noughts_proto.unreachable import why_unreachable
+from noughts_proto.v1 import (
+    bots_pb2_grpc,
+    feed_pb2_grpc,
+    games_pb2_grpc,
+    leaderboards_pb2_grpc,
+    status_pb2_grpc,
+    tournaments_pb2_grpc,
+)
+
+if TYPE_CHECKING:
+    from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
+    from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub
+    from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
+    from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceAsyncStub
+    from noughts_proto.v1.status_pb2_grpc import StatusServiceAsyncStub
+    from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
+
+DEADLINE_SECONDS = 10.0
+_AT_ONCE = 32
+"""Calls under way; more wait here. A server answers only so many of one address (`limits.address_strangers`)."""
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+_STATUSES = {
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.FAILED_PRECONDITION: 409,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.UNIMPLEMENTED: 501,
+    grpc.StatusCode.UNAVAILABLE: 503,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
+}
+"""HTTP's word for gRPC's; 502 for all others."""
+
+
+class Failure(Exception):
+    """What a browser is told instead of what it asked for."""
+
+    def __init__(self, status: int, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        """Of HTTP."""
+        self.message = message
+        self.hint = hint
+        """What to do next; empty where nothing fits."""
+
+
+class Upstream:
+    """The server's services. Inside a running event loop."""
+
+    def __init__(self, address: str, dialling: Dialling) -> None:
+        self.address = address
+        self._channel = dialling.async_channel(address)
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self.bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(self._channel)
+        self.feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(self._channel)
+        self.games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(self._channel)
+        self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(self._channel)
+        self.status: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(self._channel)
+        self.tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(self._channel)
+
+    async def call(self, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
+        """The method's answer. Raises Failure."""
+        try:
+            async with self._room:
+                return await method(request, timeout=DEADLINE_SECONDS)
+        except grpc.aio.AioRpcError as error:
+            raise self.failure(error) from error
+
+    def failure(self, error: grpc.aio.AioRpcError) -> Failure:
+        """A failed call in words: the server's own where it gave some."""
+        code, details = error.code(), error.details() or error.code().name
+        status = _STATUSES.get(code, 502)
+        info = error_info(error)
+        if info is not None:
+            return Failure(status, details, info.metadata.get("hint", ""))
+        if problem := failed_handshake(self.address, details):
+            return Failure(503, str(problem), problem.advice)
+        if code is grpc.StatusCode.UNAVAILABLE:
+            reason = why_unreachable(details)
+            return Failure(503, f"The server at {self.address} cannot be reached: {reason}.", AWAY_HINT)
+        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            return Failure(504, f"The server did not answer within {DEADLINE_SECONDS:.0f} s.", "Try again in a moment.")
+        if code is grpc.StatusCode.UNIMPLEMENTED:
+            return Failure(501, "The server does not know this call.", "It is of another version than this site.")
+        return Failure(status, f"The server says: {details} ({code.name})")
+
+    async def close(self) -> None:
+        """Ends all calls."""
+        await self._channel.close()
+
+
+AWAY_HINT = "Games that were running go on when it is back, and so does this page."

@@ -1,0 +1,116 @@
+"""How pages say things: filters of their templates."""
+
+from collections.abc import Callable
+from typing import Any
+
+from markupsafe import Markup, escape
+
+_ENDINGS = {
+    "line": "a line",
+    "board_full": "board full",
+    "illegal_move": "illegal move",
+    "timeout": "out of time",
+    "disconnected": "disconnected",
+    "crashed": "crashed",
+    "resigned": "resigned",
+    "adjudicated": "adjudicated",
+    "void": "void",
+}
+FAULTS = frozenset(("illegal_move", "timeout", "disconnected", "crashed"))
+
+
+def short(name: str) -> str:
+    """`spring` for `tournaments/spring`, `mybot` for `bots/mybot/versions/3`."""
+    return name.split("/")[1]
+
+
+def bot(version: str) -> str:
+    """`bots/mybot` for `bots/mybot/versions/3`."""
+    return "/".join(version.split("/")[:2])
+
+
+def number(name: str) -> str:
+    """`7` for `tournaments/spring/games/7`."""
+    return name.rpartition("/")[2]
+
+
+def count(value: float) -> str:
+    """`12,000`."""
+    return f"{value:,.0f}"
+
+
+def points(value: float) -> str:
+    """`2½` for 2.5."""
+    whole, half = divmod(round(value * 2), 2)
+    return f"{whole or ''}½" if half else f"{whole:,}"
+
+
+def ending(termination: str | None) -> str:
+    """`out of time` for `timeout`."""
+    return _ENDINGS.get(termination or "", "")
+
+
+def when(stamp: str | None) -> Markup:
+    """A moment: in UTC, until the page's script has put it into the reader's zone."""
+    if stamp is None:
+        return Markup("")
+    return Markup('<time datetime="{}">{} UTC</time>').format(stamp, stamp[:16].replace("T", " "))
+
+
+def duration(seconds: float) -> str:
+    """`3 d 4 h`, `12 min`, `40 s`."""
+    whole = int(seconds)
+    days, hours, minutes = whole // 86_400, whole // 3600 % 24, whole // 60 % 60
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min" if minutes else f"{whole} s"
+
+
+def time_control(time: dict[str, Any] | None) -> str:
+    """`60+0.5`, `1 s a move`, `no clocks`."""
+    if not time or not any(time.values()):
+        return "no clocks"
+    bank = f"{_seconds(time['bank_us'])}+{_seconds(time['increment_us'])} s" if time["bank_us"] else ""
+    move = f"{_seconds(time['move_us'])} s a move" if time["move_us"] else ""
+    return ", ".join(filter(None, (bank, move)))
+
+
+def _seconds(micros: int) -> str:
+    return f"{micros / 1e6:g}"
+
+
+def decision(match: dict[str, Any]) -> str:
+    """Why a match of a bracket is over, where points do not say it."""
+    said = {
+        "bye": "bye",
+        "extra_pair": "after an extra pair",
+        "forfeits": "fewer forfeits",
+        "seed": "the better seed",
+        "walkover": "walkover",
+    }
+    return said.get(match["decision"] or "", "")
+
+
+def result_for(game: dict[str, Any], bot_name: str) -> Markup:
+    """`won`, `lost`, `drawn` or `void`, for a bot that played in the game."""
+    first = bot(game["first_bot"]) == bot_name
+    words = {"1-0": "won" if first else "lost", "0-1": "lost" if first else "won", "1/2-1/2": "drawn"}
+    word = words.get(game["result"], "void")
+    return Markup('<span class="result {0}">{0}</span>').format(escape(word))
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "short": short,
+    "bot": bot,
+    "number": number,
+    "count": count,
+    "points": points,
+    "ending": ending,
+    "when": when,
+    "duration": duration,
+    "time_control": time_control,
+    "decision": decision,
+    "result_for": result_for,
+}

@@ -1,0 +1,107 @@
+"""`noughts web`, and the site that `noughts serve` starts and minds."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import psutil
+
+from tests.support.processes import eventually
+
+CHILD = "noughts_server.cli.operator.web_child"
+
+
+def status(site: str) -> int:
+    """What the site answers to a question that only its server can answer; 0: it does not."""
+    try:
+        with urlopen(f"{site}/api/v1/status", timeout=60) as answer:
+            return int(answer.status)
+    except (URLError, OSError):
+        return 0
+
+
+def child_of(process: "subprocess.Popen[str]") -> psutil.Process | None:
+    """The process of the site that this server minds."""
+    for child in psutil.Process(process.pid).children():
+        try:
+            if CHILD in child.cmdline():
+                return child
+        except psutil.Error:
+            continue
+    return None
+
+
+def test_web_says_where_it_is_and_stops_politely(start: Any, server: str) -> None:
+    with start(f"web --server {server} --listen 127.0.0.1:0 --format json") as process:
+        ready = json.loads(process.stdout.readline())
+        assert set(ready) == {"web"}
+        assert status(ready["web"]) == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_web_says_so_where_it_cannot_listen(noughts: Any, server: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        refused = noughts(f"web --server {server} --listen {address}", code=1)
+    assert f"--listen '{address}': cannot listen there: Address already in use" in refused.stderr
+    assert "--listen '7480': expected HOST:PORT" in noughts(f"web --server {server} --listen 7480", code=2).stderr
+
+
+def test_a_site_that_is_killed_is_started_again_and_nobody_is_refused_meanwhile(start: Any, database: str) -> None:
+    line = f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db {database} --format json --log-level warning"
+    with start(line) as process:
+        site = json.loads(process.stdout.readline())["web"]
+        # No child is there yet: the call waits for it.
+        assert status(site) == 200
+        first = eventually(lambda: child_of(process), lambda child: child is not None, 60)
+        assert first is not None
+        first.kill()
+        eventually(lambda: child_of(process), lambda child: child is not None and child.pid != first.pid, 60)
+        assert status(site) == 200
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert err.count("the site ended, and is started again") == 1
+    assert status(site) == 0
+
+
+def test_a_site_ends_with_its_server_however_that_ended(start: Any, database: str) -> None:
+    line = f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db {database} --format json --log-level error"
+    with start(line) as process:
+        site = json.loads(process.stdout.readline())["web"]
+        assert status(site) == 200
+        child = child_of(process)
+        assert child is not None
+        process.kill()
+        process.communicate(timeout=60)
+    eventually(child.is_running, lambda running: not running, 60)
+    assert status(site) == 0
+
+
+def test_a_site_that_was_asked_for_and_cannot_be_ends_the_command(noughts: Any, database: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        line = f"serve --listen 127.0.0.1:0 --db {database} --web {address}"
+        assert f"--web '{address}': cannot listen there" in noughts(line, code=1).stderr
+        assert "expected one of them at most" in noughts(f"{line} --no-web", code=2).stderr
+        encrypted = noughts(f"{line} --tls-cert {tmp_path}/c.pem --tls-key {tmp_path}/k.pem", code=2).stderr
+        assert "got a server that speaks TLS" in encrypted
+        assert "noughts web --server NAME:PORT --tls-ca FILE" in encrypted
+
+
+def test_a_server_loads_nothing_of_the_site() -> None:
+    program = (
+        "import sys; import noughts_server.cli.operator.serve, noughts_server.cli.operator.web,"
+        " noughts_server.cli.operator.web_minder, noughts_server.web.listener;"
+        " print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"

@@ -1,0 +1,36 @@
+"""A server with games and its site, made once for all tests of a module."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from noughts_server.testing import ServerUnderTest, serving
+from tests.support.site import Site, site_of
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerUnderTest]:
+    """A server where two matches were played: `pascal - random`, and one of Connect Four."""
+    with serving(heartbeat=60.0, grace=60.0) as running:
+        running.match("pascal", "random", games=8, seed=3)
+        running.match("minimax:depth=1", "random", games=2, variant="connect4", seed=4)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def site(server: ServerUnderTest) -> Iterator[Site]:
+    """Its site."""
+    with site_of(server.address) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cup(site: Site) -> str:
+    """The name of the tournament of the first match."""
+    (found,) = (
+        each["name"]
+        for each in site.get("/api/v1/tournaments").document["tournaments"]
+        if each["variant"] == "tictactoe" and each["games_total"] == 8
+    )
+    assert isinstance(found, str)
+    return found

@@ -1,0 +1,119 @@
+"""The JSON API: what it answers is what its OpenAPI document says, and what it cannot answer it says in words."""
+
+import csv
+import io
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from noughts_server.web.openapi import openapi
+from noughts_server.web.routes import PREFIX, ROUTES
+from tests.support.site import Site
+
+DOCUMENT = openapi()
+
+
+def filled(path: str, cup: str) -> str:
+    """The path with things that are there."""
+    names = {"tournament": cup.partition("/")[2], "number": "1", "bot": "pascal", "opponent": "random"}
+    names |= {"variant": "tictactoe", "time_class": "untimed"}
+    return PREFIX + re.sub(r"\{(\w+)(?::int)?\}", lambda found: names[found[1]], path)
+
+
+def validated(answer: Any, described: str) -> None:
+    schema = DOCUMENT["paths"][described]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(answer)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
+def test_every_route_answers_what_the_openapi_document_says(site: Site, cup: str, route: Any) -> None:
+    answer = site.get(filled(route.path, cup))
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    validated(answer.document, PREFIX + route.path.replace(":int", ""))
+
+
+def test_the_openapi_document_is_served_and_all_its_references_lead_somewhere(site: Site) -> None:
+    served = site.get(f"{PREFIX}/openapi.json").document
+    assert served == DOCUMENT
+    references = set(re.findall(r"'#/components/(\w+)/(\w+)'", str(DOCUMENT)))
+    assert references
+    assert all(name in DOCUMENT["components"][kind] for kind, name in references)
+
+
+def test_a_game_says_what_the_contract_says(site: Site, cup: str) -> None:
+    game = site.get(f"{PREFIX}/{cup}/games/1").document["game"]
+    assert game["name"] == f"{cup}/games/1"
+    assert (game["variant"], game["first"], game["second"]) == ("tictactoe", "pascal", "random")
+    assert game["result"] in ("1-0", "1/2-1/2", "0-1")
+    assert game["termination"] in ("line", "board_full")
+    assert game["seed"].isdigit()
+    assert len(game["moves"]) == len(game["times_us"]) >= 5
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", game["end_time"])
+    assert game["agreement"] is None
+
+
+@pytest.mark.parametrize("ask", [{"Accept": "text/csv"}, "format=csv"])
+def test_lists_come_as_csv_by_content_type_or_parameter(site: Site, cup: str, ask: Any) -> None:
+    by_header = isinstance(ask, dict)
+    answer = site.get(f"{PREFIX}/{cup}{'' if by_header else f'?{ask}'}", **(ask if by_header else {}))
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert {row["label"] for row in rows} == {"pascal", "random"}
+    assert sum(int(row["wins"]) + int(row["draws"]) + int(row["losses"]) for row in rows) == 16
+
+
+def test_nested_fields_of_csv_have_long_names_and_lists_are_joined(site: Site) -> None:
+    rows = csv.DictReader(io.StringIO(site.get(f"{PREFIX}/bots/pascal/ratings?format=csv").text))
+    assert {"rating_list", "row_rating", "row_bot"} <= set(next(rows))
+
+
+def test_pages_lead_from_one_to_the_next(site: Site, cup: str) -> None:
+    path, names = f"{PREFIX}/{cup}/games?page_size=3", []
+    while path:
+        answer = site.get(path)
+        names += [game["name"] for game in answer.document["games"]]
+        link = re.fullmatch(r'<(.+)>; rel="next"', answer.headers.get("link", ""))
+        path = link[1] if link else ""
+    assert names == [f"{cup}/games/{number}" for number in range(1, 9)]
+
+
+def test_what_the_browser_has_already_is_not_sent_again(site: Site, cup: str) -> None:
+    first = site.get(f"{PREFIX}/{cup}/games/1")
+    again = site.get(f"{PREFIX}/{cup}/games/1", If_None_Match=f'"else", {first.headers["etag"]}')
+    assert (again.status, again.body) == (304, b"")
+    other = site.get(f"{PREFIX}/{cup}/games/2", If_None_Match=first.headers["etag"])
+    assert other.status == 200
+
+
+@pytest.mark.parametrize(
+    "path, status, words",
+    [
+        ("/tournaments/none", 404, "tournaments/none"),
+        ("/nothing", 404, "There is no such page."),
+        ("/tournaments?page_size=many", 400, "parameter page_size: got 'many', expected a whole number"),
+        ("/tournaments?page_size=99999999999999999999999", 400, "expected a whole number"),
+        ("/tournaments?challenges=perhaps", 400, "parameter challenges: got 'perhaps', expected true or false"),
+        ("/tournaments?colour=red", 400, "parameter 'colour': there is none of this name here"),
+        ("/tournaments?format=xml", 400, "parameter format: got 'xml', expected json or csv"),
+        ("/tournaments?page_token=%00", 400, "page_token"),
+        ("/leaderboards/chess/untimed", 400, "chess"),
+        ("/bots/" + quote("a/b", safe=""), 404, ""),
+        ("/tournaments/none/games/1/events", 404, "tournaments/none"),
+        ("/featured/events?all=1", 400, "a stream has none"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_in_words(site: Site, path: str, status: int, words: str) -> None:
+    answer = site.get(PREFIX + path)
+    error = answer.document["error"]
+    assert (answer.status, error["status"]) == (status, status), error
+    assert words in error["message"]
+
+
+def test_the_api_only_reads(site: Site) -> None:
+    answer = site.get(f"{PREFIX}/tournaments", method="POST")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    head = site.get(f"{PREFIX}/tournaments", method="HEAD")
+    assert (head.status, head.body) == (200, b"")

@@ -1,0 +1,241 @@
+"""The pages in a real browser: live games, keys, links to plies, coming back, phones and dark rooms."""
+
+import re
+import threading
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from noughts_server.testing import ServerUnderTest
+from tests.support.browser import chromium, page_in
+from tests.support.site import Site, eventually, live_game, site_of
+
+pytestmark = pytest.mark.processes
+PATIENCE_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        expect.set_options(timeout=PATIENCE_MS)
+        yield running
+
+
+def stones(page: Page) -> int:
+    """How many stones lie on the large board."""
+    return page.locator("#board .stone").count()
+
+
+def test_a_live_game_is_shown_to_its_end_without_a_reload(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        page.goto(f"/{game.name}")
+        expect(page.locator("#outcome")).to_have_text("First is to move.")
+        page.evaluate("window.sameDocument = true")
+        for number, cell in enumerate((0, 3, 1, 4), start=1):
+            game.play(cell)
+            expect(page.locator("#board .stone")).to_have_count(number)
+        expect(page.locator("#moves li")).to_have_text(["a3", "a2", "b3", "b2"])
+        game.play(2)
+        expect(page.locator("#outcome")).to_have_text("First won, 1-0: a line.")
+        expect(page.locator("#board .won")).to_have_count(3)
+        assert page.evaluate("window.sameDocument") is True
+
+
+def test_who_comes_late_sees_all_moves_and_may_look_back_while_it_goes_on(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        game.play(0, 3, 1)
+        page.goto(f"/{game.name}")
+        expect(page.locator("#board .stone")).to_have_count(3)
+        page.locator("#board").focus()
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#words")).to_contain_text("Ply 1 of 3")
+        game.play(4)
+        expect(page.locator("#moves li")).to_have_count(4)
+        assert stones(page) == 1
+        page.keyboard.press("End")
+        expect(page.locator("#board .stone")).to_have_count(4)
+        game.play(2)
+        expect(page.locator("#board .stone")).to_have_count(5)
+
+
+def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site, browser: Browser, cup: str) -> None:
+    plies = len(site.get(f"/api/v1/{cup}/games/1").document["game"]["moves"])
+    with page_in(browser, site.address) as page:
+        page.goto(f"/{cup}/games/1#2")
+        expect(page.locator("#board .stone")).to_have_count(2)
+        page.locator("#moves button").nth(3).click()
+        expect(page.locator("#board .stone")).to_have_count(4)
+        assert page.url.endswith("#4")
+        page.locator("#ply").fill("1")
+        expect(page.locator("#board .stone")).to_have_count(1)
+        page.get_by_role("button", name="To the end").click()
+        expect(page.locator("#board .stone")).to_have_count(plies)
+        page.locator("#board").focus()
+        page.keyboard.press("Home")
+        expect(page.locator("#words")).to_have_text(f"Ply 0 of {plies}.")
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#link")).to_have_attribute("href", "#1")
+
+
+def test_boards_move_on_the_start_page_and_lead_to_their_games(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/")
+        expect(page.locator("#grid-empty")).to_be_visible()
+        with live_game(server, site) as game:
+            card = page.locator(f'.small-game[href="/{game.name}"]')
+            expect(card.locator(".names")).to_have_text("First – Second")
+            game.play(0, 3)
+            expect(card.locator(".stone")).to_have_count(2)
+            card.click()
+            page.wait_for_url(f"**/{game.name}")
+            game.play(1, 4, 2)
+            expect(page.locator("#outcome")).to_have_text("First won, 1-0: a line.")
+
+
+def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        page.goto("/" + game.name.removesuffix("/games/1"))
+        expect(page.locator("#grid .small-game")).to_have_count(1)
+        page.evaluate("window.sameDocument = true")
+        game.play(0, 3, 1, 4, 2)
+        expect(page.locator("#done")).to_have_text("1")
+        expect(page.locator(".state")).to_have_text("finished")
+        expect(page.locator("#tables tbody tr").first).to_contain_text("First")
+        page.locator(".heat a").first.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("First against Second")
+        expect(page.locator(f'a[href="/{game.name}"]')).to_be_visible()
+
+
+def test_a_page_comes_back_when_the_site_was_away(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    with live_game(server, site) as game:
+        with site_of(server.address) as first:
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(f"{first.address}/{game.name}")
+            expect(page.locator("#outcome")).to_have_text("First is to move.")
+            eventually(lambda: first.hub.watchers)
+        expect(page.locator("#away")).to_be_visible()
+        game.play(0, 3)
+        port = int(first.address.rpartition(":")[2])
+        with site_of(server.address, port=port):
+            expect(page.locator("#board .stone")).to_have_count(2)
+            expect(page.locator("#away")).to_be_hidden()
+            game.play(1)
+            expect(page.locator("#board .stone")).to_have_count(3)
+            context.close()
+        game.play(4, 2)
+
+
+def test_a_page_that_found_no_server_shows_itself_when_there_is_one(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        # The first answer is what a site without its server says.
+        away = threading.Event()
+
+        def refuse(route: object) -> None:
+            if away.is_set():
+                route.continue_()  # type: ignore[attr-defined]
+                return
+            away.set()
+            with site_of("127.0.0.1:1") as alone:
+                answer = alone.get("/bots")
+            route.fulfill(status=answer.status, body=answer.body, content_type="text/html")  # type: ignore[attr-defined]
+
+        page.route("**/bots", refuse)
+        page.goto("/bots")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Away for the moment")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Bots")
+
+
+def test_a_hidden_tab_stops_listening_and_catches_up_when_it_is_seen(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
+    with page_in(browser, site.address) as page, live_game(server, site) as game:
+        page.goto(f"/{game.name}")
+        eventually(lambda: site.hub.watchers == 1)
+        set_hidden = """hidden => {
+            Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+        page.evaluate(set_hidden, True)
+        eventually(lambda: site.hub.watchers == 0)
+        game.play(0, 3)
+        page.evaluate(set_hidden, False)
+        expect(page.locator("#board .stone")).to_have_count(2)
+        game.play(1, 4, 2)
+
+
+def test_pages_fit_a_phone_and_are_readable_by_day_and_by_night(site: Site, browser: Browser, cup: str) -> None:
+    pages = (
+        "/",
+        "/tournaments",
+        f"/{cup}",
+        f"/{cup}/games",
+        f"/{cup}/games/1",
+        "/leaderboard",
+        "/bots",
+        "/bots/pascal",
+    )
+    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
+        for path in (*pages, "/bots/pascal/against/random", "/nothing"):
+            page.goto(path)
+            assert page.evaluate("document.documentElement.scrollWidth") == 390, path
+            backgrounds = set()
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+                assert page.evaluate(CONTRASTS) == [], (path, scheme)
+            assert len(backgrounds) == 2
+
+
+def test_the_check_of_contrasts_finds_what_cannot_be_read(site: Site, browser: Browser) -> None:
+    with page_in(browser, site.address) as page:
+        page.goto("/nothing")
+        page.evaluate("document.querySelector('h1').style.color = getComputedStyle(document.body).backgroundColor")
+        (found,) = page.evaluate(CONTRASTS)
+        assert found.startswith("H1  1.00")
+
+
+# Text whose contrast to what is behind it is less than WCAG's 4.5 (3 where it is large).
+CONTRASTS = """() => {
+  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const read = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const behind = (element) => {
+    for (; element; element = element.parentElement) {
+      const colour = read(getComputedStyle(element).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const element of document.querySelectorAll("body *:not(svg *):not(script)")) {
+    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+    if (element.closest("[hidden], noscript, .unseen, :disabled") || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element), one = light(read(style.color)), other = light(behind(element));
+    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    const size = parseFloat(style.fontSize);
+    if (contrast < (size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5))
+      bad.push(`${element.tagName} ${element.className} ${contrast.toFixed(2)} ${element.textContent.slice(0, 20)}`);
+  }
+  return bad;
+}"""
+
+
+def test_times_are_in_the_readers_zone(site: Site, browser: Browser, cup: str) -> None:
+    shown = {}
+    for zone in ("UTC", "Asia/Tokyo"):
+        with page_in(browser, site.address, timezone_id=zone, locale="en-GB") as page:
+            page.goto(f"/{cup}")
+            time = page.locator("time").first
+            expect(time).not_to_contain_text("UTC")
+            shown[zone] = time.inner_text()
+    assert re.search(r"\d\d:\d\d", shown["UTC"])
+    assert shown["UTC"] != shown["Asia/Tokyo"]

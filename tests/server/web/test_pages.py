@@ -1,0 +1,210 @@
+"""Pages as they come from the site, without a browser: what stands in them, what they may load, and their errors."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from noughts_server.testing import ServerUnderTest, serving
+from noughts_server.web.app import static_files
+from noughts_server.web.boards import geometry, score_interval
+from noughts_server.web.charts import rating_line
+from tests.support.site import Site, live_game, site_of
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+HEAVIEST = 150_000
+
+
+class Links(HTMLParser):
+    """What a page leads to and loads, and whether it breaks the policy that it is sent with."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.pages: set[str] = set()
+        self.loaded: set[str] = set()
+        self.inline: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        if tag == "a":
+            self.pages.add(given["href"] or "")
+        if tag in ("script", "img") and given.get("src"):
+            self.loaded.add(given["src"] or "")
+        if tag == "link" and given["rel"] in ("stylesheet", "icon"):
+            self.loaded.add(given["href"] or "")
+        if tag == "style" or "style" in given or any(name.startswith("on") for name in given):
+            self.inline.append(f"{tag} {attributes}")
+        if tag == "script" and not given.get("src") and given.get("type") != "application/json":
+            self.inline.append("script")
+        if tag not in ("meta", "link", "img", "input", "br", "path", "rect", "circle"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("path", "rect", "circle"):
+            assert self.open.pop() == tag, f"</{tag}> closes another"
+
+
+@pytest.fixture(scope="module")
+def pages(site: Site) -> dict[str, Links]:
+    """All pages that can be reached from the start page, but one of a kind of game."""
+    found: dict[str, Links] = {}
+    waiting = ["/"]
+    kinds: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        kind = re.sub(r"games/\d+", "games/N", path.partition("?")[0])
+        if path in found or (kind in kinds and "games/N" in kind):
+            continue
+        kinds.add(kind)
+        answer = site.get(path)
+        assert answer.status == 200, (path, answer.text)
+        if answer.headers["content-type"].startswith("text/html"):
+            found[path] = Links(answer.text)
+            waiting += [each.partition("#")[0] for each in found[path].pages if each.startswith("/")]
+        else:
+            found[path] = Links("")
+    return found
+
+
+def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[str, Links]) -> None:
+    assert {"/", "/tournaments", "/leaderboard", "/bots", "/bots/pascal", "/tournaments.atom"} <= set(pages)
+    assert any(path.endswith("/embed") for path in pages)
+    assert any("/against/" in path for path in pages)
+    for path, links in pages.items():
+        assert links.inline == [], path
+        assert links.open == [], path
+        assert all(each.startswith(("/", "#")) for each in links.pages | links.loaded), path
+
+
+def test_no_page_with_all_that_it_loads_is_heavy(site: Site, pages: dict[str, Links]) -> None:
+    _, files = static_files()
+    everything = sum(len(body) for _, body in files.values())
+    heaviest = max((len(site.get(path).body), path) for path in pages if "/api/" not in path)
+    assert heaviest[0] + everything < HEAVIEST, heaviest
+
+
+def test_static_files_are_kept_for_a_year_under_an_address_that_changes_with_them(site: Site) -> None:
+    version, files = static_files()
+    for name, (kind, body) in files.items():
+        answer = site.get(f"/static/{version}/{name}")
+        assert (answer.status, answer.body) == (200, body)
+        assert answer.headers["content-type"].startswith(kind)
+        assert "immutable" in answer.headers["cache-control"]
+    assert site.get("/static/0/site.css").status == 404
+    assert site.get(f"/static/{version}/..%2fapp.py").status == 404
+
+
+def test_browsers_are_told_to_load_nothing_from_elsewhere(site: Site, cup: str) -> None:
+    headers = site.get("/").headers
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert "frame-ancestors 'self'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "frame-ancestors *" in site.get(f"/{cup}/games/1/embed").headers["content-security-policy"]
+
+
+def test_a_tournament_shows_standings_with_error_bars_and_a_crosstable_that_leads_to_games(
+    site: Site, cup: str
+) -> None:
+    text = site.get(f"/{cup}").text
+    assert re.search(r'aria-label="[\d.]+ % of the points, 95 % interval [\d.]+ to [\d.]+ %"', text)
+    (link,) = re.findall(r'href="(/bots/pascal/against/random\?tournament=[^"]+)"', text)
+    games = site.get(link).text
+    assert len(re.findall(rf'href="/{cup}/games/\d"', games)) == 8
+
+
+def test_a_page_of_a_game_that_goes_on_shows_its_moves(server: ServerUnderTest, site: Site) -> None:
+    with live_game(server, site) as game:
+        text = site.get(f"/{game.name}").text
+        assert "First" in text
+        assert '"state":"running"' in text
+        game.play(0, 3, 1, 4, 2)
+
+
+@pytest.mark.parametrize(
+    "path, status, words",
+    [
+        ("/nothing", 404, "There is no such page."),
+        ("/tournaments/none", 404, "tournaments/none"),
+        ("/tournaments/none/games/1", 404, "tournaments/none"),
+        ("/tournaments/none/games/x", 404, "There is no such page."),
+        ("/bots/nobody", 404, "bots/nobody"),
+        ("/leaderboard?variant=chess", 400, "chess"),
+        ("/tournaments?page_token=x", 400, "page_token"),
+        ("/tournaments/%3Cscript%3Ealert(1)", 404, "&lt;script&gt;"),
+    ],
+)
+def test_errors_have_a_page_in_our_words(site: Site, path: str, status: int, words: str) -> None:
+    answer = site.get(path)
+    assert answer.status == status, answer.text
+    assert words in answer.text
+    assert "<script>alert" not in answer.text
+    assert "Start page" in answer.text
+
+
+def test_without_its_server_the_site_says_so_and_comes_back() -> None:
+    with site_of("127.0.0.1:1") as alone:
+        page = alone.get("/tournaments")
+        assert (page.status, page.headers["retry-after"]) == (503, "3")
+        assert "cannot be reached: nothing listens there" in page.text
+        assert "comeback.js" in page.text
+        assert alone.get("/api/v1/featured/events").status == 503
+
+
+def test_a_new_server_says_what_to_do_next() -> None:
+    with serving() as fresh, site_of(fresh.address) as site, ThreadPoolExecutor(4) as pool:
+        home, tournaments, leaderboard, bots = pool.map(site.get, ("/", "/tournaments", "/leaderboard", "/bots"))
+        assert "Nothing is being played." in home.text
+        assert "noughts tournament create" in tournaments.text
+        assert "no rated games" in leaderboard.text
+        assert "noughts bot run" in bots.text
+        assert site.get("/tournaments?challenges=true").status == 200
+
+
+def test_the_feed_of_tournaments_is_atom(site: Site, cup: str) -> None:
+    answer = site.get("/tournaments.atom")
+    assert answer.headers["content-type"].startswith("application/atom+xml")
+    feed = ElementTree.fromstring(answer.body)
+    for name in ("id", "title", "updated", "author"):
+        assert feed.find(ATOM + name) is not None
+    links = {entry.find(f"{ATOM}link").get("href") for entry in feed.iter(f"{ATOM}entry")}  # type: ignore[union-attr]
+    assert f"{site.address}/{cup}" in links
+    for entry in feed.iter(f"{ATOM}entry"):
+        assert {child.tag for child in entry} == {ATOM + name for name in ("id", "title", "link", "updated", "summary")}
+
+
+def test_an_unknown_variant_has_no_board() -> None:
+    assert geometry("of-a-plugin") is None
+    assert geometry("connect4") == {
+        "columns": 7,
+        "rows": 6,
+        "layers": 1,
+        "gravity": True,
+        "names": list("abcdefg"),
+    }
+
+
+def test_the_interval_of_a_score_is_wilsons() -> None:
+    assert score_interval(0, 0, 0) is None
+    # Ten wins of ten: 0.722 to 1, as in the tables.
+    share, low, high = score_interval(10, 0, 0) or (0, 0, 0)
+    assert (share, round(low, 3), round(high, 3)) == (1.0, 0.722, 1.0)
+    # 40 of 100: 0.309 to 0.498.
+    share, low, high = score_interval(30, 20, 50) or (0, 0, 0)
+    assert (share, round(low, 3), round(high, 3)) == (0.4, 0.309, 0.498)
+
+
+def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
+    assert rating_line([(1, 1500.0)]) is None
+    line = rating_line([(1, 1500.0), (2, 1520.0), (1000, 1500.0)])
+    assert line is not None
+    assert line.words == "Rating after 1 to 1,000 games: from 1500 to 1500, between 1500 and 1520."
+    numbers = [float(number) for number in re.findall(r"[\d.]+", line.path)]
+    assert all(0 <= x <= 640 for x in numbers[::2])
+    assert all(0 <= y <= 220 for y in numbers[1::2])
+    assert all(mark.text for mark in line.up + line.across)
+    assert rating_line([(5, 1500.0), (5, 1500.0)]) is not None

@@ -1,0 +1,207 @@
+"""A site in a thread of its own, and a browser's view of it without a browser."""
+
+import asyncio
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any, NamedTuple
+
+from noughts_bots import Bot, Position
+from noughts_proto.security import Dialling
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.listener import address_of, listening
+from noughts_server.web.live import Hub, LiveSettings
+from noughts_server.web.serving import running_site
+
+PATIENCE = 60.0
+"""Seconds after which a test that waits for something has failed."""
+
+
+class Answer(NamedTuple):
+    """What the site answered."""
+
+    status: int
+    headers: dict[str, str]
+    """By names in small letters."""
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.body)
+
+
+class Site:
+    """A running site."""
+
+    def __init__(self, address: str, hub: Hub) -> None:
+        self.address = address
+        """`http://HOST:PORT`."""
+        self.hub = hub
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """The answer; headers with `_` for `-`."""
+        response = self._asked(path, method, headers)
+        try:
+            return Answer(response.status, _headers(response), response.read())
+        finally:
+            response.close()
+
+    @contextmanager
+    def events(self, path: str, **headers: str) -> "Iterator[Events]":
+        """The stream of events there; closed after the block."""
+        response = self._asked(path, "GET", headers)
+        try:
+            assert response.status == 200, response.read()
+            yield Events(response)
+        finally:
+            response.close()
+
+    def _asked(self, path: str, method: str, headers: dict[str, str]) -> HTTPResponse:
+        connection = HTTPConnection(self.address.removeprefix("http://"), timeout=PATIENCE)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        # With it the socket is the response's alone.
+        connection.request(method, path, headers={"Connection": "close", **sent})
+        return connection.getresponse()
+
+
+class Event(NamedTuple):
+    """An event of a stream."""
+
+    kind: str
+    number: str
+    told: Any
+
+
+class Events:
+    """A stream of events, read one by one."""
+
+    def __init__(self, response: HTTPResponse) -> None:
+        self._response = response
+
+    def next(self) -> Event | None:
+        """The next one; None at the end."""
+        fields: dict[str, str] = {}
+        while line := self._response.readline().decode():
+            if line == "\n" and "event" in fields:
+                return Event(fields["event"], fields.get("id", ""), json.loads(fields["data"]))
+            name, _, value = line.rstrip("\n").partition(": ")
+            fields[name] = value
+        return None
+
+    def until(self, kind: str) -> Event:
+        """The next one of this kind."""
+        while (event := self.next()) is not None:
+            if event.kind == kind:
+                return event
+        raise AssertionError(f"the stream ended without {kind}")
+
+
+@contextmanager
+def site_of(server: str, settings: LiveSettings | None = None, *, port: int = 0) -> Iterator[Site]:
+    """The site of the server at this address, on this port or a free one."""
+    listener = listening("127.0.0.1", port)
+    place = address_of(listener)
+    begun: Future[tuple[Hub, Callable[[], object]]] = Future()
+
+    async def serve() -> None:
+        stopping, loop = asyncio.Event(), asyncio.get_running_loop()
+        async with running_site(server, Dialling(), listener, settings) as hub:
+            begun.set_result((hub, partial(loop.call_soon_threadsafe, stopping.set)))
+            await stopping.wait()
+
+    with ThreadPoolExecutor(1, "site") as pool:
+        ended = pool.submit(asyncio.run, serve())
+        while not begun.done():
+            if ended.done():
+                ended.result()
+            time.sleep(0.01)
+        hub, stop = begun.result()
+        try:
+            yield Site(place, hub)
+        finally:
+            stop()
+            ended.result(PATIENCE)
+
+
+class Told(Bot):
+    """Plays what the test tells it to, when it tells it."""
+
+    def __init__(self, moves: "queue.Queue[int]") -> None:
+        self._moves = moves
+
+    def choose(self, position: Position) -> int:
+        return self._moves.get(timeout=PATIENCE)
+
+
+class First(Told):
+    """The first mover."""
+
+
+class Second(Told):
+    """The second mover."""
+
+
+class LiveGame:
+    """A game that goes on as the test says."""
+
+    def __init__(self, moves: "tuple[queue.Queue[int], queue.Queue[int]]") -> None:
+        self._moves = moves
+        self._ply = 0
+        self.name = ""
+
+    def play(self, *cells: int) -> None:
+        """The bots play these cells in turn."""
+        for cell in cells:
+            self._moves[self._ply % 2].put(cell)
+            self._ply += 1
+
+
+@contextmanager
+def live_game(server: ServerUnderTest, site: Site, *, variant: str = "tictactoe") -> Iterator[LiveGame]:
+    """A game that has begun. It must be over at the end of the block."""
+    moves: tuple[queue.Queue[int], queue.Queue[int]] = (queue.Queue(), queue.Queue())
+    game = LiveGame(moves)
+    before = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}
+    failed: list[BaseException] = []
+
+    def play() -> None:
+        try:
+            server.match(First(moves[0]), Second(moves[1]), variant=variant, games=1, timeout=2 * PATIENCE)
+        except BaseException as error:
+            failed.append(error)
+
+    playing = threading.Thread(target=play, name="match")
+    playing.start()
+
+    def begun() -> str:
+        listed = site.get("/api/v1/tournaments").document["tournaments"]
+        return next((each["name"] for each in listed if each["name"] not in before and each["state"] == "running"), "")
+
+    game.name = f"{eventually(begun)}/games/1"
+    yield game
+    playing.join(PATIENCE)
+    assert not playing.is_alive()
+    assert not failed, failed
+
+
+def eventually(found: Callable[[], Any]) -> Any:
+    """What the call returns as soon as that is something."""
+    deadline = time.monotonic() + PATIENCE
+    while not (value := found()):
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.02)
+    return value
+
+
+def _headers(response: HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.getheaders()}
