@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -238,11 +238,11 @@ class Sessions:
             if self.online(version)
         ]
 
-    def close_all(self, closed: StreamClosed) -> None:
-        """Ends every stream, and says why; nobody's grace runs on afterwards."""
+    def close_all(self, closed: Callable[[], StreamClosed]) -> None:
+        """Ends every stream, and says why, each in an error of its own; nobody's grace runs on afterwards."""
         for version in {**self._wires, **self._teams}:
             for wire in self._wires_of(version):
-                wire.shut(closed)
+                wire.shut(closed())
 
     def issue_ticket(self, ticket: Ticket) -> str:
         """A secret that logs the bot in once."""

@@ -131,6 +131,6 @@ async def answering(grpc_server: grpc.aio.Server, sessions: Sessions, feed: Feed
     try:
         yield
     finally:
-        sessions.close_all(server_stopping())
+        sessions.close_all(server_stopping)
         feed.close()
         await grpc_server.stop(grace=1.0)
