@@ -18,7 +18,7 @@ _HEALTHY_SECONDS = 10.0
 """A child that lived for so long is started again at once."""
 _CLOSING_SECONDS = 5.0
 _CHILD = (sys.executable, "-m", "noughts_server.cli.operator.web_child")
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # where it listens, not we
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it listens, not we
 
 
 @asynccontextmanager
