@@ -217,12 +217,15 @@ class Sessions:
         """The tokens by which bots that are online logged in."""
         return {login.token for login in self.logins_online().values() if login.token is not None}
 
-    def expel(self, token: int, closed: StreamClosed) -> None:
-        """Ends every stream that was opened with the token, and says why. Its bots lose their running games."""
+    def expel(self, token: int, closed: Callable[[], StreamClosed]) -> None:
+        """Ends every stream that was opened with the token, and says why, each in an error of its own.
+
+        Its bots lose their running games.
+        """
         for version, login in self.logins_online().items():
             if login.token == token:
                 for wire in self._wires_of(version):
-                    wire.close(closed)
+                    wire.close(closed())
                     wire.dismiss()
 
     def name(self, version: int) -> str:

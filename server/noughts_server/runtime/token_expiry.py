@@ -1,6 +1,7 @@
 """Closes the sessions of tokens that were revoked or have expired, whichever process revoked them."""
 
 import asyncio
+from functools import partial
 
 import grpc
 import structlog
@@ -46,7 +47,7 @@ class TokenExpiry:
         ended = await self._store.read(lambda connection: ended_tokens(connection, tokens, now_ms=now))
         for token, error in ended.items():
             logger.info("closing sessions", token=token, reason=error.reason)
-            self._sessions.expel(token, _closed(error))
+            self._sessions.expel(token, partial(_closed, error))
 
 
 def _closed(error: Unauthenticated) -> StreamClosed:
