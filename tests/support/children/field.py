@@ -63,7 +63,8 @@ class Field:
 
     @property
     def database(self) -> str:
-        return f"sqlite:///{self.folder / 'games.db'}"
+        # Beside the folder: players lie in it, and none may reach a database.
+        return f"sqlite:///{self.folder.with_suffix('.db')}"
 
     def player(self, habit: str, label: str = "bad") -> str:
         """The spec of a player with this habit."""
