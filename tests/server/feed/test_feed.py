@@ -272,8 +272,9 @@ async def test_a_watcher_who_never_reads_is_told_to_resync_and_costs_the_games_n
                 assert "resync" not in reader.kinds()
                 assert reader.view.tournaments[CUP].games_done == 3000
             await lazy.to_the_end()
-            resyncs = [message for message in lazy.messages if message.HasField("resync")]
-            assert [resync.resync.reason for resync in resyncs] == [pb.Resync.REASON_FELL_BEHIND]
+            reasons = [message.resync.reason for message in lazy.messages if message.HasField("resync")]
+            # Once; twice where the network has swallowed the first meanwhile.
+            assert reasons in ([pb.Resync.REASON_FELL_BEHIND], [pb.Resync.REASON_FELL_BEHIND] * 2)
             assert lazy.messages[-1].sequence == reader.sequence
             assert lazy.view.tournaments == reader.view.tournaments
 
