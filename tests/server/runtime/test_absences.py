@@ -77,7 +77,7 @@ async def test_a_silent_bot_that_holds_all_seats_is_taken_out_and_the_others_pla
 async def test_who_plays_slowly_without_a_clock_but_plays_is_left_alone(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
-        await client.create(token, games_per_pair=20_000)
+        await client.create(token, games_per_pair=1_000_000)
         for name in ("ada", "bob"):
             await client.join(token, name)
         await client.start(token)

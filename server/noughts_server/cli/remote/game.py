@@ -59,6 +59,8 @@ def show(
 
     Of a game of a long time control that is being played, its moves so far (termination `going_on`).
 
+    What a bot wrote is shown to its owner, the organiser and an admin: give a token.
+
     JSON: as a line of list; where a bot failed also "notes": [{"side": "first" or "second", "text"}].
     """
     from noughts_proto.v1 import games_pb2 as pb

@@ -104,12 +104,16 @@ def test_a_command_that_cannot_be_run_is_refused_before_the_games(cli: Cli, spec
 def test_why_a_bot_failed_is_shown_with_the_game(cli: Cli) -> None:
     database = f"sqlite:///{cli.folder / 'games.db'}"
     cli.run("match", f"Mine={cli.player('crash')}", "first-free", "--db", database)
+    token = cli.json("token", "create", "--owner", "operator", "--scope", "admin", "--db", database)["token"]
     with cli.start("serve", "--no-web", "--listen", "127.0.0.1:0", "--db", database, "--format", "json") as server:
         try:
             assert server.stdout is not None
             cli.environment["NOUGHTS_SERVER"] = json.loads(server.stdout.readline())["grpc"]
             (row,) = cli.json("tournament", "list")["tournaments"]
             game = row["tournament"].removeprefix("tournaments/") + "/2"
+            assert "notes" not in cli.json("game", "show", game)
+            # What a bot wrote is for its owner and for who runs the server.
+            cli.environment["NOUGHTS_TOKEN"] = token
             shown = cli.json("game", "show", game)
             assert shown["notes"] == [{"side": "second", "text": "it ended with exit code 3\nwhat a pity\n"}]
             assert "\nMine: it ended with exit code 3\nwhat a pity\n" in cli.run("game", "show", game)[0]
