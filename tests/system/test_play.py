@@ -351,7 +351,7 @@ def test_a_learner_learns_from_games_with_people_and_its_long_name_leaves_room(t
         shown = screen.until("Your turn")
         assert re.search(r"learner:file=\S+\N{HORIZONTAL ELLIPSIS}$", shown, re.MULTILINE)
         assert "learn=true" not in shown
-        for key, reply in (("5", "last: c2"), ("3", "last: a2"), ("7", "You win")):
+        for key, reply in (("5", "last: c2"), ("3", "last: b3"), ("7", "You win")):
             screen.press(key)
             screen.until(reply)
         screen.press("q")
