@@ -370,10 +370,15 @@ ATTACKS: Mapping[str, Attack] = {
 }
 
 
+ENDS_AT_THE_PROXY = ("continuations",)
+"""gRPC keeps headers for as long as they go on, and has no option that bounds them: what is in memory then follows from
+how quick the machine is. See docs/security.md; tests/system/test_proxy.py sees such a flood end."""
+
+
 async def all_at_once(target: Target) -> None:
-    """Every attack, by one attacker."""
+    """Every attack that is for the server to withstand, by one attacker."""
     async with asyncio.TaskGroup() as tasks:
-        for attack in ATTACKS.values():
+        for attack in (ATTACKS[name] for name in ATTACKS if name not in ENDS_AT_THE_PROXY):
             tasks.create_task(_until_sent_away(attack, target))
 
 
