@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from itertools import count
 from operator import sub
 from pathlib import Path
@@ -186,14 +187,13 @@ def match(engine: Path, games: int, at_once: int, database: Path | None = None) 
     return time.perf_counter() - began
 
 
-def timed_match(engine: Path, games: int, at_once: int, folder: Path) -> tuple[float, float]:
+def timed_match(engine: Path, games: int, at_once: int) -> tuple[float, float]:
     """Seconds of wall time, and what all engines together took, as it is stored."""
-    database = folder / "games.db"
-    took = match(engine, games, at_once, database)
-    with sqlite3.connect(database) as connection:
-        charged = sum(sum(unpack_times(row[0])) for row in connection.execute("SELECT times FROM games"))
-    for file in folder.glob("games.db*"):
-        file.unlink()
+    with tempfile.TemporaryDirectory() as apart:  # from the engines, which may read their folder
+        database = Path(apart) / "games.db"
+        took = match(engine, games, at_once, database)
+        with closing(sqlite3.connect(database)) as connection:
+            charged = sum(sum(unpack_times(row[0])) for row in connection.execute("SELECT times FROM games"))
     return took, charged / 1e6
 
 
@@ -213,15 +213,15 @@ def show_trivial(engine: Path, rounds: int, games: int) -> None:
         )
 
 
-def show_thinking(engine: Path, rounds: int, folder: Path) -> None:
+def show_thinking(engine: Path, rounds: int) -> None:
     print(f"{'':>8} {'bare, wall time over':>24} {'Noughts, wall time over':>24}")
     print(f"{'at once':>8}" + f" {'5 ms a move':>12} {'charged':>11}" * 2)
     for at_once in (1, 2):
         rows = []
         for _ in range(rounds):
             bare, plies, charged = bare_loop(engine, THINKING_GAMES, at_once)
-            few = timed_match(engine, FEW_THINKING_GAMES, at_once, folder)
-            ours, ours_charged = map(sub, timed_match(engine, THINKING_GAMES, at_once, folder), few)
+            few = timed_match(engine, FEW_THINKING_GAMES, at_once)
+            ours, ours_charged = map(sub, timed_match(engine, THINKING_GAMES, at_once), few)
             thinking = plies * THINKING_SECONDS / at_once
             ours_thinking = thinking * (1 - FEW_THINKING_GAMES / THINKING_GAMES)
             over = bare / thinking, bare * at_once / charged, ours / ours_thinking, ours * at_once / ours_charged
@@ -241,7 +241,7 @@ def main() -> None:
         if options.thinking:
             source = folder / "thinker.c"
             source.write_text(_THINKER)
-            show_thinking(built(folder, source), options.rounds, folder)
+            show_thinking(built(folder, source), options.rounds)
         else:
             show_trivial(built(folder, EXAMPLES / "lowest.c"), options.rounds, options.games)
 
