@@ -11,8 +11,6 @@ from traceback import clear_frames
 from typing import Protocol
 
 import grpc
-from google.protobuf.any_pb2 import Any as AnyMessage
-from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_proto.v1 import play_pb2 as pb
@@ -34,6 +32,7 @@ from noughts_referee.game import Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination
+from noughts_referee.stream_closed import StreamClosed, status_of
 
 logger = logging.getLogger("noughts.referee")
 
@@ -91,22 +90,6 @@ class WireCounts:
     frames_down: int = 0
     frames_up: int = 0
     complaints: int = 0
-
-
-class StreamClosed(Exception):
-    """The referee ends the stream; `code` and `status` say why."""
-
-    def __init__(
-        self, code: grpc.StatusCode, reason: str, message: str, *, retry_seconds: float = 0.0, **metadata: str
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.reason = reason
-        self.status = _status(code, reason, message, metadata)
-        if retry_seconds:
-            retry = RetryInfo()
-            retry.retry_delay.FromMilliseconds(round(retry_seconds * 1000))
-            self.status.details.add().Pack(retry)
 
 
 @dataclass(slots=True, eq=False)
@@ -175,7 +158,7 @@ class FrameWire:
             stream.wakeup.set()
         elif outbox.turns_timed or outbox.openings:
             self._questions.held(stream.free_until)
-        elif not outbox.turn_game and not outbox.openings:
+        elif not outbox.turn_game:
             self._linger(_LINGER_SECONDS)
         elif stream.frame == stream.done_through:
             self._linger(_GATHER_SECONDS)
@@ -325,7 +308,7 @@ class FrameWire:
         for complaint in complaints:
             metadata = {"game": str(complaint.game), "ply": str(complaint.ply)}
             code = grpc.StatusCode.INVALID_ARGUMENT
-            stream.statuses.append(_status(code, "UNKNOWN_QUESTION", str(complaint), metadata))
+            stream.statuses.append(status_of(code, "UNKNOWN_QUESTION", str(complaint), metadata))
         stream.wakeup.set()
 
     # Down: frames. Only `_write` writes: two writers on one stream fail.
@@ -511,10 +494,3 @@ def _session_replaced(bot: str) -> StreamClosed:
         f"{bot} logged in again elsewhere: got a newer session, expected only one; stop one of them",
         bot=bot,
     )
-
-
-def _status(code: grpc.StatusCode, reason: str, message: str, metadata: dict[str, str]) -> Status:
-    detail = AnyMessage()
-    detail.Pack(ErrorInfo(reason=reason, domain="noughts", metadata=metadata))
-    number: int = code.value[0]
-    return Status(code=number, message=message, details=[detail])

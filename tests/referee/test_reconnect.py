@@ -9,8 +9,8 @@ import pytest
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee import frame_wire as remote
-from noughts_referee.frame_wire import StreamClosed
 from noughts_referee.rules import Termination
+from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import Slot, unpack_times
 from tests.support.games import Question, conditions, unit
 from tests.support.leaping_loop import leap

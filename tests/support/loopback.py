@@ -14,8 +14,9 @@ from google.rpc.status_pb2 import Status
 from noughts_proto.transport import CLIENT_OPTIONS, SERVER_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
-from noughts_referee.frame_wire import FrameWire, StreamClosed, WireCounts, WireSettings
+from noughts_referee.frame_wire import FrameWire, WireCounts, WireSettings
 from noughts_referee.referee import Referee
+from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import FinishedGame
 from tests.support.games import Question
 from tests.support.leaping_loop import loop_microseconds

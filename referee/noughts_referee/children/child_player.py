@@ -13,8 +13,9 @@ from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
 from noughts_referee.clock import MICROSECONDS
-from noughts_referee.frame_wire import FrameWire, StreamClosed
+from noughts_referee.frame_wire import FrameWire
 from noughts_referee.rules import Termination
+from noughts_referee.stream_closed import StreamClosed
 
 MOST_STARTS = 3
 """A child that fails to start so often, one after the other, is benched."""

@@ -19,11 +19,11 @@ from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
-from noughts_referee.frame_wire import StreamClosed
 from noughts_referee.game import Game
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Termination, Variant
 from noughts_referee.stalls import LEAST_US
+from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import Conditions
 from noughts_server.engines.seat import EngineSeat
 from noughts_server.engines.transcript import Transcript

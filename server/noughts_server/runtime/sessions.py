@@ -13,9 +13,10 @@ import grpc
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Carry
-from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, StreamClosed, WireCounts, WireSettings
+from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, WireCounts, WireSettings
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import covers
+from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import InvalidArgument, ProtocolUnsupported
 from noughts_server.runtime.bus import Bus
 from noughts_server.store.validation import check_text

@@ -6,7 +6,7 @@ from functools import partial
 import grpc
 import structlog
 
-from noughts_referee.frame_wire import StreamClosed
+from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import DatabaseTrouble, NoughtsError, Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.database import Store

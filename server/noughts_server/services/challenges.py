@@ -20,7 +20,8 @@ from noughts_server.store.bots import BotVersion, get_bot, get_version, get_vers
 from noughts_server.store.challenges import NewChallenge, create_challenge
 from noughts_server.store.database import Connection, Store
 from noughts_server.store.scopes import play_as
-from noughts_server.store.tournaments import Tournament, canonical_variant, get_tournament
+from noughts_server.store.settings_checks import canonical_variant
+from noughts_server.store.tournaments import Tournament, get_tournament
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

@@ -17,7 +17,7 @@ import structlog
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
-from noughts_referee.frame_wire import StreamClosed
+from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import InvalidArgument, LimitReached, NoughtsError, UnknownMethod
 from noughts_server.services.access import Access, Context, declared
 from noughts_server.services.admission import Admission

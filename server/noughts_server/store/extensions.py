@@ -8,8 +8,8 @@ from noughts_server.competition.schedule import Schedule, ScheduleKind, make_sch
 from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
 from noughts_server.store.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.schema import entries, tournaments
+from noughts_server.store.settings_checks import MOST_GAMES
 from noughts_server.store.tournaments import (
-    MOST_GAMES,
     Kind,
     Tournament,
     TournamentState,

@@ -7,44 +7,34 @@ from typing import Any
 from sqlalchemy import Connection, Select, Update, func, insert, select, update
 
 from noughts_referee.clock import TimeControl, parse_time_control
-from noughts_referee.rules import VariantError, parse_variant
+from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import Conditions
 from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule, most_games
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
 from noughts_server.errors import (
     AlreadyExists,
-    InvalidArgument,
     NotFound,
     PermissionDenied,
     ResourceExhausted,
     WrongState,
 )
 from noughts_server.limits import Limits
-from noughts_server.openings.choosing import check_openings
-from noughts_server.openings.legality import OpeningError
-from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.store import rater
-from noughts_server.store.join_window import MOST_ENTRIES, Joining
+from noughts_server.store.join_window import Joining
 from noughts_server.store.journal import forget_all
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.rating_lists import ensure_list
 from noughts_server.store.schema import entries, owners, tournaments
 from noughts_server.store.seeds import SeedKind, signed, stored_seed
+from noughts_server.store.settings_checks import MOST_GAMES, canonical_variant, check_games_per_pair, check_settings
 from noughts_server.store.tournament_options import options_document, read_options
-from noughts_server.store.validation import check_name, check_number, check_slug, check_text
+from noughts_server.store.validation import check_slug
 from noughts_server.store.waves import pair_next
 
-MOST_GAMES = 100_000_000
-_MOST_GAMES_PER_PAIR = 1_000_000
-_MOST_CONCURRENCY = 65_536
-_LONGEST_TITLE = 200
-_MOST_ROUNDS = 4_096
-_MOST_PLIES = 100_000
 # Slots of a unit where more are to come: few, so that all of a round are played at once.
 _GROWING_UNIT = 8
-_LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
 class TournamentState(IntEnum):
@@ -130,14 +120,7 @@ def create_tournament(
     """Makes a tournament that is open for entries. Raises InvalidArgument, AlreadyExists, LimitReached."""
     settings = new.settings
     check_slug("tournament.name", new.slug)
-    check_text("tournament.title", settings.title, _LONGEST_TITLE)
-    check_number("tournament.games_per_pair", settings.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
-    check_number("tournament.concurrency", settings.concurrency, 1, _MOST_CONCURRENCY)
-    check_number("tournament.seed", settings.seed, 0, (1 << 64) - 1)
-    _check_format(settings)
-    _check_time("tournament.time", settings.time)
-    _check_own_times(settings)
-    _check_openings(settings)
+    check_settings(settings)
     new.joining.check(now_ms)
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(f"tournaments/{new.slug}")
@@ -365,65 +348,6 @@ def conditions(connection: Connection, tournament_id: int) -> Conditions:
     )
 
 
-def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
-    """A variant's name in its one spelling. Raises InvalidArgument of the request's `field`."""
-    try:
-        return parse_variant(variant).name
-    except VariantError as error:
-        raise InvalidArgument.of(field, error.got, error.expected) from error
-
-
-def _check_time(field: str, time: TimeControl) -> None:
-    check_number(f"{field}.move_us", time.move_us, 0, _LONGEST_TIME_US)
-    check_number(f"{field}.bank_us", time.bank_us, 0, _LONGEST_TIME_US)
-    check_number(f"{field}.increment_us", time.increment_us, 0, _LONGEST_TIME_US)
-    if time.increment_us and not time.bank_us:
-        raise InvalidArgument.of(f"{field}.increment_us", time.increment_us, "a bank_us to add it to")
-
-
-def _check_format(settings: TournamentSettings) -> None:
-    kind = settings.schedule
-    check_number("tournament.rounds", settings.rounds, 0, _MOST_ROUNDS)
-    check_number("tournament.draw_after", settings.draw_after, 0, _MOST_PLIES)
-    check_number("tournament.forfeit_after", settings.forfeit_after, 0, MOST_GAMES)
-    if settings.rounds and kind is not ScheduleKind.SWISS:
-        raise InvalidArgument.of("tournament.rounds", settings.rounds, f"0: a {kind} has no number of rounds to choose")
-    if settings.stop_when_decided and kind is not ScheduleKind.KNOCKOUT:
-        raise InvalidArgument.of("tournament.stop_when_decided", "true", f"false: a {kind} has no encounters to decide")
-    if kind.follows_results and settings.games_per_pair % 2:
-        expected = f"an even number: each encounter of a {kind} gives both sides to both"
-        raise InvalidArgument.of("tournament.games_per_pair", settings.games_per_pair, expected)
-
-
-def _check_own_times(settings: TournamentSettings) -> None:
-    own = settings.own_times
-    if len(own) > MOST_ENTRIES:
-        raise InvalidArgument.of("tournament.own_times", f"{len(own)} entries", f"at most {MOST_ENTRIES}")
-    for label, time in own.items():
-        check_name("tournament.own_times", label)
-        _check_time(f"tournament.own_times.{label}", time)
-    if own and settings.rated:
-        expected = "an unrated tournament, where entries have times of their own"
-        raise InvalidArgument.of("tournament.rated", "true", expected)
-
-
-def _check_openings(settings: TournamentSettings) -> None:
-    openings = settings.openings
-    if len(openings.text) > MOST_CHARACTERS:
-        expected = f"at most {MOST_CHARACTERS} characters"
-        raise InvalidArgument.of("tournament.openings.text", f"{len(openings.text)} characters", expected)
-    check_text("tournament.openings.name", openings.name, LONGEST_NAME)
-    try:
-        if len(openings.listed) > MOST_OPENINGS:
-            raise OpeningError(f"{len(openings.listed)} openings", f"at most {MOST_OPENINGS}")
-        check_openings(openings, parse_variant(canonical_variant(settings.variant)))
-    except OpeningError as error:
-        raise InvalidArgument.of("tournament.openings", error.got, error.expected) from error
-    plies = max(map(len, openings.listed), default=openings.plies)
-    if plies >= settings.draw_after > 0:
-        raise InvalidArgument.of("tournament.draw_after", settings.draw_after, f"more than the {plies} of an opening")
-
-
 def _number_entries(connection: Connection, tournament_id: int) -> int:
     """Closes the gaps that withdrawals left, so that numbers count from 0 in order of joining."""
     of_tournament = entries.c.tournament_id == tournament_id
@@ -439,7 +363,7 @@ def change_settings(connection: Connection, tournament: Tournament, **changes: A
     """Changes settings of a tournament that has begun: those that concern only games to come."""
     settings = replace(tournament.settings, **changes)
     values = {"games_per_pair": settings.games_per_pair, "options": options_document(settings)}
-    check_number("tournament.games_per_pair", settings.games_per_pair, 1, _MOST_GAMES_PER_PAIR)
+    check_games_per_pair(settings.games_per_pair)
     return _set_state(connection, tournament, **values)
 
 

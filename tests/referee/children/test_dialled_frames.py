@@ -15,7 +15,7 @@ from noughts_bots.specs import dials_in, parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import DialInvitation, DialledFrames
 from noughts_referee.children.running_child import ChildSettings
-from noughts_referee.frame_wire import StreamClosed
+from noughts_referee.stream_closed import StreamClosed
 from noughts_server.cli import main
 from noughts_server.local.launcher import Locking
 from tests.support.children.field import PROGRAMS, Field, losses
