@@ -1,15 +1,40 @@
-"""How hypothesis works here: the same examples every time, as many as the test asks for."""
+"""How much is tried: the same every time, a part of it in `make test`, all of it in `make soak`.
+
+`NOUGHTS_THOROUGH=1` tries all.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
+
+_THOROUGH = os.environ.get("NOUGHTS_THOROUGH") == "1"
+_TIMES = 10 if _THOROUGH else 1
+
+T = TypeVar("T")
 
 
 def examples(count: int, *, steps: int = 50) -> settings:
     """Settings for a property test with `count` examples (of at most `steps` steps, in a state machine)."""
     return settings(
-        max_examples=count,
+        max_examples=often(count),
         stateful_step_count=steps,
         derandomize=True,
         database=None,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
+
+
+def often(count: int) -> int:
+    """How often to try something that is drawn: ten times as often where all is tried."""
+    return _TIMES * count
+
+
+def part(things: Sequence[T], one_in: int, begin: int = 0) -> Sequence[T]:
+    """One in so many of these, from place `begin` (of any size) on; all where all is tried.
+
+    Tests that share a sequence take other parts of it by beginning at other places.
+    """
+    return things if _THOROUGH else things[begin % one_in :: one_in]
