@@ -87,7 +87,7 @@ def one_at_a_time(games: list[Script]) -> Iterator[tuple[object, ...]]:
 
 
 @pytest.mark.long
-@examples(150)
+@examples(60)
 @given(scripts(), st.lists(st.integers(0, 2**16), min_size=1, max_size=40))
 def test_any_interleaving_gives_the_same_records(games: list[Script], numbers: list[int]) -> None:
     expected = list(one_at_a_time(games))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.clock import parse_time_control
@@ -12,6 +12,7 @@ from noughts_referee.game import Game
 from noughts_referee.rules import Draws, Put, Take
 from noughts_referee.work_units import Conditions, GameSoFar, Slot
 from tests.support.games import Table, conditions, unit, verdict
+from tests.support.settings import examples
 
 SLOT = Slot(1, 0, 1)
 BOARDS = ("tictactoe", "mnk:5,4,4", "connect4", "renju", "gomoku+swap2", "gomoku+swap")
@@ -88,7 +89,7 @@ def told(play: Play) -> tuple[object, ...]:
     return verdict(game), game.slot, game.moves, game.times_us, game.left_us, game.fault
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60)
 @given(
     st.sampled_from(BOARDS),
     st.sampled_from(("120+1", "1.5/move", "30/2.4+0.5", "40+0")),

@@ -430,7 +430,7 @@ class Tournaments(RuleBasedStateMachine):
 
 @pytest.mark.long
 def test_no_seat_stays_empty_that_anyone_waits_for_and_everything_is_played_once() -> None:
-    run_state_machine_as_test(Tournaments, settings=examples(150, steps=40))
+    run_state_machine_as_test(Tournaments, settings=examples(60, steps=40))
 
 
 class Crowd(RuleBasedStateMachine):
@@ -463,4 +463,4 @@ class Crowd(RuleBasedStateMachine):
 
 
 def test_nobody_ever_plays_more_games_at_once_than_it_has_seats() -> None:
-    run_state_machine_as_test(Crowd, settings=examples(60, steps=30))
+    run_state_machine_as_test(Crowd, settings=examples(24, steps=30))

@@ -89,7 +89,7 @@ moments = st.one_of(
 )
 
 
-@examples(500)
+@examples(200)
 @given(limits, limits, st.lists(moments, min_size=1, max_size=19))
 def test_clocks_are_those_of_the_slow_model(first: Limits, second: Limits, times_us: list[int]) -> None:
     sides = Model(first), Model(second)
@@ -110,7 +110,7 @@ def test_clocks_are_those_of_the_slow_model(first: Limits, second: Limits, times
     assert shown == tuple(None if str(side.limits) == "none" else side.shown_us for side in sides)
 
 
-@examples(300)
+@examples(120)
 @given(limits, limits, st.integers(0, 4), moments)
 def test_silence_is_judged_as_an_answer_at_that_moment_would_be(
     first: Limits, second: Limits, moves: int, silence_us: int

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from noughts_bots.bot import Move
@@ -27,7 +27,7 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.reference.three_stage import ThreeStage
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, Variant, parse_variant
-from tests.support.settings import part
+from tests.support.settings import examples, part
 
 from .oracle import PLAYERS
 from .oracle.boards import every_question, reachable_questions
@@ -399,7 +399,7 @@ def article_board(position: Position) -> list[int]:
 
 @pytest.mark.long
 @given(positions(8), st.integers(1, 9))
-@settings(max_examples=400, deadline=None)
+@examples(150)
 def test_nextstep_scores_small_boards_like_the_plain_recursion(position: Position, depth: int) -> None:
     expected = Article(position.variant, depth).rating(article_board(position))
     assert NextStep(depth).consider(position).scores == expected
@@ -407,14 +407,14 @@ def test_nextstep_scores_small_boards_like_the_plain_recursion(position: Positio
 
 @pytest.mark.long
 @given(positions(30, from_stones=14), st.integers(1, 3))
-@settings(max_examples=200, deadline=None)
+@examples(80)
 def test_nextstep_scores_larger_boards_like_the_plain_recursion(position: Position, depth: int) -> None:
     expected = Article(position.variant, depth).rating(article_board(position))
     assert NextStep(depth).consider(position).scores == expected
 
 
 @given(positions(16, from_stones=7), st.integers(4, 6))
-@settings(max_examples=100, deadline=None)
+@examples(40)
 def test_nextstep_looks_farther_like_the_plain_recursion(position: Position, depth: int) -> None:
     assume(len(position.free) <= 7)
     expected = Article(position.variant, depth).rating(article_board(position))
@@ -455,7 +455,7 @@ def plain_values(position: Position, *, faster: bool = False, depth: int = 1000)
 
 
 @given(positions(12))
-@settings(max_examples=200, deadline=None)
+@examples(80)
 def test_minimax_scores_other_boards_like_the_plain_recursion(position: Position) -> None:
     assume(len(position.free) <= 10)
     expected = plain_values(position)
@@ -466,7 +466,7 @@ def test_minimax_scores_other_boards_like_the_plain_recursion(position: Position
 
 
 @given(positions(16, from_stones=6))
-@settings(max_examples=100, deadline=None)
+@examples(40)
 def test_minimax_scores_boards_of_16_cells_like_the_plain_recursion(position: Position) -> None:
     assume(len(position.free) <= 10)
     assert Minimax().consider(position).scores == plain_values(position)
@@ -478,7 +478,7 @@ def nobody_has_a_line(position: Position) -> bool:
 
 @pytest.mark.long
 @given(positions(10))
-@settings(max_examples=200, deadline=None)
+@examples(80)
 def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: Position) -> None:
     # With lines of both sides 001 counts the first it finds; `every_position` holds such boards.
     assume(nobody_has_a_line(position))
@@ -487,7 +487,7 @@ def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: P
 
 @pytest.mark.long
 @given(positions(30, from_stones=14), st.integers(1, 3), st.booleans())
-@settings(max_examples=200, deadline=None)
+@examples(80)
 def test_minimax_with_a_depth_scores_larger_boards_like_the_plain_recursion(
     position: Position, depth: int, faster: bool
 ) -> None:

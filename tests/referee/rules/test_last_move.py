@@ -11,7 +11,7 @@ ILLEGAL = LastMove(Termination.ILLEGAL_MOVE)
 
 
 @pytest.mark.long
-@examples(300)
+@examples(120)
 @given(st.data())
 def test_it_says_what_a_game_that_is_played_to_its_end_says(data: st.DataObject) -> None:
     names = ["tictactoe", "mnk:5,4,3", "gomoku:exact", "renju", "caro", "connect4", "qubic"]

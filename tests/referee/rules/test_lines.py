@@ -49,7 +49,7 @@ def longest_run_through(board: Board, column: int, row: int) -> int:
     return longest
 
 
-@examples(400)
+@examples(160)
 @given(boards())
 def test_a_stone_wins_exactly_when_it_stands_in_a_run_that_is_long_enough(board: Board) -> None:
     columns, _, length, stones = board
@@ -60,7 +60,7 @@ def test_a_stone_wins_exactly_when_it_stands_in_a_run_that_is_long_enough(board:
 
 
 @pytest.mark.long
-@examples(400)
+@examples(160)
 @given(boards())
 def test_a_board_has_a_line_exactly_when_one_of_its_stones_stands_in_one(board: Board) -> None:
     wins = any(longest_run_through(board, *stone) >= board[2] for stone in board[3])
@@ -79,7 +79,7 @@ def reflected(board: Board) -> Board:
 
 @pytest.mark.long
 @pytest.mark.parametrize("turned", [rotated, reflected, lambda board: rotated(rotated(board))])
-@examples(150)
+@examples(60)
 @given(board=boards())
 def test_a_turned_board_has_the_same_winner(turned: Callable[[Board], Board], board: Board) -> None:
     other = turned(board)
@@ -88,7 +88,7 @@ def test_a_turned_board_has_the_same_winner(turned: Callable[[Board], Board], bo
 
 
 @pytest.mark.long
-@examples(200)
+@examples(80)
 @given(st.integers(1, 30), st.integers(1, 30), st.data())
 def test_the_number_of_lines_follows_from_the_size_of_the_board(columns: int, rows: int, data: st.DataObject) -> None:
     length = data.draw(st.integers(1, max(columns, rows)))
@@ -99,7 +99,7 @@ def test_the_number_of_lines_follows_from_the_size_of_the_board(columns: int, ro
     assert all(line.bit_count() == length for line in variant.lines)
 
 
-@examples(100)
+@examples(40)
 @given(boards())
 def test_the_lines_through_a_cell_are_the_lines_that_hold_it(board: Board) -> None:
     variant = variant_of(board)
@@ -139,7 +139,7 @@ def test_lines_are_listed_rows_first_then_columns_then_diagonals() -> None:
     assert list(parse_variant("tictactoe").line_cells) == expected
 
 
-@examples(100)
+@examples(40)
 @given(st.data())
 def test_free_cells_are_those_without_a_stone_however_often_one_asks(data: st.DataObject) -> None:
     variant = parse_variant(data.draw(st.sampled_from(["tictactoe", "mnk:4,3,3", "mnk:5,5,4", "mnk:15,15,5"])))

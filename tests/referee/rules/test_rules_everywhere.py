@@ -100,7 +100,7 @@ def mask_of(given: Rules) -> int:
 
 
 @pytest.mark.long
-@examples(400)
+@examples(160)
 @given(rules())
 def test_a_stone_wins_exactly_with_the_runs_that_counting_from_it_finds(given: Rules) -> None:
     variant, stones = variant_of(given), mask_of(given)
@@ -129,7 +129,7 @@ def tilted(given: Rules) -> Rules:
 
 @pytest.mark.long
 @pytest.mark.parametrize("change", [turned, mirrored, tilted])
-@examples(60)
+@examples(24)
 @given(before=rules(cube=True))
 def test_a_cube_that_is_turned_has_the_same_winner_and_winning_cells(
     change: Callable[[Rules], Rules], before: Rules
@@ -163,7 +163,7 @@ def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
     return moves, owner
 
 
-@examples(200)
+@examples(80)
 @given(st.lists(st.integers(0, 6), max_size=50))
 def test_in_connect4_stones_may_be_placed_where_dropped_ones_would_come_to_rest(columns: list[int]) -> None:
     moves, owner = dropped(columns)

@@ -9,11 +9,12 @@ from random import Random
 from statistics import mean
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.competition.ladder import AHEAD, PLACEMENT, WINDOW, Ladder
 from noughts_server.competition.waves import Encounter, Played
+from tests.support.settings import examples
 
 # Of two games each.
 ENCOUNTERS = 5_000
@@ -225,7 +226,7 @@ def test_one_bot_or_none_has_nobody_to_meet() -> None:
     assert ladder.pairs(3) == []
 
 
-@settings(deadline=None, max_examples=30)
+@examples(15)
 @given(st.integers(2, 12), st.integers(1, 6), st.integers(1, 3), st.integers(0, 60))
 def test_what_is_proposed_changes_nothing(entries: int, room: int, busy: int, steps: int) -> None:
     one = Simulation(entries, room, exponential, busy)
@@ -236,7 +237,7 @@ def test_what_is_proposed_changes_nothing(entries: int, room: int, busy: int, st
     assert one.ladder.pairs(5) == one.ladder.pairs(5) == other.ladder.pairs(5)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(15)
 @given(st.integers(2, 12), st.integers(0, 80))
 def test_ladder_that_is_rebuilt_goes_on_as_it_would_have(entries: int, steps: int) -> None:
     simulation = Simulation(entries, 1, similar)
@@ -252,7 +253,7 @@ def test_ladder_that_is_rebuilt_goes_on_as_it_would_have(entries: int, steps: in
             ladder.played(*pairs[0], 1.5, 0.5)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(15)
 @given(st.integers(3, 12), st.integers(2, 5), st.integers(1, 80))
 def test_ladder_that_is_rebuilt_knows_what_is_open_and_who_is_gone(entries: int, room: int, steps: int) -> None:
     simulation = Simulation(entries, room, exponential)

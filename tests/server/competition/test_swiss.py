@@ -25,6 +25,7 @@ from noughts_server.competition.swiss import (
     usual_rounds,
 )
 from noughts_server.competition.waves import Encounter, Field, Played, Wave
+from tests.support.settings import examples
 from tests.support.waves import Chance, waves_of
 
 ENTRIES = st.integers(2, 12)
@@ -122,7 +123,7 @@ def test_differences_are_the_smallest_also_in_the_last_round_of_all(entries: int
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=15)
+@examples(10)
 @given(st.integers(13, 40), CHANCES)
 def test_pairs_that_are_far_apart_need_not_be_looked_at(entries: int, chance: Chance) -> None:
     # The yardstick looks at all pairs; ours only at those that a proof leaves.
@@ -182,7 +183,7 @@ def tournament_report(field: Field, done: int) -> ParsedTrf:
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=20)
+@examples(12)
 @given(st.integers(6, 40), SEEDS)
 def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: int, seed: int) -> None:
     class WholeEncounters(Chance):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.rules import Draws, Result, Termination, last_move, parse_variant
@@ -17,6 +17,7 @@ from noughts_server.records.recorded_game import RecordedGame, RecordError, vari
 from noughts_server.records.replay import faults_of
 from noughts_server.records.result_lists import read_csv, read_pgn
 from noughts_server.records.sgf import read_sgf, sgf_text
+from tests.support.settings import examples
 
 FLAT = (
     "tictactoe",
@@ -78,7 +79,7 @@ def records(draw: st.DrawFn, variants: tuple[str, ...] = FLAT) -> RecordedGame:
     )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(80)
 @given(record=records((*FLAT, *SOLID)))
 def test_json_lines_lose_nothing(record: RecordedGame) -> None:
     (placed,) = read_json_lines([json_line(record)])
@@ -88,14 +89,14 @@ def test_json_lines_lose_nothing(record: RecordedGame) -> None:
     assert json_line(read) == json_line(record)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(80)
 @given(games=st.lists(records(), max_size=4))
 def test_a_collection_of_sgf_loses_nothing(games: list[RecordedGame]) -> None:
     text = "".join(sgf_text(game, number) for number, game in enumerate(games, start=1))
     assert [placed.game for placed in read_sgf(text.splitlines(keepends=True))] == games
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(80)
 @given(record=records(("gomoku", "gomoku20", "mnk:30,6,5")))
 def test_a_psq_file_keeps_moves_names_whole_milliseconds_and_what_the_board_shows(record: RecordedGame) -> None:
     read = read_psq(psq_text(record).splitlines(keepends=True))
@@ -108,7 +109,7 @@ def test_a_psq_file_keeps_moves_names_whole_milliseconds_and_what_the_board_show
     assert read.result == (record.result if on_the_board else "*")
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(60)
 @given(record=records((*FLAT, *SOLID)))
 def test_games_that_were_played_are_found_right(record: RecordedGame) -> None:
     assert faults_of(record) == []

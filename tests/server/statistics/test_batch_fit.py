@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.statistics.batch_fit import MOST_PLAYERS, FitError
 from noughts_server.statistics.batch_ratings import BatchRatings, rate
 from noughts_server.statistics.rated_games import GameResult, RatedGames, count_columns, count_games
 from noughts_server.statistics.rating_table import AdvantageBound
+from tests.support.settings import examples
 
 Columns = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
@@ -247,7 +248,7 @@ RESULTS = st.lists(
 
 
 @pytest.mark.long
-@settings(max_examples=80, deadline=None)
+@examples(40)
 @given(RESULTS)
 def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_results(
     results: list[tuple[tuple[str, str], float]],
@@ -259,7 +260,7 @@ def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_r
     assert finite == by_linear_programming(table)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(RESULTS)
 def test_prior_puts_everybody_on_one_finite_scale(results: list[tuple[tuple[str, str], float]]) -> None:
     fitted = rate(games(*((*players, score) for players, score in results)), prior=True)

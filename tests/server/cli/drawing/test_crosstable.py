@@ -81,7 +81,7 @@ def test_table_shows_each_rows_points() -> None:
     ]
 
 
-@pytest.mark.parametrize("count", [2, 14, 40, 120])
+@pytest.mark.parametrize("count", [2, 14, 60])
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_wide_table_is_cut_into_blocks_that_fit(count: int, width: int) -> None:
     lines = printed(everyone_draws(count), width)
