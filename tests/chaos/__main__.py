@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tests.chaos.attacks import ATTACKS
+from tests.chaos.attacks import ATTACKS, ENDS_AT_THE_PROXY
 from tests.chaos.fuzz import fuzz
 from tests.chaos.honest import Siege, besiege, honest_matches
 from tests.chaos.run import run_chaos
@@ -134,13 +134,14 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
     sieges: list[Siege] = []
     for name in options.only:
         (within := folder / name.replace(" ", "-")).mkdir()
-        async with honest_matches(within) as made:
-            siege = await besiege(made, name, ATTACKS[name], options.seconds)
+        proxied = name in ENDS_AT_THE_PROXY
+        async with honest_matches(within, proxied=proxied) as made:
+            siege = await besiege(made, f"{name}{', at the proxy' * proxied}", ATTACKS[name], options.seconds)
         siege.died += bool(made.tally.traceback)
         sieges.append(siege)
         told = ", ".join(f"{what}: {times:,}" for what, times in siege.told.items())
         table.add_row(
-            name + (" (the server died)" if siege.died else ""),
+            siege.attack + (" (the server died)" if siege.died else ""),
             f"{siege.plies / siege.seconds:.0f}",
             str(siege.lost),
             *(f"{mib:.0f}" for mib in (siege.before_mib, siege.most_mib, siege.after_mib)),

@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from noughts_proto.security import Dialling
 from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import (
     bots_pb2,
@@ -46,6 +47,7 @@ class Target:
     address: str
     token: str
     victims: tuple[str, ...] = ()
+    dialling: Dialling = field(default_factory=Dialling)
     told: Counter[str] = field(default_factory=Counter)
     """What came of it."""
 
@@ -321,7 +323,7 @@ async def listing(target: Target) -> None:
 async def _flood(target: Target, frames: http2.Flood) -> None:
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_FLOODS):
-            tasks.create_task(target.endless(lambda: http2.flood(target.address, frames, target.told)))
+            tasks.create_task(target.endless(lambda: http2.flood(target.address, target.dialling, frames, target.told)))
 
 
 async def nothing_said(target: Target) -> None:
@@ -370,9 +372,9 @@ ATTACKS: Mapping[str, Attack] = {
 }
 
 
-ENDS_AT_THE_PROXY = ("continuations",)
-"""gRPC keeps headers for as long as they go on, and has no option that bounds them: what is in memory then follows from
-how quick the machine is. See docs/security.md; tests/system/test_proxy.py sees such a flood end."""
+ENDS_AT_THE_PROXY = ("continuations", "pings")
+"""gRPC keeps headers for as long as they last, answers every ping, and has no option that bounds either: it depends on
+the machine what that costs. See docs/security.md; tests/system/test_proxy.py sees such floods end."""
 
 
 async def all_at_once(target: Target) -> None:

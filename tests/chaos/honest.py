@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +15,13 @@ import psutil
 
 from noughts_bots import Bot
 from noughts_bots.session import Login, play
+from noughts_proto.security import Dialling
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, Termination
 from tests.chaos.attacks import Attack, Target, attack_for
 from tests.chaos.nursery import Forked
 from tests.chaos.world import World, going
+from tests.support.proxy import proxy_before
 
 _NICE = 15
 _SHARE = 0.2
@@ -64,10 +66,17 @@ class HonestWorld(World):
 
     names = tuple(f"honest{number}" for number in range(4))
     others = ("mallory",)
+    door: tuple[str, Dialling]
+    """Where all but the organiser dial, and how."""
+
+    async def begin(self) -> None:
+        """Also opens the door: the server's own."""
+        await super().begin()
+        self.door = (self.address, Dialling())
 
     def start_bot(self, name: str) -> None:
         """Starts one of the honest bots."""
-        self.bots[name] = Forked(self.folder / name, _play, self.address, self.tokens[name], name)
+        self.bots[name] = Forked(self.folder / name, _play, *self.door, self.tokens[name], name)
 
     async def close(self) -> None:
         """Ends everything at once: the matches have no end, and games of attackers who are gone would be waited for."""
@@ -94,20 +103,39 @@ class HonestWorld(World):
         return int(plies), int(self.rows(f"SELECT count(*) {of_honest} AND termination IN ({failures})")[0][0])
 
 
-def _play(address: str, token: str, name: str) -> None:
-    asyncio.run(play(Paced(), Login(address, token, name), lambda event: None))
+class ProxiedWorld(HonestWorld):
+    """The same behind the reverse proxy of docs/operations.md, through which bots and attackers come."""
+
+    served_with = ("--proxy", "127.0.0.1")
+
+    async def begin(self) -> None:
+        """Also starts the proxy, whose door it is."""
+        await super().begin()
+        self._proxy = ExitStack()
+        self.door = self._proxy.enter_context(proxy_before(self.address, self.folder))
+
+    async def close(self) -> None:
+        """Ends the proxy, too."""
+        self._proxy.close()
+        await super().close()
 
 
-def _attack(attack: Attack, seconds: float, address: str, token: str, victims: tuple[str, ...]) -> None:
+def _play(address: str, dialling: Dialling, token: str, name: str) -> None:
+    asyncio.run(play(Paced(), Login(address, token, name, dialling=dialling), lambda event: None))
+
+
+def _attack(
+    attack: Attack, seconds: float, address: str, dialling: Dialling, token: str, victims: tuple[str, ...]
+) -> None:
     os.nice(_NICE)
-    told = asyncio.run(attack_for(seconds, attack, Target(address, token, victims)))
+    told = asyncio.run(attack_for(seconds, attack, Target(address, token, victims, dialling)))
     sys.stdout.write(json.dumps(told))
 
 
 @asynccontextmanager
-async def honest_matches(folder: Path) -> AsyncIterator[HonestWorld]:
+async def honest_matches(folder: Path, *, proxied: bool = False) -> AsyncIterator[HonestWorld]:
     """A server in this folder, at which the matches go on."""
-    async with going(HonestWorld(folder)) as made:
+    async with going((ProxiedWorld if proxied else HonestWorld)(folder)) as made:
         await made.begin_matches()
         while made.counts()[0] < _UNDER_WAY:  # noqa: ASYNC110  # another process plays
             await asyncio.sleep(_LOOK)
@@ -122,7 +150,7 @@ async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float) 
 
     siege = Siege(name, before_mib=memory())
     began, (plies, lost) = time.monotonic(), made.counts()
-    mallory = (made.address, made.tokens["mallory"], made.names)
+    mallory = (*made.door, made.tokens["mallory"], made.names)
     attacker = Forked(made.folder / "attacker", _attack, attack, seconds, *mallory)
     while attacker.alive:
         await asyncio.sleep(_LOOK)

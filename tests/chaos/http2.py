@@ -1,10 +1,13 @@
 """Frames of HTTP/2 that no library would send: written by hand (RFC 9113, RFC 7541)."""
 
 import asyncio
+import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
+
+from noughts_proto.security import Dialling
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """What a client says first; its settings are empty."""
@@ -66,10 +69,19 @@ def resets() -> Iterator[bytes]:
         yield frame(_HEADERS, _END_HEADERS, number, _CALL) + frame(_RESET, 0, number, (8).to_bytes(4, "big"))
 
 
-async def flood(address: str, frames: Flood, told: Counter[str]) -> None:
+def trusting(dialling: Dialling) -> ssl.SSLContext | None:
+    """What a connection of HTTP/2 by TLS takes; None where it goes without."""
+    if dialling.ca is None:
+        return None
+    trust = ssl.create_default_context(cafile=str(dialling.ca))
+    trust.set_alpn_protocols(["h2"])
+    return trust
+
+
+async def flood(address: str, dialling: Dialling, frames: Flood, told: Counter[str]) -> None:
     """Sends what the flood says on one connection until that is closed."""
     host, _, port = address.rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+    reader, writer = await asyncio.open_connection(host, int(port), ssl=trusting(dialling))
     writer.write(PREFACE)
     sending = frames()
 

@@ -97,6 +97,8 @@ class World:
     """Its bots, each of an owner of that name."""
     others: tuple[str, ...] = ()
     """Who has a token, too."""
+    served_with: tuple[str, ...] = ()
+    """Further options of `noughts serve`."""
 
     def __init__(self, folder: Path, seed: int = 1, database_folder: Path | None = None) -> None:
         self.chance = random.Random(seed)
@@ -154,6 +156,7 @@ class World:
                 str(self.database),
                 "--format",
                 "json",
+                *self.served_with,
             ],
             self.folder / "server",
             {},

@@ -1,12 +1,9 @@
 """The reverse proxy of docs/operations.md: its very setting, between real bots and a real server."""
 
 import asyncio
-import re
 import socket
-import ssl
-import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,74 +24,17 @@ from noughts_server.services.status import StatusServicer
 from tests.chaos import http2
 from tests.support.client import Client, client_of
 from tests.support.loopback import until
-from tests.support.root import ROOT
-from tests.support.tools import nginx
+from tests.support.proxy import proxy_before
 
-from .authority import Authority
-
-PAGE = ROOT / "docs" / "operations.md"
 _LARGEST_FLOOD = 20_000_000
-_MAIN = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processes 1;
-events {{ worker_connections 512; }}
-http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
-fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-{setting}
-}}
-"""
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def the_setting_of_the_page() -> str:
-    found = re.search(r"(?s)```nginx\n(.*?)```", PAGE.read_text(encoding="utf-8"))
-    assert found is not None
-    return found[1]
-
-
-@contextmanager
-def proxy_before(server: str, folder: Path, authority: Authority) -> Iterator[str]:
-    """HOST:PORT of the page's proxy, with other addresses and files only."""
-    program, port, identity = nginx(), free_port(), authority.identity("proxy")
-    setting = the_setting_of_the_page()
-    for before, after in (
-        ("listen 7450", f"listen 127.0.0.1:{port}"),
-        ("/etc/noughts/server.pem", str(identity.certificate)),
-        ("/etc/noughts/server.key", str(identity.key)),
-        ("127.0.0.1:7450;", f"{server};"),
-    ):
-        assert before in setting
-        setting = setting.replace(before, after)
-    file = folder / "nginx.conf"
-    file.write_text(_MAIN.format(folder=folder, setting=setting), encoding="utf-8")
-    process = subprocess.Popen([program, "-e", "stderr", "-c", file, "-p", folder])
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @asynccontextmanager
 async def behind_the_proxy(folder: Path, **limits: int) -> AsyncIterator[tuple[Client, str, Dialling]]:
     """A server, the address of the proxy before it, and how to dial that."""
-    authority = Authority(folder)
     async with client_of(folder / "x.sqlite", limits=Limits(**limits), proxies=("127.0.0.1",)) as client:
-        with proxy_before(client.server.address, folder, authority) as address:
-            host, _, port = address.rpartition(":")
-            async with asyncio.timeout(30):
-                while True:
-                    try:
-                        _, writer = await asyncio.open_connection(host, int(port))
-                    except OSError:
-                        await asyncio.sleep(0.05)
-                    else:
-                        writer.close()
-                        break
-            yield client, address, Dialling(ca=authority.certificate)
+        with proxy_before(client.server.address, folder) as (address, dialling):
+            yield client, address, dialling
 
 
 @pytest.mark.processes
@@ -156,7 +96,7 @@ async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp
         await until(lambda: not client.server.feed.counts.watchers)
 
 
-@pytest.mark.parametrize("frames", [http2.continuations, http2.resets])
+@pytest.mark.parametrize("frames", [http2.continuations, http2.pings, http2.resets])
 async def test_a_flood_of_frames_ends_at_the_proxy(
     tmp_path: Path, frames: http2.Flood, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,8 +126,8 @@ def mebibytes() -> int:
 
 def sent_until_it_hangs_up(address: str, dialling: Dialling, frames: http2.Flood) -> int:
     """How many bytes of the flood are taken, of 20 MB."""
-    trust = ssl.create_default_context(cafile=str(dialling.ca))
-    trust.set_alpn_protocols(["h2"])
+    trust = http2.trusting(dialling)
+    assert trust is not None
     host, _, port = address.rpartition(":")
     sent = 0
     with (

@@ -11,9 +11,9 @@ import grpc
 import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
+from tests.support.authority import Authority
 from tests.support.processes import asked, asked_apart, ended, environment, eventually, first_line, started, told
 
-from .authority import Authority
 from .node import installed_bot, node_bot
 
 

@@ -1,0 +1,76 @@
+"""The reverse proxy of docs/operations.md: its very setting, with other addresses and files only."""
+
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from noughts_proto.security import Dialling
+from tests.support.authority import Authority
+from tests.support.root import ROOT
+from tests.support.tools import nginx
+
+_PAGE = ROOT / "docs" / "operations.md"
+_PATIENCE = 30
+_MAIN = """daemon off; pid {folder}/nginx.pid; error_log stderr; worker_processes 1;
+events {{ worker_connections 512; }}
+http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+{setting}
+}}
+"""
+
+
+@contextmanager
+def proxy_before(server: str, folder: Path) -> Iterator[tuple[str, Dialling]]:
+    """A proxy before the server at HOST:PORT: its own HOST:PORT, where it listens already, and how to dial it."""
+    program, authority = nginx(), Authority(folder)
+    identity = authority.identity("proxy")
+    address = f"127.0.0.1:{_free_port()}"
+    setting = the_setting_of_the_page()
+    for before, after in (
+        ("listen 7450", f"listen {address}"),
+        ("/etc/noughts/server.pem", str(identity.certificate)),
+        ("/etc/noughts/server.key", str(identity.key)),
+        ("127.0.0.1:7450;", f"{server};"),
+    ):
+        assert before in setting
+        setting = setting.replace(before, after)
+    file = folder / "nginx.conf"
+    file.write_text(_MAIN.format(folder=folder, setting=setting), encoding="utf-8")
+    process = subprocess.Popen([program, "-e", "stderr", "-c", file, "-p", folder])
+    try:
+        _wait_for(address)
+        yield address, Dialling(ca=authority.certificate)
+    finally:
+        process.terminate()
+        process.wait(_PATIENCE)
+
+
+def the_setting_of_the_page() -> str:
+    """What the page shows as the setting of nginx."""
+    found = re.search(r"(?s)```nginx\n(.*?)```", _PAGE.read_text(encoding="utf-8"))
+    assert found is not None
+    return found[1]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _wait_for(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            socket.create_connection((host, int(port)), 1).close()
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        else:
+            return
