@@ -59,7 +59,7 @@ class Questions:
                 continue
             if self._held.get(handle, (None,))[0] != ply:
                 self._held[handle] = ply, since
-                deadlines.append((since + game.limit_us() + self._player.margin_us + 1, handle, ply))
+                deadlines.append((since + self._allowed(game) + self._player.network_us, handle, ply))
         if deadlines:
             self._limits.set(deadlines)
 
@@ -77,7 +77,7 @@ class Questions:
             if held == ply:
                 written[game] = min(now, since)
         deadlines = [
-            (written[game.handle] + game.limit_us() + self._player.margin_us + 1, game.handle, game.ply)
+            (written[game.handle] + self._allowed(game) + self._player.network_us, game.handle, game.ply)
             for game in timed
             if game.handle in written and game.time is not None
         ]
@@ -101,7 +101,12 @@ class Questions:
         times_us = [now - written.get(game, now) for game in games]
         longest = max(times_us, default=0)
         if longest > LEAST_US and self._stalls.within(now - longest, now):
-            times_us = [self._credited(took, now) for took in times_us]
+            times_us = [self._without_halts(took, now) for took in times_us]
+        if network_us := self._player.network_us:
+            times_us = [
+                max(0, took - network_us) if took and self._is_timed(game) else took
+                for game, took in zip(games, times_us, strict=True)
+            ]
         return times_us
 
     def forget(self, games: Iterable[Game]) -> None:
@@ -150,8 +155,8 @@ class Questions:
             game = self._player.games.get(handle)
             if at is None or game is None or game.time is None:
                 continue
-            took = self._credited(now - at, now)
-            left = game.limit_us() + self._player.margin_us + 1 - took
+            took = max(0, self._without_halts(now - at, now) - self._player.network_us)
+            left = self._allowed(game) - took
             if left > 0 and game.ply == ply:
                 self._stalls.excused += 1
                 later.append((now + left, handle, ply))
@@ -162,9 +167,17 @@ class Questions:
         if overdue:
             self._overdue(overdue)
 
-    def _credited(self, took: int, now: int) -> int:
+    def _without_halts(self, took: int, now: int) -> int:
         """What is left of a time that ends now without that in which the server stood still."""
         return took - self._stalls.within(now - took, now)
+
+    def _allowed(self, game: Game) -> int:
+        """What would be too much for the move that is asked for."""
+        return game.limit_us() + self._player.margin_us + 1
+
+    def _is_timed(self, handle: int) -> bool:
+        game = self._player.games.get(handle)
+        return game is not None and game.time is not None
 
 
 class _Limits:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
 
-from noughts_referee.game import Game
+from noughts_referee.game import Game, Player
 from noughts_referee.rules import Result, Termination
-from noughts_referee.work_units import FinishedGame, Slot, Unit, pack_moves, pack_times
+from noughts_referee.work_units import Allowance, FinishedGame, Slot, Unit, pack_allowances, pack_moves, pack_times
 
 _VOID = Result.VOID
-_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault")
+_RESULT = attrgetter("unit", "slot", "result", "termination", "moves", "times_us", "fault", "players")
 
 
 def gone_because(reason: str) -> str:
@@ -31,6 +31,10 @@ def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGa
     )
 
 
+def _allowance(player: Player) -> Allowance:
+    return Allowance(player.network_us, player.margin_us)
+
+
 def finished_games(games: list[Game]) -> list[FinishedGame]:
     """What is to be stored of these games; those that are void are not."""
     make: Callable[[tuple[object, ...]], FinishedGame] = partial(tuple.__new__, FinishedGame)
@@ -48,12 +52,13 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 pack_times(times_us),
                 fault,
                 len(openings.get(ordinal, ())) if openings else 0,
+                pack_allowances(*map(_allowance, players)) if conditions.timed else None,
             )
         )
         for (conditions, attempt, _, openings, _), (
             ordinal,
             first,
             second,
-        ), result, termination, moves, times_us, fault in map(_RESULT, games)
+        ), result, termination, moves, times_us, fault, players in map(_RESULT, games)
         if result is not _VOID
     ]

@@ -31,6 +31,7 @@ from noughts_referee.frame_encoding import (
 from noughts_referee.game import Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
 from noughts_referee.referee import Referee, Seated
+from noughts_referee.round_trips import RoundTrips
 from noughts_referee.rules import Termination
 from noughts_referee.stream_closed import StreamClosed, status_of
 
@@ -81,6 +82,8 @@ class WireSettings:
     """What time it is."""
     prepare: float = 10.0
     """How long the first clock waits for a bot that prepares for its games."""
+    network_cap_us: int = 0
+    """What the network may take of each move, in microseconds, without its being charged; 0: nothing."""
 
 
 @dataclass(slots=True)
@@ -99,6 +102,7 @@ class _Stream:
     frames: Frames
     last_read: float
     """In seconds."""
+    round_trips: RoundTrips
     prepares: bool = False
     free_until: int = 0
     """Whether starts of timed games travel without turns, and until when it prepares at most, in microseconds."""
@@ -193,10 +197,14 @@ class FrameWire:
         The caller has accepted the bot's hello. A stream that the bot already has is closed.
         """
         welcome.margin_us = self.player.margin_us
+        welcome.network_cap_us = self._settings.network_cap_us
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
         # breath, and never gets what is meant for the newer, however many log in at once.
         self.close(_session_replaced(welcome.bot))
-        stream = _Stream(frames, last_read=self._now() / 1e6, prepares=prepares)
+        trips = RoundTrips(self._settings.network_cap_us)
+        stream = _Stream(frames, self._now() / 1e6, trips, prepares=prepares, heartbeat_due=trips.wanted)
+        if trips.wanted:
+            stream.wakeup.set()
         self._attach(stream, max_games)
         try:
             await frames.write(pb.PlayResponse(welcome=welcome))
@@ -223,6 +231,7 @@ class FrameWire:
 
     def _attach(self, stream: _Stream, max_games: int) -> None:
         self._stream = stream
+        self.player.network_us = 0
         self.capacity_timed = min(max_games or TIMED_GAMES, MOST_GAMES)
         self.capacity_untimed = min(max_games or UNTIMED_GAMES, MOST_GAMES)
         if self._grace is not None:
@@ -256,6 +265,9 @@ class FrameWire:
             now = self._now()
             stream.last_read = now / 1e6
             self._counts.frames_up += 1
+            if stream.round_trips.waiting and request.heartbeat.id == stream.heartbeat:
+                stream.round_trips.echoed(now, busy=self._owes_answers())
+                self.player.network_us = stream.round_trips.credit_us
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
                 stream.free_until = 0
@@ -337,6 +349,8 @@ class FrameWire:
             stream.heartbeat += 1
             stream.heartbeat_due = False
             frame.heartbeat.id = stream.heartbeat
+            if stream.round_trips.wanted:
+                stream.round_trips.sent(self._now())
         if numbered:
             stream.frame += 1
             frame.frame = stream.frame
@@ -408,7 +422,9 @@ class FrameWire:
             self._stream.wakeup.set()
 
     async def _beat(self, stream: _Stream) -> None:
-        """Sends a heartbeat when the bot has been quiet, and gives an idle bot up that does not echo or acknowledge.
+        """Sends heartbeats, and gives an idle bot up that does not echo or acknowledge.
+
+        They go to bots that have been quiet, and to all that play with clocks, if the network is not charged to these.
 
         A bot that owes an answer is judged by its clock, not by its silence: it may be thinking.
         """
@@ -429,7 +445,7 @@ class FrameWire:
                 )
             now = self._now()
             quiet = (now - self._referee.stalls.within(round(stream.last_read * 1e6), now)) / 1e6 - stream.last_read
-            if quiet < period:
+            if quiet < period and not (stream.round_trips.wanted and self._plays_with_clocks()):
                 continue
             if quiet > period * _HEARTBEATS_MISSED and not owes:
                 raise StreamClosed(
@@ -439,6 +455,9 @@ class FrameWire:
                 )
             stream.heartbeat_due = True
             stream.wakeup.set()
+
+    def _plays_with_clocks(self) -> bool:
+        return any(game.conditions.timed for game in self.player.games.values())
 
     def _owes_answers(self) -> bool:
         """Whether the bot has been asked something: a question that waits in the outbox does not count."""

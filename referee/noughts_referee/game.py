@@ -80,12 +80,14 @@ def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["G
 class Player:
     """One who plays, as the arbiter knows it: its running games and what it is to be told."""
 
-    __slots__ = ("games", "key", "margin_us", "opens", "outbox")
+    __slots__ = ("games", "key", "margin_us", "network_us", "opens", "outbox")
 
     def __init__(self, key: int, margin_us: int = MARGIN_US) -> None:
         self.key = key
         self.margin_us = margin_us
         """What its moves may overstep their limits for transport. May be changed at any time."""
+        self.network_us = 0
+        """What is not charged for each of its moves: as long as the network takes for a question and its answer."""
         self.games: dict[int, Game] = {}
         """Running games by handle."""
         self.outbox = Outbox()

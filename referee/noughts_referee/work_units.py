@@ -121,6 +121,8 @@ class FinishedGame(NamedTuple):
     """Why the loser lost, if by its own doing: a phrase that follows "it"."""
     opening_plies: int = 0
     """How many of the moves were on the board when the game began; their times are 0."""
+    allowances: bytes | None = None
+    """See `pack_allowances`; None in games without clocks."""
 
     @property
     def outcome(self) -> Outcome:
@@ -158,6 +160,26 @@ def pack_times(times_us: Sequence[int]) -> bytes:
 def unpack_times(packed: bytes) -> list[int]:
     """The inverse of `pack_times`."""
     return _unpack("I", packed)
+
+
+class Allowance(NamedTuple):
+    """What the moves of a side were allowed beyond its clock."""
+
+    network_us: int
+    """What the network took of each, which was not charged."""
+    margin_us: int
+    """What each might overstep its limit."""
+
+
+def pack_allowances(first: Allowance, second: Allowance) -> bytes:
+    """The two sides' as four numbers of four bytes, little endian; what does not fit (71 minutes) is cut."""
+    return pack_times((*first, *second))
+
+
+def unpack_allowances(packed: bytes) -> tuple[Allowance, Allowance]:
+    """The inverse of `pack_allowances`."""
+    network, margin, *second = unpack_times(packed)
+    return Allowance(network, margin), Allowance(*second)
 
 
 @cache

@@ -101,7 +101,9 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         # Before that: a trouble of the store must not keep a server from ending.
         stack.callback(store.lose_patience, settings.store_patience)
         referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
-        sessions = Sessions(referee, bus, WireSettings(settings.heartbeat, settings.grace))
+        sessions = Sessions(
+            referee, bus, WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
+        )
         director = Director(store, referee, recorder, bus, store_patience=settings.store_patience)
         feed = Feed(store, referee, bus, settings.feed)
         counters = Counters(referee, bus)

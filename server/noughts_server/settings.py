@@ -18,6 +18,8 @@ class ServerSettings:
     """An SQLAlchemy URL or a path; None is the default database of this user."""
     margin_us: int = MARGIN_US
     """What a move may overstep its limit for transport, in microseconds."""
+    network_cap_us: int = 100_000
+    """What the network may take of each move of a bot elsewhere without its being charged, in microseconds."""
     grace: float = 30.0
     """How long a bot that lost its connection may stay away before its games are lost."""
     heartbeat: float = 5.0

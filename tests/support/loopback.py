@@ -95,11 +95,11 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
 
 @asynccontextmanager
 async def loopback(
-    *, port: int = 0, heartbeat: float = 5.0, grace: float = 30.0, margin_us: int = 50_000
+    *, port: int = 0, heartbeat: float = 5.0, grace: float = 30.0, margin_us: int = 50_000, network_cap_us: int = 0
 ) -> AsyncIterator[Loopback]:
     """The server, as long as the block lasts. Afterwards nothing of it, nor of its bots, may be left."""
     tasks_before = other_tasks()
-    service = Loopback(WireSettings(heartbeat, grace, loop_microseconds), margin_us)
+    service = Loopback(WireSettings(heartbeat, grace, loop_microseconds, network_cap_us=network_cap_us), margin_us)
     await service.start(port)
     try:
         yield service

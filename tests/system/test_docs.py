@@ -166,6 +166,7 @@ async def session_of_a_game(ground: Ground) -> list[str]:
 
         await up(pb.PlayRequest(hello=pb.Hello(protocol=1, bot="ada", agent="my-bot/1.0")))
         await down()
+        await up(pb.PlayRequest(heartbeat=(await down()).heartbeat))
         await ground.start("spring-cup", "ada", "random", games_per_pair=1, seed=1)
         moves: list[int] = []
         while not (frame := await down()).ends.game:

@@ -43,6 +43,8 @@ class Game(_message.Message):
     FAULT_FIELD_NUMBER: _builtins.int
     AGREEMENT_FIELD_NUMBER: _builtins.int
     OPENING_PLIES_FIELD_NUMBER: _builtins.int
+    FIRST_ALLOWANCE_FIELD_NUMBER: _builtins.int
+    SECOND_ALLOWANCE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID/games/NUMBER`."""
     variant: _builtins.str
@@ -91,6 +93,14 @@ class Game(_message.Message):
     def agreement(self) -> Global___Agreement:
         """How the opening was agreed on, if it was."""
 
+    @_builtins.property
+    def first_allowance(self) -> Global___Allowance:
+        """Output only. What the two sides' moves were allowed beyond their clocks; unset in games without clocks and while
+        they are played.
+        """
+
+    @_builtins.property
+    def second_allowance(self) -> Global___Allowance: ...
     def __init__(
         self,
         *,
@@ -113,16 +123,44 @@ class Game(_message.Message):
         fault: _builtins.str = ...,
         agreement: Global___Agreement | None = ...,
         opening_plies: _builtins.int = ...,
+        first_allowance: Global___Allowance | None = ...,
+        second_allowance: Global___Allowance | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_time", b"second_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_allowance", b"first_allowance", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_allowance", b"second_allowance", "second_time", b"second_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rating_seq) -> _WhichOneofReturnType__rating_seq | None: ...
 
 Global___Game: _TypeAlias = Game  # noqa: Y015
+
+@_typing.final
+class Allowance(_message.Message):
+    """What the moves of a side were allowed beyond its clock."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NETWORK_US_FIELD_NUMBER: _builtins.int
+    MARGIN_US_FIELD_NUMBER: _builtins.int
+    network_us: _builtins.int
+    """What the network took of each move at the end of the game: `times_us` is without it. Microseconds."""
+    margin_us: _builtins.int
+    """What a move was allowed to overstep its limit. Microseconds."""
+    def __init__(
+        self,
+        *,
+        network_us: _builtins.int = ...,
+        margin_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["margin_us", b"margin_us", "network_us", b"network_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Allowance: _TypeAlias = Allowance  # noqa: Y015
 
 @_typing.final
 class Agreement(_message.Message):

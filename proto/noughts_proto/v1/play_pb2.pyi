@@ -217,6 +217,7 @@ class Welcome(_message.Message):
     MARGIN_US_FIELD_NUMBER: _builtins.int
     MAX_GAMES_FIELD_NUMBER: _builtins.int
     WAITS_FOR_FIELD_NUMBER: _builtins.int
+    NETWORK_CAP_US_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The bot as the server knows it: `bots/NAME`."""
     version: _builtins.str
@@ -235,6 +236,10 @@ class Welcome(_message.Message):
     """What a move of this bot may overstep its limit for transport, in microseconds."""
     max_games: _builtins.int
     """How many games at once the referee will send."""
+    network_cap_us: _builtins.int
+    """What the network may take of each move, measured by heartbeats, without its being charged to the bot's clocks, in
+    microseconds: echo them at once. 0: none of it.
+    """
     @_builtins.property
     def waits_for(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Tournaments not over yet, `tournaments/ID`, whose entry of this bot is pinned to another version: this one gets
@@ -254,10 +259,11 @@ class Welcome(_message.Message):
         margin_us: _builtins.int = ...,
         max_games: _builtins.int = ...,
         waits_for: _abc.Iterable[_builtins.str] | None = ...,
+        network_cap_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "margin_us", b"margin_us", "max_games", b"max_games", "protocol", b"protocol", "server", b"server", "session", b"session", "version", b"version", "waits_for", b"waits_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "margin_us", b"margin_us", "max_games", b"max_games", "network_cap_us", b"network_cap_us", "protocol", b"protocol", "server", b"server", "session", b"session", "version", b"version", "waits_for", b"waits_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

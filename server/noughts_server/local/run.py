@@ -89,6 +89,7 @@ async def play_locally(
             listen="127.0.0.1:0",
             database=database,
             margin_us=plan.margin_us,
+            network_cap_us=0,  # nobody is far away
             grace=5.0,
             reflection=False,
             goes_on=False,

@@ -86,6 +86,10 @@ def game_message(game: StoredGame) -> pb.Game:
         opening_plies=game.opening_plies,
         agreement=None if game.agreement is None else pb.Agreement(**game.agreement._asdict()),
     )
+    if game.allowances is not None:
+        first, second = game.allowances
+        message.first_allowance.MergeFrom(pb.Allowance(**first._asdict()))
+        message.second_allowance.MergeFrom(pb.Allowance(**second._asdict()))
     if game.clocks_us is None:
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.end_time.FromMilliseconds(game.ended_at)

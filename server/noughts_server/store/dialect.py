@@ -188,6 +188,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
             times,
             fault,
             opening_plies,
+            allowances,
         ) in part:
             # A plus makes plain numbers of members of enumerations, which sqlite3 would look adapters up for.
             parameters += (
@@ -202,6 +203,7 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
                 times,
                 fault or None,
                 opening_plies,
+                allowances,
             )
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
@@ -234,7 +236,7 @@ def _insert_statement(count: int) -> str:
     # In the order of a FinishedGame's fields. Numbered parameters would spare the SELECT, but cost more than all else.
     columns = (
         "tournament_id, ordinal, attempt, first_entry, second_entry, result, termination, moves, times, fault, "
-        "opening_plies"
+        "opening_plies, allowances"
     )
     row = ",".join("?" * len(FinishedGame._fields))
     rows = ",".join([f"({row})"] * count)

@@ -8,7 +8,14 @@ from sqlalchemy import Connection, Row, Select, case, func, literal, null, selec
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
-from noughts_referee.work_units import FinishedGame, agreed_stones, unpack_moves, unpack_times
+from noughts_referee.work_units import (
+    Allowance,
+    FinishedGame,
+    agreed_stones,
+    unpack_allowances,
+    unpack_moves,
+    unpack_times,
+)
 from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import version_name
@@ -68,6 +75,8 @@ class StoredGame:
     """How its opening was agreed on, if it was."""
     opening_plies: int = 0
     """How many of the moves were on the board when the game began."""
+    allowances: tuple[Allowance, Allowance] | None = None
+    """What the two sides' moves were allowed beyond their clocks, if that is known and there were any."""
     clocks_us: tuple[int, int] | None = None
     """Of a game that is being played what the two clocks showed after its last move: nothing is said of its end yet."""
 
@@ -178,9 +187,13 @@ def finished_games(connection: Connection, tournament_id: int) -> Iterator[Finis
     """All stored games of a tournament in slot order, as they were handed in, a few at a time in memory."""
     columns = (games.c.tournament_id, games.c.ordinal, games.c.attempt, games.c.first_entry, games.c.second_entry)
     results = (games.c.result, games.c.termination, games.c.moves, games.c.times, games.c.fault, games.c.opening_plies)
-    chosen = select(*columns, *results).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
+    chosen = (
+        select(*columns, *results, games.c.allowances)
+        .where(games.c.tournament_id == tournament_id)
+        .order_by(games.c.ordinal)
+    )
     for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
-        yield FinishedGame(*row[:9], row.fault or "", row.opening_plies)
+        yield FinishedGame(*row[:9], row.fault or "", row.opening_plies, row.allowances)
 
 
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
@@ -257,6 +270,7 @@ def _game(
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
         opening_plies=row.opening_plies,
+        allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
         clocks_us=(row.first_clock_us, row.second_clock_us) if "first_clock_us" in row._fields else None,
     )
 

@@ -25,7 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0010"
+REVISION = "0011"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -215,6 +215,8 @@ games = Table(
     Column("fault", Text),
     # How many of the moves were on the board when the game began.
     Column("opening_plies", SmallInteger, nullable=False, server_default="0"),
+    # What moves were allowed beyond the clocks; NULL in games without clocks, and in those of older servers.
+    Column("allowances", LargeBinary),
     sqlite_with_rowid=False,
 )
 

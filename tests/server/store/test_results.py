@@ -333,7 +333,7 @@ async def test_slot_stored_behind_the_recorders_back_is_not_stored_twice(arena: 
     with closing(sqlite3.connect(arena.path)) as connection, connection:
         connection.execute(
             "INSERT INTO games SELECT tournament_id, 5, attempt, first_entry, second_entry, result, termination,"
-            " moves, times, ended_at, fault, 0 FROM games WHERE ordinal = 1"
+            " moves, times, ended_at, fault, 0, allowances FROM games WHERE ordinal = 1"
         )
     with pytest.raises(Exception, match="UNIQUE"):
         await arena.commit(games[3:])

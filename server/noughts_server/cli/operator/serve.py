@@ -83,6 +83,14 @@ WebOption = Annotated[
         show_default=False,
     ),
 ]
+NetworkCapOption = Annotated[
+    str,
+    Option(
+        "--network-cap",
+        metavar="TIME",
+        help="What the network may take of each move, measured by heartbeats, without its being charged; 0: nothing.",
+    ),
+]
 NoWebOption = Annotated[bool, Option("--no-web", help="Start no site.")]
 AbsenceOption = Annotated[
     str,
@@ -102,6 +110,7 @@ def serve(
     listen: ListenOption = connection_options.DEFAULT_ADDRESS,
     database: options.DatabaseOption = None,
     margin: options.MarginOption = "50ms",
+    network_cap: NetworkCapOption = "100ms",
     grace: GraceOption = 30.0,
     tls_cert: CertificateOption = None,
     tls_key: KeyOption = None,
@@ -137,6 +146,7 @@ def serve(
     if web is not None and no_web:
         raise UsageProblem("--web and --no-web: got both, expected one of them at most")
     margin_us = options.read_margin(margin)
+    network_cap_us = options.read_margin(network_cap, "--network-cap")
     patience = 0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds()
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
@@ -149,6 +159,7 @@ def serve(
         listen=listen,
         database=options.read_database(database),
         margin_us=margin_us,
+        network_cap_us=network_cap_us,
         grace=grace,
         reflection=reflection,
         identity=identity,

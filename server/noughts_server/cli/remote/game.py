@@ -101,8 +101,16 @@ def _print(shown: "pb.Game") -> None:
     if shown.opening_plies:
         console.print(f"opening: {cells_text(shown.variant, shown.moves[: shown.opening_plies])}", soft_wrap=True)
     console.print(f"moves: {cells_text(shown.variant, shown.moves)}", soft_wrap=True)
+    if shown.HasField("first_allowance"):
+        told = [f"{each.network_us / 1000:g} ms and {each.margin_us / 1000:g} ms" for each in _allowances(shown)]
+        of_whom = told[0] if told[0] == told[1] else f"{told[0]} (first), {told[1]} (second)"
+        console.print(f"network and margin of each move, beyond its clock: {of_whom}", soft_wrap=True)
     if shown.winning_cells:
         console.print(f"winning cells: {cells_text(shown.variant, shown.winning_cells)}", soft_wrap=True)
+
+
+def _allowances(row: "pb.Game") -> tuple["pb.Allowance", "pb.Allowance"]:
+    return row.first_allowance, row.second_allowance
 
 
 def document(row: "pb.Game") -> dict[str, Any]:
@@ -128,6 +136,11 @@ def document(row: "pb.Game") -> dict[str, Any]:
         "second_bot": row.second_bot,
         "first_time": time_text(row.first_time),
         "second_time": time_text(row.second_time),
+        **(
+            {"allowances": [{"network_us": each.network_us, "margin_us": each.margin_us} for each in _allowances(row)]}
+            if row.HasField("first_allowance")
+            else {}
+        ),
         **({"opening": opening_document(row.agreement)} if row.HasField("agreement") else {}),
         **({"opening": list(row.moves[: row.opening_plies])} if row.opening_plies else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),

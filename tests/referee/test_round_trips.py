@@ -1,0 +1,95 @@
+"""What the network takes of a move is measured, and not charged, up to a cap."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from noughts_referee.round_trips import RoundTrips
+from noughts_referee.rules import Termination
+from noughts_referee.work_units import Allowance, unpack_allowances, unpack_times
+from tests.support.games import conditions, unit
+from tests.support.leaping_loop import leap
+from tests.support.loopback import Loopback, RawBot, loopback, raw_bot
+
+SECOND, CAP_US, MARGIN_US = 1_000_000, 100_000, 50_000
+SLACK_US = 40_000
+"""What this machine may add to a time that leaps."""
+
+
+def measured(trips: RoundTrips, took_us: int, *, busy: bool = False) -> int:
+    trips.sent(0)
+    trips.echoed(took_us, busy=busy)
+    return trips.credit_us
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback(network_cap_us=CAP_US, margin_us=MARGIN_US) as server:
+        yield server
+
+
+async def far_away(bot: RawBot, seconds: float) -> None:
+    """It echoes its first heartbeat so much later."""
+    while not (frame := await bot.frame()).heartbeat.id:
+        pass
+    await leap(seconds)
+    await bot.send(heartbeat=frame.heartbeat.id)
+
+
+def test_the_shortest_of_the_latest_counts_and_no_more_than_the_cap() -> None:
+    trips = RoundTrips(CAP_US)
+    assert trips.credit_us == 0
+    assert measured(trips, 3 * CAP_US) == CAP_US
+    assert measured(trips, 70_000) == 70_000
+    assert measured(trips, 90_000) == 70_000
+    for _ in range(7):
+        measured(trips, 80_000)
+    assert trips.credit_us == 80_000
+
+
+def test_an_echo_that_may_have_waited_for_a_move_lengthens_nothing() -> None:
+    trips = RoundTrips(CAP_US)
+    assert measured(trips, 50_000, busy=True) == 0
+    assert measured(trips, 20_000) == 20_000
+    for _ in range(9):
+        assert measured(trips, 50_000, busy=True) == 20_000
+    assert measured(trips, 10_000, busy=True) == 10_000
+
+
+async def test_a_move_that_the_network_made_late_is_in_time_and_its_time_is_the_bots_own(server: Loopback) -> None:
+    async with raw_bot(server, 1) as far, raw_bot(server, 2):
+        assert far.welcome.welcome.network_cap_us == CAP_US
+        await far_away(far, 0.08)
+        server.referee.add(unit(conditions("mnk:1,1,1", time="2/move"), 1))
+        await far.asked()
+        await leap(2.1)
+        await far.send((1, 0, 0))
+        (game,) = await server.played(1)
+    assert game.termination == Termination.LINE
+    (took,) = unpack_times(game.times)
+    assert 2.1 * SECOND - CAP_US <= took < 2.02 * SECOND + SLACK_US
+    assert game.allowances is not None
+    first, second = unpack_allowances(game.allowances)
+    assert 80_000 <= first.network_us <= CAP_US
+    assert first.margin_us == second.margin_us == MARGIN_US
+    assert second.network_us == 0  # it has echoed nothing
+
+
+async def test_who_delays_its_echoes_gains_the_cap_and_nothing_beyond(server: Loopback) -> None:
+    async with raw_bot(server, 1) as slow, raw_bot(server, 2):
+        await far_away(slow, 1.5)
+        server.referee.add(unit(conditions("mnk:1,1,1", time="2/move"), 1))
+        await slow.asked()
+        await leap(2 + (CAP_US + MARGIN_US) / SECOND)
+        (game,) = await server.played(1)
+    assert game.termination == Termination.TIMEOUT
+    assert unpack_allowances(game.allowances or b"")[0] == Allowance(CAP_US, MARGIN_US)
+
+
+async def test_games_without_clocks_know_no_allowances(server: Loopback) -> None:
+    async with raw_bot(server, 1) as first, raw_bot(server, 2):
+        server.referee.add(unit(conditions("mnk:1,1,1"), 1))
+        await first.asked()
+        await first.send((1, 0, 0))
+        (game,) = await server.played(1)
+    assert game.allowances is None
