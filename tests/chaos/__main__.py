@@ -29,7 +29,7 @@ from tests.support.mounts import small_disk
 _EVERY = 20
 _DISK_MIB = 96
 _MOST_MIB = 500
-_WARM, _GROWTH = 0.1, 1.1
+_WARM, _GROWTH = 0.3, 1.1
 _CONSOLE = Console(soft_wrap=True)
 
 

@@ -69,6 +69,13 @@ TOURNAMENT = Group(
             panel=AT_A_SERVER,
         ),
         Command(
+            "verify",
+            "remote.tournament_verify:verify",
+            "Checks the draw of a tournament that has ended, from what everybody can read.",
+            ("noughts tournament verify spring",),
+            panel=AT_A_SERVER,
+        ),
+        Command(
             "tables",
             "tables:tables",
             "Standings with tie-breaks, crosstable, by side, termination and opening, move times.",

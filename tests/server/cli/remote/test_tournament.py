@@ -54,6 +54,25 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
     assert "spring" in noughts(f"tournament list --server {server}").stdout
 
 
+def test_the_draw_of_a_tournament_is_checked_by_anybody_when_it_has_ended(
+    ask: Ask, bots: list[str], noughts: Any, server: str
+) -> None:
+    told = ask("tournament create drawn --games 4")["seed_hash"]
+    refused = noughts(f"tournament verify drawn --server {server}", code=1)
+    assert "its seed is still secret" in refused.stderr
+    assert told in refused.stderr
+    for bot in bots:
+        ask(f"tournament join drawn --bot {bot}")
+    ask("tournament start drawn")
+    until(lambda: ask("tournament show drawn")["state"] == "finished")
+    held = noughts(f"tournament verify drawn --hash {told} --server {server}").stdout
+    assert "The seeds of all 4 games follow from it." in held
+    checked = ask("tournament verify drawn")
+    assert (checked["fits"], checked["games"], checked["differing"]) == (True, 4, [])
+    other = noughts(f"tournament verify drawn --hash {'0' * 64} --server {server}", code=1)
+    assert f"expected {'0' * 64}" in other.stderr
+
+
 def test_games_are_listed_in_slot_order_page_by_page(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
     ask("tournament create many --games 1100 --seed 1")
     for bot in bots:

@@ -1,0 +1,111 @@
+"""`noughts tournament verify`: whether all chance of a tournament came from the seed that it was held to."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
+from noughts_server.cli.remote.tournament import NameArgument
+from noughts_server.cli.resource_names import tournament_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from noughts_proto.v1 import games_pb2, tournaments_pb2
+
+_SHOWN = 10
+_A_PAGE = 1_000
+
+
+def verify(
+    name: NameArgument,
+    noted: Annotated[
+        str | None,
+        Option(
+            "--hash", metavar="SHA256", help="The hash that was told at the start, as you noted it.", show_default=False
+        ),
+    ] = None,
+    server: connection_options.ServerOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Checks the draw of a tournament that has ended, from what everybody can read.
+
+    The seed that is told now must be the one whose hash was told at the start, and every game's seed must follow from
+    it. So nobody can have chosen a game's chance after the start. Exits with 1 where something does not fit.
+
+    JSON: {"tournament", "seed", "seed_hash", "noted", "fits", "games", "differing": [numbers]}.
+    """
+    from noughts_proto.v1 import tournaments_pb2 as pb
+    from noughts_referee.rules import commitment
+    from noughts_server.cli.client import connected
+
+    full_name = tournament_name(name)
+    with connected(server, None, None) as client:
+        found = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=full_name)).tournament
+        if not found.HasField("seed"):
+            raise Problem(
+                f"{full_name}: its seed is still secret: it is told when the tournament has ended",
+                f"Note the hash until then, and give it to `verify --hash`: {found.seed_hash}",
+            )
+        count, differing = compare(found, _games(client, full_name))
+    held_to = (noted or found.seed_hash).strip().lower()
+    fits = commitment(found.seed) == held_to
+    if output_format is Format.JSON:
+        output.print_json(
+            {
+                "tournament": full_name,
+                **output.seed_document(found.seed),
+                "seed_hash": found.seed_hash,
+                "noted": noted,
+                "fits": fits,
+                "games": count,
+                "differing": differing,
+            }
+        )
+    elif fits and not differing:
+        whose = (
+            "that you noted" if noted else "that the server tells; one that you noted at the start proves more (--hash)"
+        )
+        console = output.stdout()
+        output.heading(console, f"The draw of {full_name} holds")
+        console.print(f"Seed {found.seed} has the hash {whose}.", soft_wrap=True)
+        console.print(f"The seeds of all {output.count(count, 'game')} follow from it.", soft_wrap=True)
+    if not fits:
+        raise Problem(
+            f"{full_name}: its seed {found.seed} has the hash {commitment(found.seed)}, expected {held_to}",
+            "The seed is not the one that was drawn before the start; or another hash was noted: ask the organiser.",
+        )
+    if differing:
+        some = ", ".join(map(str, differing[:_SHOWN])) + (", ..." if len(differing) > _SHOWN else "")
+        raise Problem(
+            f"{full_name}: the seeds of {output.count(len(differing), 'game')} do not follow from its seed: {some}",
+            "What was drawn in these games was not settled before the start: ask the operator.",
+        )
+
+
+def compare(tournament: "tournaments_pb2.Tournament", games: "Iterable[games_pb2.Game]") -> tuple[int, list[int]]:
+    """How many games there are, and the numbers of those whose seed does not follow from the tournament's.
+
+    It may follow as it did in tournaments that were made before seeds were kept secret; then all of them must.
+    """
+    from noughts_referee.rules import OldSeed, game_seed
+
+    seeds = {int(game.name.rpartition("/")[2]): game.seed for game in games}
+    differing = [
+        [number for number, seed in seeds.items() if seed != game_seed(tournament_seed, number)]
+        for tournament_seed in (tournament.seed, OldSeed(tournament.seed))
+    ]
+    return len(seeds), min(differing, key=len)
+
+
+def _games(client: Any, parent: str) -> "Iterable[games_pb2.Game]":
+    from noughts_proto.v1 import games_pb2 as pb
+
+    request = pb.ListGamesRequest(parent=parent, page_size=_A_PAGE)
+    while True:
+        page = client.call(client.games.ListGames, request)
+        yield from page.games
+        if not page.next_page_token:
+            return
+        request.page_token = page.next_page_token
