@@ -172,61 +172,14 @@ def test_a_hidden_tab_stops_listening_and_catches_up_when_it_is_seen(
         game.play(1, 4, 2)
 
 
-def test_pages_fit_a_phone_and_are_readable_by_day_and_by_night(site: Site, browser: Browser, cup: str) -> None:
-    pages = (
-        "/",
-        "/tournaments",
-        f"/{cup}",
-        f"/{cup}/games",
-        f"/{cup}/games/1",
-        "/leaderboard",
-        "/bots",
-        "/bots/pascal",
-    )
-    with page_in(browser, site.address, viewport={"width": 390, "height": 844}) as page:
-        for path in (*pages, "/bots/pascal/against/random", "/nothing"):
-            page.goto(path)
-            assert page.evaluate("document.documentElement.scrollWidth") == 390, path
-            backgrounds = set()
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-                assert page.evaluate(CONTRASTS) == [], (path, scheme)
-            assert len(backgrounds) == 2
-
-
-def test_the_check_of_contrasts_finds_what_cannot_be_read(site: Site, browser: Browser) -> None:
+def test_pages_are_dark_in_dark_rooms(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page:
-        page.goto("/nothing")
-        page.evaluate("document.querySelector('h1').style.color = getComputedStyle(document.body).backgroundColor")
-        (found,) = page.evaluate(CONTRASTS)
-        assert found.startswith("H1  1.00")
-
-
-# Text whose contrast to what is behind it is less than WCAG's 4.5 (3 where it is large).
-CONTRASTS = """() => {
-  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
-  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
-  const read = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const behind = (element) => {
-    for (; element; element = element.parentElement) {
-      const colour = read(getComputedStyle(element).backgroundColor);
-      if (colour.length < 4 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const bad = [];
-  for (const element of document.querySelectorAll("body *:not(svg *):not(script)")) {
-    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
-    if (element.closest("[hidden], noscript, .unseen, :disabled") || !element.getClientRects().length) continue;
-    const style = getComputedStyle(element), one = light(read(style.color)), other = light(behind(element));
-    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-    const size = parseFloat(style.fontSize);
-    if (contrast < (size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5))
-      bad.push(`${element.tagName} ${element.className} ${contrast.toFixed(2)} ${element.textContent.slice(0, 20)}`);
-  }
-  return bad;
-}"""
+        page.goto("/")
+        backgrounds = set()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert len(backgrounds) == 2
 
 
 def test_times_are_in_the_readers_zone(site: Site, browser: Browser, cup: str) -> None:
