@@ -103,7 +103,7 @@ def _query_parameter(field: FieldDescriptor) -> Document:
     kinds: dict[int, Document] = {
         FieldDescriptor.CPPTYPE_BOOL: {"type": "boolean"},
         FieldDescriptor.CPPTYPE_STRING: {"type": "string"},
-        FieldDescriptor.CPPTYPE_INT32: {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1},
+        FieldDescriptor.CPPTYPE_INT32: {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
     }
     return {"name": field.name, "in": "query", "schema": kinds.get(field.cpp_type, {"type": "integer", "minimum": 0})}
 

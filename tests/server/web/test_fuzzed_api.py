@@ -1,0 +1,32 @@
+"""The API answers as its own document says, whatever it is asked: by schemathesis, which knows the document alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from noughts_server.web.routes import PREFIX
+from tests.support.settings import often
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+
+
+def test_no_request_that_follows_from_the_document_is_answered_as_it_does_not_say(site: Site, tmp_path: Path) -> None:
+    found = subprocess.run(
+        [
+            *(sys.executable, "-m", "schemathesis.cli", "run", f"{site.address}{PREFIX}/openapi.json"),
+            *("--max-examples", str(often(5)), "--generation-deterministic", "--no-color"),
+            *("--phases", "coverage,fuzzing"),
+            *("--exclude-path-regex", "events$"),  # streams without an end
+            # A name or a page that could be there, and is not, is an error.
+            *("--exclude-checks", "positive_data_acceptance"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout + found.stderr
