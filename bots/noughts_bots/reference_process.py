@@ -10,7 +10,7 @@ import gc
 import signal
 import sys
 
-# As `tune_collector` will set it: meanwhile there is nothing to collect in modules that are being loaded.
+# There is nothing to collect in modules that are being loaded.
 gc.set_threshold(100_000, 20, 20)
 
 from noughts_bots.errors import BotError

@@ -16,6 +16,9 @@ from noughts_server.store.validation import check_name
 FIRST_VERSION = "1"
 """The version of a bot whose author gives none."""
 
+# Made once: an alias of a table is hundreds of objects in cycles.
+_VERSIONS = bot_versions.alias()
+_NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
 _UNKNOWN_BOT = "A bot is registered when it logs in for the first time; `noughts bot list --online` shows who is there."
 
 
@@ -224,8 +227,6 @@ def _count(connection: Connection, rows: Select[Any]) -> int:
 
 
 def _bots() -> Select[Any]:
-    other = bot_versions.alias()
-    newest = select(func.max(other.c.id)).where(other.c.bot_id == bots.c.id).scalar_subquery()
     return (
         select(
             bots.c.id,
@@ -237,5 +238,5 @@ def _bots() -> Select[Any]:
             bots.c.retired_at,
         )
         .join(owners, owners.c.id == bots.c.owner_id)
-        .join(bot_versions, bot_versions.c.id == newest)
+        .join(bot_versions, bot_versions.c.id == _NEWEST)
     )

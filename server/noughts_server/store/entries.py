@@ -31,6 +31,8 @@ from noughts_server.store.tournaments import (
 from noughts_server.store.validation import check_name
 from noughts_server.store.withdrawals import Withdrawal, withdraw
 
+# Made once: an alias of a table is hundreds of objects in cycles.
+_THIS, _OTHERS, _OWN = bot_versions.alias(), bot_versions.alias(), entries.alias()
 _MOST_WAITED_FOR = 20
 # When bots may still join a tournament that has begun. In a knockout whoever comes late has lost.
 _LATE = {
@@ -156,8 +158,7 @@ def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
 
     Newest first, at most 20.
     """
-    this, others = bot_versions.alias(), bot_versions.alias()
-    own = entries.alias()
+    this, others, own = _THIS, _OTHERS, _OWN
     over = (TournamentState.FINISHED, TournamentState.CANCELLED)
     statement = (
         select(tournaments.c.slug, tournaments.c.id)
