@@ -17,13 +17,16 @@ GOOGLEAPIS := build/googleapis/google/rpc
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check stubs lock bench soak clean
+.PHONY: help demo live test quick check stubs lock bench soak clean
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## play a small tournament on this machine
 	@$(BIN)/noughts demo
+
+live: $(STAMP) ## a server, its site and bots that go on playing: something to look at
+	@$(BIN)/noughts live
 
 test: check ## all checks, then all tests
 	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal

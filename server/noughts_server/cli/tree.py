@@ -63,6 +63,14 @@ TREE = Group(
             extra="web",
         ),
         Command(
+            "live",
+            "operator.live:live",
+            "Runs a server, its site and reference bots that go on playing, until Ctrl-C. Your bot may join them.",
+            ("noughts live", "noughts live --pace 0.3 --db live.sqlite"),
+            panel=SERVER,
+            extra="web",
+        ),
+        Command(
             "leaderboard",
             "remote.leaderboard:leaderboard",
             "The bots of a rating list, strongest first. There is a list for each variant and time class.",

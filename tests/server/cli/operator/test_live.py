@@ -1,0 +1,39 @@
+"""`noughts live`: a server, its site, and bots that go on playing."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+from tests.support.processes import eventually
+
+LADDERS = {"noughts-and-crosses", "four-in-a-row", "five-in-a-row", "in-a-cube"}
+
+
+def games_done(site: str) -> dict[str, int]:
+    """By tournament, as the site tells it."""
+    with urlopen(f"{site}/api/v1/tournaments", timeout=60) as answer:
+        return {each["name"].partition("/")[2]: each["games_done"] for each in json.load(answer)["tournaments"]}
+
+
+def stopped(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_bots_play_on_every_board_are_stopped_by_one_interrupt_and_go_on_where_it_is_kept(
+    start: Any, tmp_path: Path
+) -> None:
+    line = f"live --web 127.0.0.1:0 --listen 127.0.0.1:0 --pace 0 --db {tmp_path / 'live.sqlite'} --format json"
+    with start(line) as process:
+        ready = json.loads(process.stdout.readline())
+        assert set(ready) == {"grpc", "web", "token"}
+        played = eventually(lambda: games_done(ready["web"]), lambda done: set(done) == LADDERS and all(done.values()))
+        assert stopped(process) == (0, "", "")
+    with start(line) as process:
+        ready = json.loads(process.stdout.readline())
+        eventually(lambda: games_done(ready["web"]), lambda done: all(done[name] > played[name] for name in LADDERS))
+        assert stopped(process) == (0, "", "")
