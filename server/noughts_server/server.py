@@ -143,6 +143,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             health_servicer=health_servicer,
             with_reflection=settings.reflection,
             rate_own_games=settings.rate_own_games,
+            absence=settings.absence,
         )
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         await stack.enter_async_context(director.directing(goes_on=settings.goes_on))

@@ -49,7 +49,7 @@ def entered(context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
 
 @asynccontextmanager
 async def _served(database: str) -> AsyncIterator[str]:
-    async with running_server(ServerSettings(listen="127.0.0.1:0", database=database)) as server:
+    async with running_server(ServerSettings(listen="127.0.0.1:0", database=database, absence=600)) as server:
         yield server.address
 
 

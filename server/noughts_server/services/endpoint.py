@@ -100,12 +100,14 @@ def add_services(
     health_servicer: health.aio.HealthServicer,
     with_reflection: bool,
     rate_own_games: bool,
+    absence: float,
 ) -> None:
     """Gives a server that does not answer yet everything that can be called."""
     play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
-        TournamentServicer(store, sessions, director, limiter.limits, rate_own_games=rate_own_games), grpc_server
+        TournamentServicer(store, sessions, director, limiter.limits, rate_own_games=rate_own_games, absence=absence),
+        grpc_server,
     )
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardServicer(store, sessions), grpc_server)

@@ -52,13 +52,22 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     """Checks who is calling, and hands on to the store and the director."""
 
     def __init__(
-        self, store: Store, sessions: Sessions, director: Director, limits: Limits, *, rate_own_games: bool
+        self,
+        store: Store,
+        sessions: Sessions,
+        director: Director,
+        limits: Limits,
+        *,
+        rate_own_games: bool,
+        absence: float,
     ) -> None:
+        """`absence` is how many seconds an entry may keep its games waiting; 0: for ever."""
         self._store = store
         self._limits = limits
         self._sessions = sessions
         self._director = director
         self._rate_own_games = rate_own_games
+        self._absence = absence
 
     @open_to(Access.ORGANISE)
     async def CreateTournament(
@@ -198,6 +207,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         if tournament.state is TournamentState.RUNNING:
             online = self._sessions.online
             message.offline.extend(row.label for row in table if not online(row.bot_version_id))
+        if self._absence:
+            message.absence_limit.FromMicroseconds(round(self._absence * 1e6))
         return message
 
 

@@ -49,7 +49,8 @@ async def test_an_entry_that_does_not_come_loses_its_games_and_the_tournament_en
     token = await client.token()
     await client.register("ada", "bob", "eve")
     async with client.online(token, "ada", "bob"):
-        await client.create(token, games_per_pair=4)
+        created = await client.create(token, games_per_pair=4)
+        assert created.absence_limit.ToMilliseconds() == 2_000, "it is told before"
         for name in ("ada", "bob", "eve"):
             await client.join(token, name)
         await client.start(token)

@@ -85,10 +85,9 @@ def create(
     JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
     "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
     "concurrency", "seed", "seed_hash", "seed_given", "rated", "own_rated", "live_scores", "games",
-    "games_total",
-    "entries_min", "entries_max", "join_from", "join_until", "start_at", "reason", "challenge", "openings",
-    "standings", "crosstable", "offline"}. With --dry-run {"dry_run", "forecasts"}: as of
-    `tournament run --dry-run`, for some numbers of entries from the least to the most.
+    "games_total", "entries_min", "entries_max", "join_from", "join_until", "start_at", "reason", "challenge",
+    "openings", "standings", "crosstable", "offline", "absence_limit" (seconds, or null)}. With --dry-run
+    {"dry_run", "forecasts"}: as of `tournament run --dry-run`, for some numbers of entries from the least to the most.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)

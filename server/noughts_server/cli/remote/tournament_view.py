@@ -10,7 +10,7 @@ from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_docume
 from noughts_server.cli.drawing.standings import rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
-from noughts_server.cli.times import clock, from_now, iso, milliseconds, now_ms
+from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import tournaments_pb2 as pb
@@ -35,6 +35,7 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
         if matches:
             document["bracket"] = bracket_document(matches)
         document["offline"] = list(shown.offline)
+        document["absence_limit"] = _absence_limit(shown)
         if fitted is not None:
             document["fit"] = ratings_document(fitted)
         output.print_json(document)
@@ -107,6 +108,9 @@ def _print(
         console.print(openings, soft_wrap=True)
     if _state(shown) == "open":
         console.print(_joining(shown))
+    if limit := _absence_limit(shown):
+        span = length(limit)
+        console.print(f"An entry that keeps its games waiting for {span} loses those that it has left.", soft_wrap=True)
     if shown.offline:
         console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
     if standings:
@@ -125,6 +129,13 @@ def _print(
             console.print(crosstable.table(console))
         else:
             console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
+
+
+def _absence_limit(shown: "pb.Tournament") -> float | None:
+    """In seconds; None where there is none, or nothing is left to play."""
+    if not shown.HasField("absence_limit") or _state(shown) in ("finished", "cancelled"):
+        return None
+    return shown.absence_limit.ToMicroseconds() / 1e6
 
 
 def _rated(shown: "pb.Tournament") -> str:

@@ -35,12 +35,15 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
     created = ask("tournament create spring --games 10 --seed 4 --title 'Spring cup'")
     assert created["tournament"] == "tournaments/spring"
     assert (created["state"], created["games"], created["seed"], created["seed_given"]) == ("open", 0, None, True)
+    assert created["absence_limit"] == 600
+    text = noughts(f"tournament show spring --server {server}").stdout
+    assert "An entry that keeps its games waiting for 10 min loses those that it has left." in text
     for bot in bots:
         assert ask(f"tournament join spring --bot {bot}")["label"] == bot
     ask("tournament start spring")
     until(lambda: ask("tournament show spring")["state"] == "finished")
     shown = ask("tournament show tournaments/spring")
-    assert (shown["games"], shown["games_total"]) == (10, 10)
+    assert (shown["games"], shown["games_total"], shown["absence_limit"]) == (10, 10, None)
     assert [row["name"] for row in shown["standings"]] == ["alice-minimax", "alice-random"]
     assert sum(shown["crosstable"]["cells"]["alice-minimax"]["alice-random"]["first"].values()) == 5
     rows = ask("leaderboard")["rows"]
@@ -195,6 +198,12 @@ def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, nu
     assert not [line for line in err.splitlines() if "level=info" not in line or "alembic" in line]
 
 
+def _seen(noughts: Any, env: dict[str, str]) -> tuple[int, int]:
+    """How many games are over at the server, and how many are running."""
+    status = json.loads(noughts("status --once --format json", env=env).stdout)
+    return status["games"], status["games_in_flight"]
+
+
 def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: str, token: str, noughts: Any) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json"))
@@ -211,6 +220,9 @@ def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: s
             pass
         bot.send_signal(signal.SIGSTOP)  # its games will not end by themselves
         try:
+            before, now = None, _seen(noughts, env)
+            while before != now or not now[1]:
+                before, now = now, _seen(noughts, env)
             server.send_signal(signal.SIGINT)
             with pytest.raises(Exception, match="timed out"):
                 server.wait(timeout=1)
