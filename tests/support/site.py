@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
@@ -56,6 +57,15 @@ class Site:
         finally:
             response.close()
 
+    def post(self, path: str, form: dict[str, str], **headers: str) -> Answer:
+        """What a form there is answered with; nothing is followed."""
+        sent = {"content_type": "application/x-www-form-urlencoded", **headers}
+        response = self._asked(path, "POST", sent, urlencode(form))
+        try:
+            return Answer(response.status, _headers(response), response.read())
+        finally:
+            response.close()
+
     @contextmanager
     def events(self, path: str, **headers: str) -> "Iterator[Events]":
         """The stream of events there; closed after the block."""
@@ -66,11 +76,11 @@ class Site:
         finally:
             response.close()
 
-    def _asked(self, path: str, method: str, headers: dict[str, str]) -> HTTPResponse:
+    def _asked(self, path: str, method: str, headers: dict[str, str], body: str | None = None) -> HTTPResponse:
         connection = HTTPConnection(self.address.removeprefix("http://"), timeout=PATIENCE)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         # With it the socket is the response's alone.
-        connection.request(method, path, headers={"Connection": "close", **sent})
+        connection.request(method, path, body, headers={"Connection": "close", **sent})
         return connection.getresponse()
 
 
@@ -107,15 +117,17 @@ class Events:
 
 
 @contextmanager
-def site_of(server: str, settings: LiveSettings | None = None, *, port: int = 0) -> Iterator[Site]:
-    """The site of the server at this address, on this port or a free one."""
-    listener = listening("127.0.0.1", port)
+def site_of(
+    server: str, settings: LiveSettings | None = None, *, port: int = 0, host: str = "127.0.0.1", **options: bool
+) -> Iterator[Site]:
+    """The site of the server at this address, on this port or a free one; `options` as of `running_site`."""
+    listener = listening(host, port)
     place = address_of(listener)
     begun: Future[tuple[Hub, Callable[[], object]]] = Future()
 
     async def serve() -> None:
         stopping, loop = asyncio.Event(), asyncio.get_running_loop()
-        async with running_site(server, Dialling(), listener, settings) as hub:
+        async with running_site(server, Dialling(), listener, settings, **options) as hub:
             begun.set_result((hub, partial(loop.call_soon_threadsafe, stopping.set)))
             await stopping.wait()
 

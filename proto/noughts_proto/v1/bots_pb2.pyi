@@ -113,6 +113,7 @@ class ListBotsRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     ONLINE_ONLY_FIELD_NUMBER: _builtins.int
     SHOW_RETIRED_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -121,6 +122,8 @@ class ListBotsRequest(_message.Message):
     """Only bots that have a session now."""
     show_retired: _builtins.bool
     """Retired bots, too."""
+    owner: _builtins.str
+    """Only bots of this owner; empty: everybody's."""
     def __init__(
         self,
         *,
@@ -128,10 +131,11 @@ class ListBotsRequest(_message.Message):
         page_token: _builtins.str = ...,
         online_only: _builtins.bool = ...,
         show_retired: _builtins.bool = ...,
+        owner: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "page_size", b"page_size", "page_token", b"page_token", "show_retired", b"show_retired"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "show_retired", b"show_retired"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

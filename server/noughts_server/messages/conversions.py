@@ -114,6 +114,7 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         join_until=timestamp(joining.join_until),
         start_at=timestamp(joining.start_at),
         reason=tournament.reason,
+        owner=tournament.owner,
         challenge=tournament.kind is Kind.CHALLENGE,
         own_times={label: time_control_message(time) for label, time in tournament.settings.own_times.items()},
         rounds=tournament.settings.rounds,

@@ -40,6 +40,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 page_token=request.page_token,
                 bot_ids=online if request.online_only else None,
                 retired=request.show_retired,
+                owner=request.owner,
             )
         )
         return pb.ListBotsResponse(

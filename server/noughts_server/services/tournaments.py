@@ -95,7 +95,13 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
         page = await self._store.read(
-            partial(list_tournaments, size=request.page_size, page_token=request.page_token, kind=kind)
+            partial(
+                list_tournaments,
+                size=request.page_size,
+                page_token=request.page_token,
+                kind=kind,
+                owner=request.owner,
+            )
         )
         tournaments = [tournament_message(tournament) for tournament in page.items]
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)

@@ -196,8 +196,9 @@ def list_bots(
     page_token: str = "",
     bot_ids: Collection[int] | None = None,
     retired: bool = False,
+    owner: str = "",
 ) -> Page[Bot]:
-    """Bots by name; with `bot_ids` only those, with `retired` also those out of service.
+    """Bots by name; with `bot_ids` only those, with `retired` also those out of service, with `owner` only theirs.
 
     Raises InvalidArgument for a bad size or page token.
     """
@@ -208,6 +209,8 @@ def list_bots(
         statement = statement.where(bots.c.name > after[0])
     if bot_ids is not None:
         statement = statement.where(bots.c.id.in_(bot_ids))
+    if owner:
+        statement = statement.where(owners.c.name == owner)
     if not retired:
         statement = statement.where(bots.c.retired_at.is_(None))
     found = [Bot(*row) for row in connection.execute(statement)]

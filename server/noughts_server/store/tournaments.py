@@ -174,11 +174,16 @@ def get_tournament_by_id(connection: Connection, tournament_id: int) -> Tourname
 
 
 def list_tournaments(
-    connection: Connection, *, size: int = 0, page_token: str = "", kind: Kind = Kind.ORGANISED
+    connection: Connection, *, size: int = 0, page_token: str = "", kind: Kind = Kind.ORGANISED, owner: str = ""
 ) -> Page[Tournament]:
-    """Tournaments of a kind, newest first. Raises InvalidArgument for a bad size or page token."""
+    """Tournaments of a kind, newest first; with `owner` only theirs.
+
+    Raises InvalidArgument for a bad size or page token.
+    """
     limit = page_size(size)
     statement = _tournaments().where(tournaments.c.kind == kind).order_by(tournaments.c.id.desc()).limit(limit + 1)
+    if owner:
+        statement = statement.where(owners.c.name == owner)
     after = read_page_token("tournaments", page_token, [0])
     if after is not None:
         statement = statement.where(tournaments.c.id < after[0])

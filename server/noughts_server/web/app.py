@@ -16,9 +16,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
 from noughts_server.web.live import Hub
+from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
+from noughts_server.web.people import People
 from noughts_server.web.routes import PREFIX
+from noughts_server.web.signin import to_sign_in, visitor_of
 from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.views import Views
 
 # What a page may load is ours: no script or style in the page itself, nothing from elsewhere, no form to elsewhere.
 _POLICY = (
@@ -28,10 +32,13 @@ _POLICY = (
 _A_YEAR = "public, max-age=31536000, immutable"
 
 
-def site(upstream: Upstream, hub: Hub) -> ASGIApp:
-    """The application."""
+def site(upstream: Upstream, hub: Hub, *, secure: bool = False, signing_in: bool = True) -> ASGIApp:
+    """The application. `secure`: browsers come by HTTPS; `signing_in`: tokens may be sent to it."""
     folder, contents = static_files()
-    pages = Pages(upstream, hub, folder)
+    views = Views(folder, signing_in=signing_in)
+    people = People(upstream, views, secure=secure)
+    organising = Organising(upstream, views, people)
+    pages = Pages(upstream, hub, views, organising)
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
@@ -42,6 +49,7 @@ def site(upstream: Upstream, hub: Hub) -> ASGIApp:
 
     addresses = [
         *pages.addresses(),
+        *(people.addresses() + organising.addresses() if signing_in else people.closed()),
         *api_addresses(upstream, hub),
         Address("/static/{version}/{name}", static),
     ]
@@ -62,7 +70,10 @@ def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
 
 def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, Exception], Awaitable[Response]]]":
     async def failed(request: Request, error: Exception) -> Response:
-        return _told(pages, request, error if isinstance(error, Failure) else _UNEXPECTED)
+        failure = error if isinstance(error, Failure) else _UNEXPECTED
+        if failure.status == 401 and visitor_of(request) and not request.url.path.startswith(PREFIX):
+            return to_sign_in(request, expired=True)
+        return _told(pages, request, failure)
 
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500

@@ -1,29 +1,26 @@
 """The pages: what each needs from the server, and the template that shows it."""
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
-from noughts_server.version import software_version
-from noughts_server.web import words
-from noughts_server.web.boards import geometry, score_interval
+from noughts_server.web.boards import geometry
 from noughts_server.web.charts import rating_line
 from noughts_server.web.crosstable import Crosstable
 from noughts_server.web.documents import Document, document
 from noughts_server.web.feeds import tournaments_atom
 from noughts_server.web.live import Hub
+from noughts_server.web.organising import Organising
+from noughts_server.web.signin import visitor_of
 from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.views import Views
 
-HTML = "text/html"
 _PAGE = 50
 _RECENT = 20
 
@@ -31,21 +28,11 @@ _RECENT = 20
 class Pages:
     """All pages of the site."""
 
-    def __init__(self, upstream: Upstream, hub: Hub, static: str) -> None:
-        """`static` is the version of the static files, part of their addresses."""
+    def __init__(self, upstream: Upstream, hub: Hub, views: Views, organising: Organising) -> None:
         self._upstream = upstream
         self._hub = hub
-        self._templates = Environment(
-            loader=PackageLoader("noughts_server.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters.update(words.FILTERS, embedded=_embedded)
-        self._templates.globals.update(
-            static=f"/static/{static}", version=software_version(), score_interval=score_interval
-        )
+        self._views = views
+        self._organising = organising
 
     def addresses(self) -> list[Address]:
         """Where they are."""
@@ -66,7 +53,7 @@ class Pages:
 
     def failed(self, request: Request, failure: Failure, headers: dict[str, str]) -> Response:
         """A page that says why there is no page."""
-        return self._page(request, "failed", failure.status, headers, failure=failure)
+        return self._views.page(request, "failed", failure.status, headers, failure=failure)
 
     async def _home(self, request: Request) -> Response:
         status, tournaments, featured = await asyncio.gather(
@@ -74,7 +61,7 @@ class Pages:
             self._ask(self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=10)),
             self._hub.known("featured"),
         )
-        return self._page(
+        return self._views.page(
             request, "home", status=status, tournaments=tournaments["tournaments"], boards=len(featured["games"])
         )
 
@@ -85,7 +72,7 @@ class Pages:
             challenges=request.query_params.get("challenges") == "true",
         )
         found = await self._ask(self._upstream.tournaments.ListTournaments, wanted)
-        return self._page(
+        return self._views.page(
             request,
             "tournaments",
             tournaments=found["tournaments"],
@@ -106,10 +93,11 @@ class Pages:
             self._ask(self._upstream.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=name)),
         )
         tournament = got["tournament"]
-        return self._page(
+        return self._views.page(
             request,
             "tournament",
             tournament=tournament,
+            desk=await self._organising.desk(request, tournament),
             crosstable=Crosstable(tournament["standings"], crosstable["cells"]),
             rounds=_rounds(crosstable["matches"]),
         )
@@ -123,7 +111,7 @@ class Pages:
             self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
             self._ask(self._upstream.games.ListGames, wanted),
         )
-        return self._page(
+        return self._views.page(
             request,
             "games",
             tournament=tournament["tournament"],
@@ -132,16 +120,19 @@ class Pages:
         )
 
     async def _game(self, request: Request) -> Response:
-        return self._page(request, "game", **await self._known_game(request))
+        return self._views.page(request, "game", **await self._known_game(request))
 
     async def _game_alone(self, request: Request) -> Response:
-        return self._page(request, "embed", **await self._known_game(request))
+        return self._views.page(request, "embed", **await self._known_game(request))
 
     async def _known_game(self, request: Request) -> Document:
         """The game from the record, or from the feed if it is not over."""
         name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
         try:
-            got = await self._ask(self._upstream.games.GetGame, games_pb2.GetGameRequest(name=name))
+            # What a bot wrote to its stderr is for its owner and the organiser.
+            visitor = visitor_of(request)
+            token = visitor.token if visitor else ""
+            got = await self._ask(self._upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
         except Failure as failure:
             if failure.status != 404:
                 raise
@@ -170,7 +161,7 @@ class Pages:
             fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
             wanted.variant, wanted.time_class = fullest["variant"], fullest["time_class"]
         found = await self._ask(self._upstream.leaderboards.GetLeaderboard, wanted)
-        return self._page(
+        return self._views.page(
             request,
             "leaderboard",
             rating_list=found["rating_list"],
@@ -191,7 +182,7 @@ class Pages:
             online_only=request.query_params.get("online") == "true",
         )
         found = await self._ask(self._upstream.bots.ListBots, wanted)
-        return self._page(
+        return self._views.page(
             request, "bots", bots=found["bots"], next_page=_next_page(request, found), online=wanted.online_only
         )
 
@@ -203,10 +194,11 @@ class Pages:
             self._ask(self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)),
         )
         histories = await asyncio.gather(*(self._history(name, each) for each in ratings["ratings"]))
-        return self._page(
+        return self._views.page(
             request,
             "bot",
             bot=bot["bot"],
+            rivals=await self._organising.rivals(request, bot["bot"]),
             ratings=list(zip(ratings["ratings"], histories, strict=True)),
             games=games["games"],
         )
@@ -232,7 +224,7 @@ class Pages:
             self._ask(self._upstream.leaderboards.GetHeadToHead, wanted),
             self._ask(self._upstream.games.ListGames, listed),
         )
-        return self._page(
+        return self._views.page(
             request,
             "against",
             bot=bot,
@@ -244,19 +236,8 @@ class Pages:
             next_page=_next_page(request, games),
         )
 
-    async def _ask(self, method: Any, request: Any) -> Document:
-        return document(await self._upstream.call(method, request))
-
-    def _page(
-        self, request: Request, template: str, code: int = 200, headers: dict[str, str] | None = None, **shown: Any
-    ) -> Response:
-        body = self._templates.get_template(f"{template}.html.jinja").render(path=request.url.path, **shown)
-        return Response(body, code, {"cache-control": "no-cache", **(headers or {})}, media_type=HTML)
-
-
-def _embedded(shown: Any) -> Markup:
-    """JSON that can stand in a page: nothing in it ends a script or begins a comment."""
-    return Markup(json.dumps(shown, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))  # noqa: S704  # no < is left in it
+    async def _ask(self, method: Any, request: Any, token: str = "") -> Document:
+        return document(await self._upstream.call(method, request, token))
 
 
 def _next_page(request: Request, found: Document) -> str:

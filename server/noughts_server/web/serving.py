@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 
-from noughts_proto.security import Dialling
+from noughts_proto.security import Dialling, is_loopback
 from noughts_server.web.app import site
 from noughts_server.web.live import Hub, LiveSettings
 from noughts_server.web.upstream import Upstream
@@ -17,15 +17,26 @@ _CLOSING_SECONDS = 2
 
 @asynccontextmanager
 async def running_site(
-    server: str, dialling: Dialling, listener: socket.socket, settings: LiveSettings | None = None
+    server: str,
+    dialling: Dialling,
+    listener: socket.socket,
+    settings: LiveSettings | None = None,
+    *,
+    https: bool = False,
+    insecure: bool = False,
 ) -> AsyncIterator[Hub]:
-    """The site of the server at this address; inside the block it answers on the socket, which it takes over."""
+    """The site of the server at this address; inside the block it answers on the socket, which it takes over.
+
+    People can sign in where their tokens cannot be read on the way: on this machine, through a proxy that speaks HTTPS
+    with browsers (`https`), or where somebody takes the risk (`insecure`).
+    """
+    signing_in = https or insecure or is_loopback(listener.getsockname()[0])
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server, dialling)
         hub = Hub(upstream, tasks, settings)
         http = _Http(
             uvicorn.Config(
-                site(upstream, hub),
+                site(upstream, hub, secure=https, signing_in=signing_in),
                 lifespan="off",
                 log_config=None,
                 access_log=False,

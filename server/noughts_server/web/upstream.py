@@ -7,23 +7,28 @@ import grpc
 import grpc.aio
 
 from noughts_proto.error_details import error_info
-from noughts_proto.security import Dialling, failed_handshake
+from noughts_proto.security import Dialling, SecurityProblem, failed_handshake
+from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import (
     bots_pb2_grpc,
+    challenges_pb2_grpc,
     feed_pb2_grpc,
     games_pb2_grpc,
     leaderboards_pb2_grpc,
     status_pb2_grpc,
+    tokens_pb2_grpc,
     tournaments_pb2_grpc,
 )
 
 if TYPE_CHECKING:
     from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
+    from noughts_proto.v1.challenges_pb2_grpc import ChallengeServiceAsyncStub
     from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub
     from noughts_proto.v1.games_pb2_grpc import GameServiceAsyncStub
     from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceAsyncStub
     from noughts_proto.v1.status_pb2_grpc import StatusServiceAsyncStub
+    from noughts_proto.v1.tokens_pb2_grpc import TokenServiceAsyncStub
     from noughts_proto.v1.tournaments_pb2_grpc import TournamentServiceAsyncStub
 
 DEADLINE_SECONDS = 10.0
@@ -65,20 +70,30 @@ class Upstream:
 
     def __init__(self, address: str, dialling: Dialling) -> None:
         self.address = address
+        self._dialling = dialling
         self._channel = dialling.async_channel(address)
         self._room = asyncio.Semaphore(_AT_ONCE)
         self.bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(self._channel)
+        self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(self._channel)
         self.feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(self._channel)
         self.games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(self._channel)
         self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(self._channel)
         self.status: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(self._channel)
+        self.tokens: TokenServiceAsyncStub = tokens_pb2_grpc.TokenServiceStub(self._channel)
         self.tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(self._channel)
 
-    async def call(self, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
-        """The method's answer. Raises Failure."""
+    async def call(
+        self, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]", request: Request, token: str = ""
+    ) -> Response:
+        """The method's answer, to whoever bears the token. Raises Failure."""
+        try:
+            self._dialling.check(self.address, token)
+        except SecurityProblem as problem:
+            raise Failure(501, str(problem), problem.advice) from problem
+        metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
         try:
             async with self._room:
-                return await method(request, timeout=DEADLINE_SECONDS)
+                return await method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
 

@@ -11,7 +11,11 @@ from html5lib.html5parser import ParseError
 from playwright.sync_api import Browser, ConsoleMessage, Page, Response
 from starlette.routing import compile_path
 
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
+from noughts_server.web.people import People
+from noughts_server.web.signin import Visitor
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
@@ -28,9 +32,12 @@ PAGES = (
     "/bots",
     "/bots/pascal",
     "/bots/pascal/against/random",
+    "/signin",
     "/nothing",
 )
 """Every address that is a page, and one that is none."""
+SIGNED_IN = ("/me", "/organise", "/{opened}")
+"""Those for people with a token; a tournament has something to do for them."""
 MOST_BYTES = 150_000
 # Half of what is called good: the sum of how far things move after they were seen, as a share of the window.
 MOST_SHIFTED = 0.05
@@ -49,20 +56,39 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def token(server: ServerUnderTest) -> str:
+    return server.token("ada")
+
+
+@pytest.fixture(scope="module")
+def opened(site: Site, token: str) -> str:
+    """The name of a tournament of ada's that has not begun."""
+    cookie = f"noughts_token={token}"
+    made = site.post("/organise", {"id": "autumn", "csrf": Visitor(token).csrf, "schedule": "swiss"}, cookie=cookie)
+    return made.headers["location"].removeprefix("/")
+
+
 def test_every_address_that_is_a_page_is_looked_at() -> None:
-    addresses = [address.path for address in Pages(Any, Any, "").addresses() if not address.path.endswith(".atom")]  # type: ignore[arg-type]
-    patterns = [compile_path(address)[0] for address in addresses]
-    paths = [page.format(cup="tournaments/cup").partition("?")[0] for page in PAGES]
+    nobody: Any = None
+    people = People(nobody, nobody, secure=False)
+    rooms = (people, Organising(nobody, nobody, people), Pages(nobody, nobody, nobody, nobody))
+    addresses = [each for room in rooms for each in room.addresses() if "GET" in (each.methods or ())]
+    patterns = [compile_path(address.path)[0] for address in addresses if not address.path.endswith(".atom")]
+    names = {"cup": "tournaments/cup", "opened": "tournaments/autumn"}
+    paths = [page.format_map(names).partition("?")[0] for page in (*PAGES, *SIGNED_IN)]
     assert [pattern.pattern for pattern in patterns if not any(map(pattern.match, paths))] == []
 
 
-@pytest.mark.parametrize("page_address", PAGES)
+@pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
 def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
-    site: Site, browser: Browser, cup: str, page_address: str
+    site: Site, browser: Browser, cup: str, opened: str, token: str, page_address: str
 ) -> None:
-    path = page_address.format(cup=cup)
+    path = page_address.format(cup=cup, opened=opened)
     for window in (DESK, PHONE):
         with page_in(browser, site.address, viewport=window, reduced_motion="reduce") as page:
+            if page_address in SIGNED_IN:
+                page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
             weights: list[int] = []
             said: list[str] = []
             page.on("response", partial(_weigh, weights))
@@ -81,9 +107,10 @@ def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
             assert [line for line in said if path != "/nothing" or "404" not in line] == []
 
 
-@pytest.mark.parametrize("page_address", PAGES)
-def test_a_page_is_html(site: Site, cup: str, page_address: str) -> None:
-    text = site.get(page_address.format(cup=cup), accept="text/html").text
+@pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
+def test_a_page_is_html(site: Site, cup: str, opened: str, token: str, page_address: str) -> None:
+    cookie = f"noughts_token={token}" if page_address in SIGNED_IN else ""
+    text = site.get(page_address.format(cup=cup, opened=opened), accept="text/html", cookie=cookie).text
     assert mistakes(text) == []
 
 

@@ -20,21 +20,33 @@ WebListenOption = Annotated[
 ]
 
 
+HttpsOption = Annotated[
+    bool, Option("--https", help="A proxy before it speaks HTTPS with browsers: people may sign in through that.")
+]
+PlainSignInOption = Annotated[
+    bool, Option("--plain-sign-in", help="Let people sign in without encryption: tokens can be read by others.")
+]
+
+
 def web(
     listen: WebListenOption = DEFAULT_WEB,
+    https: HttpsOption = False,
+    plain_sign_in: PlainSignInOption = False,
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.
 
-    It needs no token, and only reads. JSON: {"web": "http://HOST:PORT"}, one line, once it is ready.
+    It needs no token: people sign in with theirs, where it is not reached beyond this machine, or by HTTPS.
+
+    JSON: {"web": "http://HOST:PORT"}, one line, once it is ready.
     """
     address = connection_options.read_server(server)
     dialling = connection_options.dialling(address, "")
     listener = web_listener(listen, "--listen")
     from noughts_server.cli.signals import run_loop
 
-    run_loop(_serve(address, dialling, listener, output_format))
+    run_loop(_serve(address, dialling, listener, output_format, https=https, insecure=plain_sign_in))
 
 
 def web_listener(listen: str, option: str) -> "socket.socket":
@@ -49,13 +61,21 @@ def web_listener(listen: str, option: str) -> "socket.socket":
         raise Problem(f"{option} {listen!r}: cannot listen there: {error.strerror or error}", hint) from error
 
 
-async def _serve(address: str, dialling: "Dialling", listener: "socket.socket", output_format: Format) -> None:
+async def _serve(
+    address: str,
+    dialling: "Dialling",
+    listener: "socket.socket",
+    output_format: Format,
+    *,
+    https: bool,
+    insecure: bool,
+) -> None:
     from noughts_server.cli.signals import two_stages
     from noughts_server.web.listener import address_of
     from noughts_server.web.serving import running_site
 
     stopping = asyncio.Event()
-    async with running_site(address, dialling, listener):
+    async with running_site(address, dialling, listener, https=https, insecure=insecure):
         with two_stages(stopping.set, stopping.set):
             place = address_of(listener)
             if output_format is Format.JSON:

@@ -82,8 +82,8 @@ def create(
     WHEN is a moment such as `2026-03-01T18:00` (by this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now.
     A tournament that starts by itself is cancelled if it has too few entries by then. With --time-of it is unrated.
 
-    JSON, as of show, start, pause and cancel: {"tournament", "title", "state", "variant", "time", "own_times",
-    "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
+    JSON, as of show, start, pause and cancel: {"tournament", "title", "owner", "state", "variant", "time",
+    "own_times", "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
     "concurrency", "seed", "seed_hash", "seed_given", "rated", "own_rated", "live_scores", "games",
     "games_total", "entries_min", "entries_max", "join_from", "join_until", "start_at", "reason", "challenge",
     "openings", "standings", "crosstable", "offline", "absence_limit" (seconds, or null)}. With --dry-run

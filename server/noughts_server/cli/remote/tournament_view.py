@@ -101,7 +101,7 @@ def _print(
         f"{state_wording(shown)}{played}\n"
         f"{_schedule(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
-        f" {_rated(shown)}"
+        f" {_rated(shown)}, organised by {output.printable(shown.owner)}"
     )
     console.print(_seed(shown), soft_wrap=True)
     if openings := openings_wording(shown.openings):
@@ -173,6 +173,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
     return {
         "tournament": shown.name,
         "title": shown.title,
+        "owner": shown.owner,
         "state": _state(shown),
         "variant": shown.variant,
         "time": time_wording(shown),

@@ -5,7 +5,9 @@ import { showGames } from "./grid.js";
 const TABLES_EVERY = 3000;
 const page = document.getElementById("tournament");
 const began = performance.now();
-let first = null, state = null, wanted = false, asking = false, drawing = 0;
+// What the page says: it may have changed before the first event.
+let state = page.querySelector(".state").textContent;
+let first = null, wanted = false, asking = false, drawing = 0;
 
 follow(page.dataset.events, (view) => {
   cancelAnimationFrame(drawing);
@@ -21,7 +23,7 @@ function show(view) {
   showProgress(tournament);
   if (first === null) first = tournament.games_done;
   else wanted = true;
-  if (state !== null && state !== tournament.state) wanted = true;
+  if (state !== tournament.state) wanted = true;
   state = tournament.state;
   refresh();
 }
@@ -64,8 +66,9 @@ async function refresh() {
 
 function replaceParts(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
-  for (const part of ["#tables", ".state"]) {
+  for (const part of ["#tables", ".state", "#desk"]) {
     const now = page.querySelector(part), then = fresh.querySelector(part);
+    if (part === "#desk" && now.contains(document.activeElement)) continue; // somebody is about to do something
     const focused = now.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     if (now.innerHTML !== then.innerHTML) now.replaceWith(then);
     if (focused) [...then.querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus();

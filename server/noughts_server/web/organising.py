@@ -1,0 +1,234 @@
+"""What organisers and authors do with tournaments: make, join, start, pause, extend, cancel; and challenges."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route as Address
+
+from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
+from noughts_server.web import words
+from noughts_server.web.documents import Document
+from noughts_server.web.people import People, Person, whole_number
+from noughts_server.web.signin import read_form
+from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.views import Views
+
+FORMATS = {
+    "round_robin": "round robin: everyone against everyone",
+    "gauntlet": "gauntlet: the first entry against each other",
+    "swiss": "Swiss: rounds between equals",
+    "knockout": "knockout: who loses is out",
+    "ladder": "ladder: near ratings meet, without end",
+}
+_LONGEST_SECONDS = 86_400
+_UINT32 = 2**32 - 1
+_FORM: Document = {
+    "id": "",
+    "title": "",
+    "variant": "tictactoe",
+    "schedule": "round_robin",
+    "games_per_pair": "2",
+    "rounds": "",
+    "bank": "60",
+    "increment": "0.5",
+    "move": "",
+    "concurrency": "",
+    "entries_min": "",
+    "entries_max": "",
+    "openings": "",
+    "plies": "",
+    "draw_after": "",
+    "forfeit_after": "",
+    "seed": "",
+    "rated": "on",
+    "stop_when_decided": "",
+    "live_scores": "",
+}
+"""Its fields, and what stands in them first."""
+
+
+class Organising:
+    """The form for a new tournament, and the buttons beneath one that there is."""
+
+    def __init__(self, upstream: Upstream, views: Views, people: People) -> None:
+        self._upstream = upstream
+        self._views = views
+        self._people = people
+
+    def addresses(self) -> list[Address]:
+        """Where that is."""
+        for_person = self._people.for_person
+        return [
+            Address("/organise", for_person(self._form), methods=["GET"]),
+            Address("/organise", for_person(self._create), methods=["POST"]),
+            Address("/challenges", for_person(self._challenge), methods=["POST"]),
+            Address("/tournaments/{tournament}/{action}", for_person(self._act), methods=["POST"]),
+        ]
+
+    async def desk(self, request: Request, tournament: Document) -> Document | None:
+        """What somebody who has signed in may do with the tournament; None: nobody has."""
+        person = await self._people.person(request)
+        if person is None:
+            return None
+        bots = await self._people.bots(person)
+        own = {bot["name"] for bot in bots}
+        entered = {words.bot(row["bot_version"]) for row in tournament["standings"]}
+        organises = person.is_admin or tournament["owner"] == person.owner
+        return {
+            "organises": organises,
+            "bots": [bot for bot in bots if bot["name"] not in entered] if _takes_entries(tournament) else [],
+            "labels": [
+                row["label"]
+                for row in tournament["standings"]
+                if not _over(tournament)
+                and not row["withdraw_time"]
+                and (organises or words.bot(row["bot_version"]) in own)
+            ],
+            "actions": _actions(tournament) if organises else [],
+        }
+
+    async def rivals(self, request: Request, bot: Document) -> list[Document]:
+        """Bots of somebody who has signed in that may challenge this one now."""
+        person = await self._people.person(request) if bot["online"] else None
+        if person is None:
+            return []
+        return [each for each in await self._people.bots(person) if each["online"] and each["name"] != bot["name"]]
+
+    async def _form(self, request: Request, person: Person) -> Response:
+        return self._shown(request, _FORM)
+
+    def _shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
+        code = failure.status if failure else 200
+        return self._views.page(request, "organise", code, values=values, formats=FORMATS, failure=failure)
+
+    async def _create(self, request: Request, person: Person) -> Response:
+        form = await read_form(request)
+        values = {name: form.get(name, "").strip() for name in _FORM}
+        try:
+            wanted = tournaments_pb2.CreateTournamentRequest(tournament=_tournament(values))
+            made = await self._upstream.call(self._upstream.tournaments.CreateTournament, wanted, person.visitor.token)
+        except Failure as failure:
+            if failure.status == 401:
+                raise
+            return self._shown(request, values, failure)
+        return RedirectResponse(f"/{made.tournament.name}", 303)
+
+    async def _act(self, request: Request, person: Person) -> Response:
+        form, calls = await read_form(request), self._upstream.tournaments
+        name = f"tournaments/{request.path_params['tournament']}"
+        label = form.get("label", "")
+        wanted: dict[str, tuple[Any, Any]] = {
+            "start": (calls.StartTournament, tournaments_pb2.StartTournamentRequest(name=name)),
+            "pause": (calls.PauseTournament, tournaments_pb2.PauseTournamentRequest(name=name)),
+            "cancel": (calls.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name)),
+            "join": (
+                calls.JoinTournament,
+                tournaments_pb2.JoinTournamentRequest(name=name, bot=form.get("bot", ""), label=label),
+            ),
+            "withdraw": (
+                calls.WithdrawTournament,
+                tournaments_pb2.WithdrawTournamentRequest(name=name, label=label),
+            ),
+            "extend": (
+                calls.ExtendTournament,
+                tournaments_pb2.ExtendTournamentRequest(
+                    name=name,
+                    games_per_pair=_number(form, "games_per_pair"),
+                    rounds=_number(form, "rounds"),
+                ),
+            ),
+        }
+        action = request.path_params["action"]
+        if action not in wanted:
+            raise Failure(404, f"There is nothing called {action!r} to do with a tournament.")
+        method, message = wanted[action]
+        await self._upstream.call(method, message, person.visitor.token)
+        return RedirectResponse(f"/{name}", 303)
+
+    async def _challenge(self, request: Request, person: Person) -> Response:
+        form = await read_form(request)
+        wanted = challenges_pb2.CreateChallengeRequest(
+            challenger=form.get("challenger", ""),
+            opponent=form.get("opponent", ""),
+            variant=form.get("variant", "").strip(),
+            games=_number(form, "games"),
+            time=_time(form),
+        )
+        made = await self._upstream.call(self._upstream.challenges.CreateChallenge, wanted, person.visitor.token)
+        return RedirectResponse(f"/{made.tournament.name}", 303)
+
+
+def _tournament(values: Document) -> tournaments_pb2.Tournament:
+    """What the form says. Raises Failure."""
+    if values["schedule"] not in FORMATS:
+        raise Failure(400, f"format: got {values['schedule'][:100]!r}, expected one of {', '.join(FORMATS)}")
+    wanted = tournaments_pb2.Tournament(
+        name=f"tournaments/{values['id']}",
+        title=values["title"],
+        variant=values["variant"],
+        schedule=tournaments_pb2.Schedule.Value(f"SCHEDULE_{values['schedule'].upper()}"),
+        time=_time(values),
+        rated=bool(values["rated"]),
+        stop_when_decided=bool(values["stop_when_decided"]),
+        live_scores=bool(values["live_scores"]),
+    )
+    for field in (
+        "games_per_pair",
+        "rounds",
+        "concurrency",
+        "entries_min",
+        "entries_max",
+        "draw_after",
+        "forfeit_after",
+    ):
+        setattr(wanted, field, _number(values, field))
+    if values["seed"]:
+        wanted.seed = whole_number("seed", values["seed"], 0, 2**64 - 1)
+    if values["openings"]:
+        wanted.openings.kind = values["openings"]
+        wanted.openings.plies = _number(values, "plies")
+    return wanted
+
+
+def _time(values: Any) -> types_pb2.TimeControl:
+    return types_pb2.TimeControl(
+        bank_us=_microseconds(values, "bank"),
+        increment_us=_microseconds(values, "increment"),
+        move_us=_microseconds(values, "move"),
+    )
+
+
+def _number(values: Any, field: str) -> int:
+    text = values.get(field, "").strip()
+    return whole_number(field, text, 0, _UINT32) if text else 0
+
+
+def _microseconds(values: Any, field: str) -> int:
+    text = values.get(field, "").strip()
+    try:
+        seconds = float(text or 0)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= _LONGEST_SECONDS:
+        raise Failure(400, f"{field}: got {text[:100]!r}, expected seconds, e.g. 0.5, at most {_LONGEST_SECONDS:,}")
+    return round(seconds * 1e6)
+
+
+def _over(tournament: Document) -> bool:
+    return str(tournament["state"]) in ("finished", "cancelled")
+
+
+def _takes_entries(tournament: Document) -> bool:
+    state, schedule = str(tournament["state"]), str(tournament["schedule"])
+    late = schedule in ("ladder", "swiss") and state == "running"
+    return state == "open" or late or (state == "paused" and schedule != "knockout")
+
+
+def _actions(tournament: Document) -> list[str]:
+    return {
+        "open": ["start", "cancel"],
+        "running": ["pause", "extend", "cancel"],
+        "paused": ["start", "extend", "cancel"],
+        "finished": ["extend"],
+    }.get(tournament["state"], [])

@@ -1,0 +1,210 @@
+"""People who have signed in: who they are, their bots, tokens and tournaments."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
+
+from google.protobuf.duration_pb2 import Duration
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route as Address
+
+from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2, tournaments_pb2
+from noughts_server.web.documents import Document, document
+from noughts_server.web.signin import (
+    Attempts,
+    Visitor,
+    place_after,
+    read_form,
+    read_token,
+    signed_in,
+    signed_out,
+    to_sign_in,
+    visitor_of,
+)
+from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.views import Views
+
+_MOST = 1_000
+_RECENT = 10
+_DAY_SECONDS = 86_400
+_SELF = "tokens/self"
+
+
+class Person(NamedTuple):
+    """Somebody whose token the server knows."""
+
+    visitor: Visitor
+    owner: str
+    scopes: tuple[str, ...]
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether everything is theirs."""
+        return "admin" in self.scopes
+
+
+class People:
+    """Signing in and out, and one's own page."""
+
+    def __init__(self, upstream: Upstream, views: Views, *, secure: bool) -> None:
+        """`secure`: browsers come by HTTPS, and are told to bear the cookie nowhere else."""
+        self._upstream = upstream
+        self._views = views
+        self._secure = secure
+        self._attempts = Attempts()
+
+    def addresses(self) -> list[Address]:
+        """Where that is."""
+        return [
+            Address("/signin", self._sign_in_page, methods=["GET"]),
+            Address("/signin", self._sign_in, methods=["POST"]),
+            Address("/signout", self._sign_out, methods=["POST"]),
+            Address("/me", self.for_person(self._me), methods=["GET"]),
+            Address("/me/tokens", self.for_person(self._make_token), methods=["POST"]),
+            Address("/me/tokens/{number:int}/revoke", self.for_person(self._revoke), methods=["POST"]),
+            Address("/bots/{bot}/retire", self.for_person(self._retire), methods=["POST"]),
+        ]
+
+    def closed(self) -> list[Address]:
+        """Where it would be: a page that says why not."""
+        return [Address("/signin", self._sign_in_page, methods=["GET"])]
+
+    def for_person(
+        self, answer: Callable[[Request, Person], Coroutine[Any, Any, Response]]
+    ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """An address for those who have signed in; others are led there."""
+
+        async def guarded(request: Request) -> Response:
+            person = await self.person(request)
+            return to_sign_in(request) if person is None else await answer(request, person)
+
+        return guarded
+
+    async def person(self, request: Request) -> Person | None:
+        """Who has signed in. Raises Failure, of status 401 if the server does not know the token any more."""
+        visitor = visitor_of(request)
+        if visitor is None:
+            return None
+        got = await self._upstream.call(
+            self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name=_SELF), visitor.token
+        )
+        return Person(visitor, got.token.owner, tuple(got.token.scopes))
+
+    async def bots(self, person: Person, *, retired: bool = False) -> list[Document]:
+        """Their bots, by name."""
+        wanted = bots_pb2.ListBotsRequest(owner=person.owner, page_size=_MOST, show_retired=retired)
+        found: list[Document] = (await self._ask(self._upstream.bots.ListBots, wanted))["bots"]
+        return found
+
+    async def _sign_in_page(self, request: Request) -> Response:
+        return self._sign_in_shown(request, expired=request.query_params.get("expired") == "true")
+
+    def _sign_in_shown(self, request: Request, failure: Failure | None = None, *, expired: bool = False) -> Response:
+        return self._views.page(
+            request,
+            "signin",
+            failure.status if failure else 200,
+            next=place_after(request.query_params.get("next", "")),
+            failure=failure,
+            expired=expired,
+        )
+
+    async def _sign_in(self, request: Request) -> Response:
+        address = request.client.host if request.client else ""
+        form = await read_form(request)
+        try:
+            self._attempts.check(address)
+            token = read_token(form.get("token", ""))
+            await self._upstream.call(self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name=_SELF), token)
+        except Failure as failure:
+            if failure.status in (400, 401):
+                self._attempts.failed(address)
+            return self._sign_in_shown(request, failure)
+        after = RedirectResponse(place_after(form.get("next", "")), 303)
+        return signed_in(after, token, secure=self._secure)
+
+    async def _sign_out(self, request: Request) -> Response:
+        await read_form(request)
+        return signed_out(RedirectResponse("/", 303))
+
+    async def _me(self, request: Request, person: Person) -> Response:
+        return await self._me_shown(request, person)
+
+    async def _me_shown(
+        self, request: Request, person: Person, failure: Failure | None = None, secret: str = ""
+    ) -> Response:
+        wanted = tournaments_pb2.ListTournamentsRequest(owner=person.owner, page_size=_RECENT)
+        bots, tournaments, tokens = await asyncio.gather(
+            self.bots(person, retired=True),
+            self._ask(self._upstream.tournaments.ListTournaments, wanted),
+            self._ask(
+                self._upstream.tokens.ListTokens, tokens_pb2.ListTokensRequest(page_size=_MOST), person.visitor.token
+            ),
+        )
+        return self._views.page(
+            request,
+            "me",
+            failure.status if failure else 200,
+            person=person,
+            bots=bots,
+            games=await self._recent_games(bots),
+            tournaments=tournaments["tournaments"],
+            tokens=[each for each in tokens["tokens"] if each["owner"] == person.owner],
+            failure=failure,
+            secret=secret,
+        )
+
+    async def _recent_games(self, bots: list[Document]) -> list[Document]:
+        """The newest of all bots in service together."""
+        of_each = await asyncio.gather(
+            *(
+                self._ask(
+                    self._upstream.games.ListGames,
+                    games_pb2.ListGamesRequest(parent=bot["name"], page_size=_RECENT),
+                )
+                for bot in [bot for bot in bots if not bot["retire_time"]][:_RECENT]
+            )
+        )
+        games = {game["name"]: game for found in of_each for game in found["games"]}
+        return sorted(games.values(), key=lambda game: str(game["end_time"]), reverse=True)[:_RECENT]
+
+    async def _make_token(self, request: Request, person: Person) -> Response:
+        form = await read_form(request)
+        scopes = [scope for scope in ("play", "organise", "admin") if form.get(scope)]
+        if bot := form.get("bot"):
+            scopes.append(f"play:{bot}")
+        wanted = tokens_pb2.CreateTokenRequest(token=tokens_pb2.Token(label=form.get("label", ""), scopes=scopes))
+        try:
+            if not scopes:
+                raise Failure(400, "The token permits nothing.", "Choose what it is for.")
+            if days := form.get("days", "").strip():
+                wanted.ttl.CopyFrom(Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS))
+            made = await self._upstream.call(self._upstream.tokens.CreateToken, wanted, person.visitor.token)
+        except Failure as failure:
+            return await self._me_shown(request, person, failure)
+        return await self._me_shown(request, person, secret=made.secret)
+
+    async def _revoke(self, request: Request, person: Person) -> Response:
+        await read_form(request)
+        name = f"tokens/{request.path_params['number']}"
+        await self._upstream.call(
+            self._upstream.tokens.RevokeToken, tokens_pb2.RevokeTokenRequest(name=name), person.visitor.token
+        )
+        return RedirectResponse("/me", 303)
+
+    async def _retire(self, request: Request, person: Person) -> Response:
+        form = await read_form(request)
+        wanted = bots_pb2.RetireBotRequest(name=f"bots/{request.path_params['bot']}", undo=bool(form.get("undo")))
+        await self._upstream.call(self._upstream.bots.RetireBot, wanted, person.visitor.token)
+        return RedirectResponse("/me", 303)
+
+    async def _ask(self, method: Any, request: Any, token: str = "") -> Document:
+        return document(await self._upstream.call(method, request, token))
+
+
+def whole_number(field: str, text: str, least: int, most: int) -> int:
+    """What a form says in digits. Raises Failure."""
+    if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
+        return int(text)
+    raise Failure(400, f"{field}: got {text[:100]!r}, expected a whole number from {least:,} to {most:,}")

@@ -1,0 +1,149 @@
+"""Who looks at a page: somebody who has signed in with a token, or anybody.
+
+The cookie is the token itself, so that each copy of the site, and one that was started anew, knows the visitor, and the
+site keeps nothing. Scripts cannot read it (HttpOnly), and no other site can have it sent (SameSite=Strict).
+"""
+
+import hashlib
+import hmac
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from noughts_server.web.upstream import Failure
+
+CSRF_FIELD = "csrf"
+CSRF_HEADER = "x-csrf"
+_COOKIE = "noughts_token"
+_PREFIX = "nou_"
+_LONGEST_TOKEN = 200
+_LARGEST_FORM = 65_536
+_MOST_FIELDS = 200
+_OWN_SITE = ("same-origin", "none")
+_MOST_FAILURES, _WITHIN_SECONDS, _MOST_ADDRESSES = 10, 60.0, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Somebody with a token; whether it is good for anything, only the server knows."""
+
+    token: str
+
+    @property
+    def csrf(self) -> str:
+        """What each form of the visitor carries: nobody can make it without the token."""
+        return hmac.new(self.token.encode(), b"noughts csrf", hashlib.sha256).hexdigest()
+
+
+def visitor_of(request: Request) -> Visitor | None:
+    """Who has signed in; None is anybody."""
+    token = request.cookies.get(_COOKIE, "")
+    return Visitor(token) if _could_be_token(token) else None
+
+
+def signed_in(response: Response, token: str, *, secure: bool) -> Response:
+    """The response, after which the browser bears the token until it is closed."""
+    response.set_cookie(_COOKIE, token, path="/", secure=secure, httponly=True, samesite="strict")
+    return response
+
+
+def signed_out(response: Response) -> Response:
+    """The response, after which the browser bears no token."""
+    response.delete_cookie(_COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def to_sign_in(request: Request, *, expired: bool = False) -> Response:
+    """To the page where one signs in, and from there to where one wanted to go."""
+    return signed_out(RedirectResponse(f"/signin?{'expired=true&' if expired else ''}next={request.url.path}", 303))
+
+
+def place_after(wanted: str) -> str:
+    """An address of this site: what was wanted, if it is one."""
+    parts = urlsplit(wanted)
+    ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not (parts.scheme or parts.netloc)
+    return wanted if ours and wanted.isprintable() and "\\" not in wanted else "/me"
+
+
+def read_token(text: str) -> str:
+    """A token as somebody has typed it. Raises Failure."""
+    token = text.strip()
+    if not _could_be_token(token):
+        hint = "It begins with nou_; the operator of the server makes one: noughts token create --owner YOU"
+        raise Failure(400, "This is not a token.", hint)
+    return token
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """What was sent by a form of this site, by somebody who means it. Raises Failure.
+
+    Who has signed in proves it by the form's field (or a header); besides, the browser says where the form was.
+    """
+    _check_origin(request)
+    form = await _fields(request)
+    visitor = visitor_of(request)
+    if visitor is not None:
+        shown = form.get(CSRF_FIELD) or request.headers.get(CSRF_HEADER, "")
+        if not hmac.compare_digest(shown.encode(), visitor.csrf.encode()):
+            raise Failure(403, "This form is not of this page as it is now.", "Load the page again, and send it anew.")
+    return form
+
+
+def _check_origin(request: Request) -> None:
+    place, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
+    foreign = (
+        place not in _OWN_SITE if place else bool(origin) and urlsplit(origin).netloc != request.headers.get("host")
+    )
+    if foreign:
+        raise Failure(403, "This form was sent from another site.", "Open this site itself, and send it there.")
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind not in ("application/x-www-form-urlencoded", ""):
+        raise Failure(415, f"Got {kind[:100]!r}, expected a form (application/x-www-form-urlencoded).")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _LARGEST_FORM:
+            raise Failure(413, f"This form has more than {_LARGEST_FORM:,} bytes.")
+    try:
+        text = body.decode()
+        read = partial(parse_qsl, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+        return dict(read(text, strict_parsing=True)) if text else {}
+    except ValueError as error:
+        raise Failure(400, "This form cannot be read.") from error
+
+
+def _could_be_token(text: str) -> bool:
+    return text.startswith(_PREFIX) and len(text) <= _LONGEST_TOKEN and text.isascii() and text.isprintable()
+
+
+class Attempts:
+    """Failed attempts to sign in, by address: a few a minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failed: dict[str, deque[float]] = {}
+
+    def check(self, address: str) -> None:
+        """Raises Failure for who has failed too often."""
+        failed = self._failed.get(address)
+        if failed is None:
+            return
+        while failed and failed[0] <= self._clock() - _WITHIN_SECONDS:
+            failed.popleft()
+        if len(failed) >= _MOST_FAILURES:
+            raise Failure(429, f"{_MOST_FAILURES} attempts have failed within a minute.", "Try again in a minute.")
+
+    def failed(self, address: str) -> None:
+        """One more."""
+        if len(self._failed) >= _MOST_ADDRESSES:
+            self._failed.pop(next(iter(self._failed)))
+        self._failed.setdefault(address, deque(maxlen=_MOST_FAILURES)).append(self._clock())

@@ -1,0 +1,53 @@
+"""Pages out of templates."""
+
+import json
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from noughts_server.version import software_version
+from noughts_server.web import words
+from noughts_server.web.boards import score_interval
+from noughts_server.web.signin import visitor_of
+
+HTML = "text/html"
+
+
+class Views:
+    """The templates, with what all of them use."""
+
+    def __init__(self, static: str, *, signing_in: bool) -> None:
+        """`static` is the version of the static files, part of their addresses."""
+        self._templates = Environment(
+            loader=PackageLoader("noughts_server.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters.update(words.FILTERS, embedded=_embedded)
+        self._templates.globals.update(
+            static=f"/static/{static}",
+            version=software_version(),
+            score_interval=score_interval,
+            signing_in=signing_in,
+        )
+
+    def page(
+        self, request: Request, template: str, code: int = 200, headers: dict[str, str] | None = None, **shown: Any
+    ) -> Response:
+        """A page; what somebody who is signed in is shown, nobody may keep."""
+        visitor = visitor_of(request)
+        body = self._templates.get_template(f"{template}.html.jinja").render(
+            path=request.url.path, visitor=visitor, **shown
+        )
+        caching = "no-cache" if visitor is None else "private, no-store"
+        return Response(body, code, {"cache-control": caching, "vary": "cookie", **(headers or {})}, media_type=HTML)
+
+
+def _embedded(shown: Any) -> Markup:
+    """JSON that can stand in a page: nothing in it ends a script or begins a comment."""
+    return Markup(json.dumps(shown, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))  # noqa: S704  # no < is left in it

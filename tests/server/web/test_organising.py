@@ -1,0 +1,74 @@
+"""A tournament from the browser: signing in, making it, entering bots, seeing it to its end, signing out."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from noughts_server.testing import ServerUnderTest
+from tests.support.background import online
+from tests.support.browser import chromium, page_in
+from tests.support.site import Site
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@contextmanager
+def beside(context: AbstractContextManager[None]) -> Iterator[None]:
+    """Entered and left in a thread of its own: playwright's loop runs in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(context.__enter__).result()
+        try:
+            yield
+        finally:
+            pool.submit(context.__exit__, None, None, None).result()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_tournament_is_made_and_run_from_the_browser(
+    server: ServerUnderTest, site: Site, browser: Browser, scripts: bool
+) -> None:
+    owner = "ada" if scripts else "bob"
+    token = server.token(owner)
+    bots = {f"{owner}-one": "random", f"{owner}-two": "first-free"}
+    with (
+        beside(online(server.address, token, **bots)),
+        page_in(browser, site.address, java_script_enabled=scripts) as page,
+    ):
+        page.goto("/organise")
+        page.get_by_label("Your token").fill("nou_wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("token")
+        page.goto("/organise")
+        page.get_by_label("Your token").fill(token)
+        page.keyboard.press("Enter")
+        page.get_by_label("Name in addresses").fill(f"{owner}-cup")
+        page.get_by_label("Title").fill("From the browser")
+        page.get_by_label("Format").select_option("knockout")
+        page.get_by_label("On the clock").fill("")
+        page.get_by_label("Added after each move").fill("")
+        page.get_by_role("button", name="Make the tournament").click()
+        expect(page.get_by_role("heading", name="From the browser")).to_be_visible()
+        for bot in bots:
+            page.get_by_label("My bot").select_option(f"bots/{bot}")
+            page.get_by_role("button", name="Join").click()
+            expect(page.get_by_role("row", name=bot)).to_be_visible()
+        page.get_by_role("button", name="Start").click()
+        if not scripts:
+            while not page.locator(".state.finished").count():
+                page.reload()
+        expect(page.locator(".state.finished")).to_be_visible()
+        expect(page.get_by_role("button", name="Add")).to_be_visible()
+        page.get_by_role("link", name="My page").click()
+        expect(page.get_by_role("link", name="From the browser")).to_be_visible()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+        assert page.context.cookies() == []

@@ -1,0 +1,251 @@
+"""Signing in with a token, and what only those who have may do: without a browser."""
+
+from typing import Any
+
+import pytest
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Attempts, Visitor, place_after
+from noughts_server.web.upstream import Failure
+from tests.support.background import online
+from tests.support.processes import eventually
+from tests.support.site import Answer, Site, site_of
+
+
+@pytest.fixture(scope="module")
+def ada(server: ServerUnderTest) -> str:
+    """A token of ada's."""
+    return server.token("ada")
+
+
+class As:
+    """A visitor with a token, whose forms carry what they must."""
+
+    def __init__(self, site: Site, token: str) -> None:
+        self.site = site
+        self.cookie = f"noughts_token={token}"
+        self.csrf = Visitor(token).csrf
+
+    def get(self, path: str) -> Answer:
+        return self.site.get(path, cookie=self.cookie)
+
+    def post(self, path: str, form: dict[str, str] | None = None, **headers: str) -> Answer:
+        return self.site.post(path, {"csrf": self.csrf, **(form or {})}, cookie=self.cookie, **headers)
+
+
+def cup_of(visitor: As, name: str, **form: str) -> str:
+    made = visitor.post("/organise", {"id": name, "games_per_pair": "2", "schedule": "round_robin", **form})
+    assert made.status == 303, made.text
+    return made.headers["location"]
+
+
+def until_finished(site: Site, place: str) -> None:
+    eventually(lambda: state(site, place), lambda told: told == "finished")
+
+
+def state(site: Site, place: str) -> str:
+    return str(site.get(f"/api/v1{place}").document["state"])
+
+
+def test_the_cookie_is_the_token_and_out_of_reach_of_scripts_and_other_sites(site: Site, ada: str) -> None:
+    answer = site.post("/signin", {"token": f" {ada}\n", "next": "/bots"})
+    assert (answer.status, answer.headers["location"]) == (303, "/bots")
+    name_and_value, *flags = answer.headers["set-cookie"].split("; ")
+    assert name_and_value == f"noughts_token={ada}"
+    assert set(flags) == {"HttpOnly", "Path=/", "SameSite=strict"}
+
+
+def test_behind_https_the_cookie_is_borne_nowhere_else(server: ServerUnderTest, ada: str) -> None:
+    with site_of(server.address, https=True) as site:
+        assert "Secure" in site.post("/signin", {"token": ada}).headers["set-cookie"].split("; ")
+
+
+def test_a_site_that_others_may_listen_to_takes_no_token(server: ServerUnderTest, ada: str) -> None:
+    with site_of(server.address, host="0.0.0.0") as site:  # that is what it is about
+        page = site.get("/signin").text
+        assert "without encryption" in page
+        assert "noughts web --https" in page
+        assert site.post("/signin", {"token": ada}).status == 405
+        assert site.get("/me", cookie=f"noughts_token={ada}").status == 404
+        assert "Sign in" not in site.get("/").text
+
+
+@pytest.mark.parametrize(
+    "token, status, words",
+    [("", 400, "This is not a token."), ("nou_ä", 400, "This is not a token."), ("nou_" + "x" * 32, 401, "token")],
+)
+def test_a_wrong_token_is_told_in_words_and_sets_no_cookie(site: Site, token: str, status: int, words: str) -> None:
+    answer = site.post("/signin", {"token": token})
+    assert (answer.status, "set-cookie" in answer.headers) == (status, False)
+    assert words in answer.text
+
+
+def test_after_ten_wrong_tokens_an_address_waits_a_minute() -> None:
+    now = 0.0
+    attempts = Attempts(lambda: now)
+    for _ in range(10):
+        attempts.check("here")
+        attempts.failed("here")
+    attempts.check("elsewhere")
+    with pytest.raises(Failure) as refused:
+        attempts.check("here")
+    assert refused.value.status == 429
+    now = 60.0
+    attempts.check("here")
+
+
+@pytest.mark.parametrize("elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "", "x", "/a\nb"])
+def test_nobody_is_led_to_another_site(elsewhere: str) -> None:
+    assert place_after(elsewhere) == "/me"
+
+
+def test_what_somebody_who_is_signed_in_is_shown_is_kept_by_nobody(site: Site, ada: str, cup: str) -> None:
+    visitor = As(site, ada)
+    for path in ("/me", "/", f"/{cup}"):
+        assert visitor.get(path).headers["cache-control"] == "private, no-store"
+    assert site.get("/").headers["cache-control"] == "no-cache"
+    assert "ada" not in site.get("/").text
+
+
+def test_pages_for_people_lead_others_to_the_door_and_back(site: Site, ada: str) -> None:
+    answer = site.get("/organise")
+    assert (answer.status, answer.headers["location"]) == (303, "/signin?next=/organise")
+    assert As(site, ada).get("/organise").status == 200
+
+
+def test_a_token_that_was_revoked_leads_to_the_door(server: ServerUnderTest, site: Site) -> None:
+    visitor = As(site, server.token("eve"))
+    page = visitor.get("/me").text
+    number = page.partition("/me/tokens/")[2].partition("/")[0]
+    assert visitor.post(f"/me/tokens/{number}/revoke").headers["location"] == "/me"
+    answer = visitor.get("/me")
+    assert (answer.status, answer.headers["location"]) == (303, "/signin?expired=true&next=/me")
+    assert 'noughts_token="";' in answer.headers["set-cookie"]
+    assert "does not know your token any more" in site.get("/signin?expired=true").text
+
+
+@pytest.mark.parametrize(
+    "headers, csrf",
+    [
+        ({}, ""),
+        ({}, "0" * 64),
+        ({"origin": "https://evil.example"}, None),
+        ({"sec_fetch_site": "cross-site"}, None),
+        ({"sec_fetch_site": "same-site"}, None),
+    ],
+)
+def test_a_form_of_another_site_changes_nothing(
+    site: Site, ada: str, headers: dict[str, str], csrf: str | None
+) -> None:
+    visitor = As(site, ada)
+    form = {"id": "forged", **({} if csrf is None else {"csrf": csrf})}
+    answer = visitor.post("/organise", form, **headers)
+    assert answer.status == 403
+    assert site.get("/api/v1/tournaments/forged").status == 404
+
+
+@pytest.mark.parametrize(
+    "body, kind, status",
+    [("x" * 70_000, "application/x-www-form-urlencoded", 413), ("{}", "application/json", 415), ("%FF=1", "", 400)],
+)
+def test_what_is_no_form_of_ours_is_refused_in_words(site: Site, ada: str, body: str, kind: str, status: int) -> None:
+    response: Any = site._asked("/organise", "POST", {"cookie": f"noughts_token={ada}", "content_type": kind}, body)
+    assert response.status == status
+    response.close()
+
+
+def test_a_tournament_is_made_joined_run_and_extended_by_forms(server: ServerUnderTest, site: Site) -> None:
+    token = server.token("grace")
+    visitor = As(site, token)
+    place = cup_of(visitor, "by-forms", bank="", increment="", title="By forms", openings="balanced", plies="3")
+    assert (state(site, place), site.get(f"/api/v1{place}").document["owner"]) == ("open", "grace")
+    with online(server.address, token, left="random", right="random"):
+        for bot in ("left", "right"):
+            assert visitor.post(f"{place}/join", {"bot": f"bots/{bot}"}).status == 303
+        assert visitor.post(f"{place}/start").headers["location"] == place
+        until_finished(site, place)
+        assert visitor.post(f"{place}/extend", {"games_per_pair": "2"}).status == 303
+        until_finished(site, place)
+    shown = site.get(f"/api/v1{place}").document
+    assert (shown["games_done"], shown["openings"]["kind"], shown["openings"]["plies"]) == (4, "balanced", 3)
+
+
+def test_a_tournament_is_paused_and_cancelled_by_forms_and_its_buttons_follow(
+    server: ServerUnderTest, site: Site
+) -> None:
+    token = server.token("hal")
+    visitor = As(site, token)
+    with online(server.address, token, up="random", down="random"):
+        place = cup_of(visitor, "long", games_per_pair="1000000")
+        for bot in ("up", "down"):
+            visitor.post(f"{place}/join", {"bot": f"bots/{bot}"})
+        assert "Start" in visitor.get(place).text
+        visitor.post(f"{place}/start")
+        assert "Pause" in visitor.get(place).text
+        assert visitor.post(f"{place}/pause").status == 303
+        assert (state(site, place), "Go on" in visitor.get(place).text) == ("paused", True)
+        assert visitor.post(f"{place}/cancel").status == 303
+    assert state(site, place) == "cancelled"
+    assert "Cancel for good" not in visitor.get(place).text
+
+
+def test_what_is_anothers_has_no_buttons_and_cannot_be_touched(server: ServerUnderTest, site: Site, ada: str) -> None:
+    place = cup_of(As(site, server.token("ian")), "ians")
+    visitor = As(site, ada)
+    assert "Cancel for good" not in visitor.get(place).text
+    assert visitor.post(f"{place}/cancel").status == 403
+    assert state(site, place) == "open"
+    assert visitor.post(f"{place}/burn").status == 404
+
+
+@pytest.mark.parametrize(
+    "field, text, words",
+    [
+        ("games_per_pair", "many", "games_per_pair: got"),
+        ("bank", "-1", "bank: got"),
+        ("variant", "chess", "chess"),
+        ("id", "No Good", "tournament"),
+        ("schedule", "dance", "format: got"),
+        ("seed", "x", "seed: got"),
+    ],
+)
+def test_a_wrong_field_is_told_and_the_others_are_kept(site: Site, ada: str, field: str, text: str, words: str) -> None:
+    form = {"id": "kept", "title": "Keep this", "schedule": "swiss", field: text}
+    answer = As(site, ada).post("/organise", form)
+    assert answer.status == 400
+    assert words in answer.text
+    assert "Keep this" in answer.text
+
+
+def test_a_token_is_made_shown_once_and_can_do_what_was_chosen(site: Site, ada: str) -> None:
+    visitor = As(site, ada)
+    page = visitor.post("/me/tokens", {"label": "for the laptop", "play": "on", "days": "7"}).text
+    made = "nou_" + page.partition("<code>nou_")[2].partition("<")[0]
+    assert As(site, made).get("/me").status == 200
+    assert made not in visitor.get("/me").text
+    assert "for the laptop" in visitor.get("/me").text
+    refused = As(site, made).post("/organise", {"id": "too-much", "schedule": "swiss"})
+    assert refused.status == 403
+    assert visitor.post("/me/tokens", {"label": "for nothing"}).status == 400
+    assert visitor.post("/me/tokens", {"play": "on", "days": "soon"}).status == 400
+
+
+def test_a_bot_is_retired_and_brought_back_by_its_owner_only(server: ServerUnderTest, site: Site, ada: str) -> None:
+    token = server.token("ken")
+    with online(server.address, token, oldie="random"):
+        pass
+    assert As(site, ada).post("/bots/oldie/retire").status == 403
+    visitor = As(site, token)
+    assert visitor.post("/bots/oldie/retire").status == 303
+    assert "Bring back" in visitor.get("/me").text
+    assert visitor.post("/bots/oldie/retire", {"undo": "1"}).status == 303
+    assert "Bring back" not in visitor.get("/me").text
+
+
+def test_one_challenges_a_bot_with_ones_own(server: ServerUnderTest, site: Site) -> None:
+    token = server.token("lea")
+    with online(server.address, token, mine="random", theirs="random"):
+        form = {"challenger": "bots/mine", "opponent": "bots/theirs", "games": "2", "variant": "tictactoe"}
+        made = As(site, token).post("/challenges", form)
+        assert made.status == 303, made.text
+        until_finished(site, made.headers["location"])
