@@ -118,7 +118,7 @@ class Events:
 
 @contextmanager
 def site_of(
-    server: str, settings: LiveSettings | None = None, *, port: int = 0, host: str = "127.0.0.1", **options: bool
+    server: str, settings: LiveSettings | None = None, *, port: int = 0, host: str = "127.0.0.1", **options: Any
 ) -> Iterator[Site]:
     """The site of the server at this address, on this port or a free one; `options` as of `running_site`."""
     listener = listening(host, port)

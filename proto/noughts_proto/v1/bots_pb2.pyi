@@ -90,20 +90,54 @@ class GetBotResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BOT_FIELD_NUMBER: _builtins.int
+    VERSIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def bot(self) -> Global___Bot: ...
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotVersion]:
+        """Its newest versions, the newest first, at most 100."""
+
     def __init__(
         self,
         *,
         bot: Global___Bot | None = ...,
+        versions: _abc.Iterable[Global___BotVersion] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetBotResponse: _TypeAlias = GetBotResponse  # noqa: Y015
+
+@_typing.final
+class BotVersion(_message.Message):
+    """What has logged in as a bot under a version's name."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`bots/NAME/versions/V`."""
+    @_builtins.property
+    def create_time(self) -> _timestamp_pb2.Timestamp:
+        """When it logged in for the first time."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BotVersion: _TypeAlias = BotVersion  # noqa: Y015
 
 @_typing.final
 class ListBotsRequest(_message.Message):
@@ -114,6 +148,7 @@ class ListBotsRequest(_message.Message):
     ONLINE_ONLY_FIELD_NUMBER: _builtins.int
     SHOW_RETIRED_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
+    SEARCH_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many; 0 means 50, more than 1,000 means 1,000."""
     page_token: _builtins.str
@@ -124,6 +159,8 @@ class ListBotsRequest(_message.Message):
     """Retired bots, too."""
     owner: _builtins.str
     """Only bots of this owner; empty: everybody's."""
+    search: _builtins.str
+    """Only bots whose name contains this, in capitals or not; at most 63 characters."""
     def __init__(
         self,
         *,
@@ -132,10 +169,11 @@ class ListBotsRequest(_message.Message):
         online_only: _builtins.bool = ...,
         show_retired: _builtins.bool = ...,
         owner: _builtins.str = ...,
+        search: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "show_retired", b"show_retired"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "show_retired", b"show_retired"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -53,23 +53,31 @@ class CreateChallengeRequest(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     OWN_TIMES_FIELD_NUMBER: _builtins.int
+    OPPONENT_BEGINS_FIELD_NUMBER: _builtins.int
+    OPENINGS_FIELD_NUMBER: _builtins.int
     challenger: _builtins.str
     """`bots/NAME` or `bots/NAME/versions/V`; yours, and online. Without a version: the newest that is online."""
     opponent: _builtins.str
-    """The same of any bot that accepts challenges."""
+    """The same of any bot that accepts challenges; of your own bots also one that declines those of others."""
     variant: _builtins.str
     """E.g. `tictactoe`, `connect4` or `mnk:M,N,K`; empty means `tictactoe`."""
     games: _builtins.int
-    """0 means 2; at most 100. Sides alternate, the challenger moves first in the first game."""
+    """0 means 2; at most 100. Sides alternate; who moves first in the first game, `opponent_begins` says."""
     seed: _builtins.int
     """All chance of the games comes from it; unset means drawn by the server."""
     request_id: _builtins.str
     """Chosen by the caller, unique per token, at most 64 characters; empty: not idempotent."""
+    opponent_begins: _builtins.bool
+    """The opponent moves first in the first game, otherwise the challenger."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl: ...
     @_builtins.property
     def own_times(self) -> _containers.MessageMap[_builtins.str, _types_pb2.TimeControl]:
         """The times of bots that have others than `time`, by name (`NAME` of `bots/NAME`)."""
+
+    @_builtins.property
+    def openings(self) -> _tournaments_pb2.Openings:
+        """What the games begin with; unset: the empty board."""
 
     def __init__(
         self,
@@ -82,10 +90,12 @@ class CreateChallengeRequest(_message.Message):
         seed: _builtins.int | None = ...,
         request_id: _builtins.str = ...,
         own_times: _abc.Mapping[_builtins.str, _types_pb2.TimeControl] | None = ...,
+        opponent_begins: _builtins.bool = ...,
+        openings: _tournaments_pb2.Openings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "seed", b"seed", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "openings", b"openings", "seed", b"seed", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "challenger", b"challenger", "games", b"games", "opponent", b"opponent", "own_times", b"own_times", "request_id", b"request_id", "seed", b"seed", "time", b"time", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "challenger", b"challenger", "games", b"games", "openings", b"openings", "opponent", b"opponent", "opponent_begins", b"opponent_begins", "own_times", b"own_times", "request_id", b"request_id", "seed", b"seed", "time", b"time", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015

@@ -272,6 +272,7 @@ class ListGamesRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     OPPONENT_FIELD_NUMBER: _builtins.int
     TOURNAMENT_FIELD_NUMBER: _builtins.int
+    FAULTS_ONLY_FIELD_NUMBER: _builtins.int
     parent: _builtins.str
     """`tournaments/ID`, or `bots/NAME` for the games of all its versions: the newest tournament first, in each of them
     the highest number first.
@@ -284,6 +285,8 @@ class ListGamesRequest(_message.Message):
     """With a bot as parent: only its games against this bot, `bots/NAME`."""
     tournament: _builtins.str
     """With a bot as parent: only its games in this tournament, `tournaments/ID`."""
+    faults_only: _builtins.bool
+    """Of a tournament: only games that somebody lost by a fault of its own."""
     def __init__(
         self,
         *,
@@ -292,10 +295,11 @@ class ListGamesRequest(_message.Message):
         page_token: _builtins.str = ...,
         opponent: _builtins.str = ...,
         tournament: _builtins.str = ...,
+        faults_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -10,6 +10,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from noughts_proto.v1 import games_pb2 as _games_pb2
+from noughts_proto.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -65,6 +66,8 @@ class LeaderboardRow(_message.Message):
     PROVISIONAL_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     ONLINE_FIELD_NUMBER: _builtins.int
+    ERROR95_FIELD_NUMBER: _builtins.int
+    TREND_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """From 1, among the rows that the filters leave."""
     bot: _builtins.str
@@ -80,6 +83,12 @@ class LeaderboardRow(_message.Message):
     """The bot's owner."""
     online: _builtins.bool
     """Whether the bot has a session now."""
+    error95: _builtins.float
+    """Half the width of the 95 % interval around the rating that its number of games leaves, at best: against equal
+    opponents. GetBatchRatings tells more exactly, from all results.
+    """
+    trend: _builtins.float
+    """What the rating has gained since the bot had nine tenths of its games; unset with fewer than ten."""
     def __init__(
         self,
         *,
@@ -93,12 +102,16 @@ class LeaderboardRow(_message.Message):
         provisional: _builtins.bool = ...,
         owner: _builtins.str = ...,
         online: _builtins.bool = ...,
+        error95: _builtins.float = ...,
+        trend: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_trend", b"_trend", "trend", b"trend"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "draws", b"draws", "games", b"games", "losses", b"losses", "online", b"online", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rating", b"rating", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_trend", b"_trend", "bot", b"bot", "draws", b"draws", "error95", b"error95", "games", b"games", "losses", b"losses", "online", b"online", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rating", b"rating", "trend", b"trend", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__trend: _TypeAlias = _typing.Literal["trend"]  # noqa: Y015
+    _WhichOneofArgType__trend: _TypeAlias = _typing.Literal["_trend", b"_trend"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__trend) -> _WhichOneofReturnType__trend | None: ...
 
 Global___LeaderboardRow: _TypeAlias = LeaderboardRow  # noqa: Y015
 
@@ -115,6 +128,7 @@ class GetLeaderboardRequest(_message.Message):
     MIN_GAMES_FIELD_NUMBER: _builtins.int
     EXCLUDE_PROVISIONAL_FIELD_NUMBER: _builtins.int
     SHOW_RETIRED_FIELD_NUMBER: _builtins.int
+    SEARCH_FIELD_NUMBER: _builtins.int
     variant: _builtins.str
     """Empty means `tictactoe`."""
     time_class: _builtins.str
@@ -133,6 +147,8 @@ class GetLeaderboardRequest(_message.Message):
     """Only bots whose rating is not provisional."""
     show_retired: _builtins.bool
     """Retired bots, too."""
+    search: _builtins.str
+    """Only bots whose name contains this, in capitals or not; at most 63 characters."""
     def __init__(
         self,
         *,
@@ -145,10 +161,11 @@ class GetLeaderboardRequest(_message.Message):
         min_games: _builtins.int = ...,
         exclude_provisional: _builtins.bool = ...,
         show_retired: _builtins.bool = ...,
+        search: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_provisional", b"exclude_provisional", "min_games", b"min_games", "online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "show_retired", b"show_retired", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exclude_provisional", b"exclude_provisional", "min_games", b"min_games", "online_only", b"online_only", "owner", b"owner", "page_size", b"page_size", "page_token", b"page_token", "search", b"search", "show_retired", b"show_retired", "time_class", b"time_class", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -357,9 +374,12 @@ class RatingPoint(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    ERROR95_FIELD_NUMBER: _builtins.int
     games: _builtins.int
     """Its rated games in the list so far."""
     rating: _builtins.float
+    error95: _builtins.float
+    """As in LeaderboardRow."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When the game that made it was counted; after a rebuild of the ratings, in places when it was stored."""
@@ -370,10 +390,11 @@ class RatingPoint(_message.Message):
         games: _builtins.int = ...,
         rating: _builtins.float = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        error95: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "rating", b"rating", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error95", b"error95", "games", b"games", "rating", b"rating", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -769,3 +790,137 @@ class GetBatchRatingsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__advantage_error95) -> _WhichOneofReturnType__advantage_error95 | None: ...
 
 Global___GetBatchRatingsResponse: _TypeAlias = GetBatchRatingsResponse  # noqa: Y015
+
+@_typing.final
+class OpponentScore(_message.Message):
+    """What a bot has scored against another one, in all versions, tournaments and variants."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OPPONENT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    opponent: _builtins.str
+    """`bots/NAME`."""
+    @_builtins.property
+    def score(self) -> Global___ScoreBySide: ...
+    def __init__(
+        self,
+        *,
+        opponent: _builtins.str = ...,
+        score: Global___ScoreBySide | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["score", b"score"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["opponent", b"opponent", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpponentScore: _TypeAlias = OpponentScore  # noqa: Y015
+
+@_typing.final
+class TerminationScore(_message.Message):
+    """How games of a bot ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TERMINATION_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    termination: _types_pb2.Termination.ValueType
+    @_builtins.property
+    def score(self) -> Global___Score: ...
+    def __init__(
+        self,
+        *,
+        termination: _types_pb2.Termination.ValueType = ...,
+        score: Global___Score | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["score", b"score"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["score", b"score", "termination", b"termination"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TerminationScore: _TypeAlias = TerminationScore  # noqa: Y015
+
+@_typing.final
+class GetBotStatisticsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """`bots/NAME`."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetBotStatisticsRequest: _TypeAlias = GetBotStatisticsRequest  # noqa: Y015
+
+@_typing.final
+class GetBotStatisticsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OPPONENTS_FIELD_NUMBER: _builtins.int
+    OPPONENTS_TOTAL_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    PARTIAL_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    TERMINATIONS_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
+    MEDIAN_US_FIELD_NUMBER: _builtins.int
+    PERCENTILE90_US_FIELD_NUMBER: _builtins.int
+    PERCENTILE99_US_FIELD_NUMBER: _builtins.int
+    LONGEST_US_FIELD_NUMBER: _builtins.int
+    opponents_total: _builtins.int
+    """So many opponents it has played."""
+    partial: _builtins.bool
+    """Whether `opponents` and `total` leave out old tournaments, because there are very many."""
+    games: _builtins.int
+    """So many of its newest games what follows was taken from, at most 1,000."""
+    moves: _builtins.int
+    """Moves that it chose itself in them."""
+    median_us: _builtins.int
+    """How long they took, in microseconds: half of them at most so long, and so on. 0 without moves."""
+    percentile90_us: _builtins.int
+    percentile99_us: _builtins.int
+    longest_us: _builtins.int
+    @_builtins.property
+    def opponents(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpponentScore]:
+        """Those whom it has played most, at most 100."""
+
+    @_builtins.property
+    def total(self) -> Global___ScoreBySide:
+        """All opponents together."""
+
+    @_builtins.property
+    def terminations(self) -> _containers.RepeatedCompositeFieldContainer[Global___TerminationScore]:
+        """The most frequent first."""
+
+    def __init__(
+        self,
+        *,
+        opponents: _abc.Iterable[Global___OpponentScore] | None = ...,
+        opponents_total: _builtins.int = ...,
+        total: Global___ScoreBySide | None = ...,
+        partial: _builtins.bool = ...,
+        games: _builtins.int = ...,
+        terminations: _abc.Iterable[Global___TerminationScore] | None = ...,
+        moves: _builtins.int = ...,
+        median_us: _builtins.int = ...,
+        percentile90_us: _builtins.int = ...,
+        percentile99_us: _builtins.int = ...,
+        longest_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["total", b"total"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "longest_us", b"longest_us", "median_us", b"median_us", "moves", b"moves", "opponents", b"opponents", "opponents_total", b"opponents_total", "partial", b"partial", "percentile90_us", b"percentile90_us", "percentile99_us", b"percentile99_us", "terminations", b"terminations", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetBotStatisticsResponse: _TypeAlias = GetBotStatisticsResponse  # noqa: Y015

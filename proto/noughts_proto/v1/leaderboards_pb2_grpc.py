@@ -65,6 +65,11 @@ class LeaderboardServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadResponse.FromString,
                 _registered_method=True)
+        self.GetBotStatistics = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/GetBotStatistics',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsResponse.FromString,
+                _registered_method=True)
 
 
 class LeaderboardServiceServicer(object):
@@ -113,6 +118,13 @@ class LeaderboardServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetBotStatistics(self, request, context):
+        """What a bot has scored against each opponent, how its games ended, and how long its moves took.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LeaderboardServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -145,6 +157,11 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
                     servicer.GetHeadToHead,
                     request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadResponse.SerializeToString,
+            ),
+            'GetBotStatistics': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetBotStatistics,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -310,6 +327,33 @@ class LeaderboardService(object):
             '/noughts.v1.LeaderboardService/GetHeadToHead',
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadRequest.SerializeToString,
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetHeadToHeadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetBotStatistics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/GetBotStatistics',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.GetBotStatisticsResponse.FromString,
             options,
             channel_credentials,
             insecure,

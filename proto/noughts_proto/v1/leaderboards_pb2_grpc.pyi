@@ -45,6 +45,8 @@ class LeaderboardServiceStub:
     """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
     GetHeadToHead: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]
     """What two bots have scored against each other, in all their versions and tournaments."""
+    GetBotStatistics: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]
+    """What a bot has scored against each opponent, how its games ended, and how long its moves took."""
 
 @_typing.type_check_only
 class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
@@ -63,6 +65,8 @@ class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
     """Ratings from all games of a list at once, beside the live ones: with errors, and what moving first is worth."""
     GetHeadToHead: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetHeadToHeadRequest, _leaderboards_pb2.GetHeadToHeadResponse]  # type: ignore[assignment]
     """What two bots have scored against each other, in all their versions and tournaments."""
+    GetBotStatistics: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetBotStatisticsRequest, _leaderboards_pb2.GetBotStatisticsResponse]  # type: ignore[assignment]
+    """What a bot has scored against each opponent, how its games ended, and how long its moves took."""
 
 class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
     """The leaderboards, one for each variant and time class, and what stands behind a place on them."""
@@ -114,5 +118,13 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetHeadToHeadResponse, _abc.Awaitable[_leaderboards_pb2.GetHeadToHeadResponse]]:
         """What two bots have scored against each other, in all their versions and tournaments."""
+
+    @_abc_1.abstractmethod
+    def GetBotStatistics(
+        self,
+        request: _leaderboards_pb2.GetBotStatisticsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.GetBotStatisticsResponse, _abc.Awaitable[_leaderboards_pb2.GetBotStatisticsResponse]]:
+        """What a bot has scored against each opponent, how its games ended, and how long its moves took."""
 
 def add_LeaderboardServiceServicer_to_server(servicer: LeaderboardServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -885,6 +885,7 @@ class GetCrosstableResponse(_message.Message):
     CELLS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     MATCHES_FIELD_NUMBER: _builtins.int
+    ENCOUNTERS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Empty on the last page."""
     @_builtins.property
@@ -899,6 +900,12 @@ class GetCrosstableResponse(_message.Message):
     def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___Match]:
         """Of a knockout that has begun: its bracket, round by round, each from the top to the bottom; on the first page only."""
 
+    @_builtins.property
+    def encounters(self) -> _containers.RepeatedCompositeFieldContainer[Global___Match]:
+        """Of a Swiss tournament that has begun: its rounds, each in the order in which it was paired, byes last; of very many the
+        newest; on the first page only.
+        """
+
     def __init__(
         self,
         *,
@@ -906,10 +913,11 @@ class GetCrosstableResponse(_message.Message):
         cells: _abc.Iterable[Global___CrosstableCell] | None = ...,
         next_page_token: _builtins.str = ...,
         matches: _abc.Iterable[Global___Match] | None = ...,
+        encounters: _abc.Iterable[Global___Match] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "matches", b"matches", "next_page_token", b"next_page_token", "standings", b"standings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells", "encounters", b"encounters", "matches", b"matches", "next_page_token", b"next_page_token", "standings", b"standings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -917,7 +925,7 @@ Global___GetCrosstableResponse: _TypeAlias = GetCrosstableResponse  # noqa: Y015
 
 @_typing.final
 class Match(_message.Message):
-    """One place in the bracket of a knockout. Labels are empty where they are not known yet."""
+    """One place in the bracket of a knockout, or one encounter of a Swiss round. Labels are empty where they are not known yet."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -933,12 +941,12 @@ class Match(_message.Message):
     """From 1."""
     first: _builtins.str
     second: _builtins.str
-    """Empty in the first round: `first` has a bye."""
+    """Empty: `first` has a bye."""
     first_points: _builtins.float
     second_points: _builtins.float
     games: _builtins.int
     winner: _builtins.str
-    """Empty: it is not over."""
+    """Empty: it is not over; or, in a Swiss round that has a decision, it was drawn."""
     decision: Global___MatchDecision.ValueType
     def __init__(
         self,

@@ -6,6 +6,8 @@ and 10. When they change is our own choice: after so many games, while FIDE goes
 """
 
 from dataclasses import dataclass, field
+from functools import cache
+from math import log, pi, sqrt
 
 from noughts_referee.rules import Result
 
@@ -17,6 +19,8 @@ _SETTLED_GAMES = 300
 _K_PROVISIONAL, _K, _K_SETTLED = 40.0, 20.0, 10.0
 
 _SCALE = 400.0
+
+_UNKNOWN, _Z95 = 350.0, 1.959964
 
 # Members of an enumeration are looked up and compared slowly, and every game is rated.
 _FIRST_WINS, _DRAW, _SECOND_WINS = int(Result.FIRST_WINS), int(Result.DRAW), int(Result.SECOND_WINS)
@@ -48,6 +52,37 @@ class Rating:
     def copy(self) -> "Rating":
         """The same numbers, independent of this object."""
         return Rating(self.rating, self.games, self.wins, self.draws, self.losses)
+
+
+def rating_error(games: int) -> float:
+    """Half the width of the 95 % interval around a rating after so many games, at best: against equal opponents.
+
+    A game moves a rating by K times its surprise, whose variance is 1/4 and whose expectation is -s of what the rating
+    has too much. So the variance of its error, V, becomes (1 - K s)^2 V + K^2 / 4. It begins with the 350 of M.
+    Glickman's Glicko for an unknown player.
+    """
+    variances = _first_variances()
+    if games < len(variances):
+        return _Z95 * sqrt(variances[games])
+    # The factor has settled, and so has the slope: a difference equation of first order, solved.
+    kept = (1 - _K_SETTLED * _slope(variances[-1])) ** 2
+    settled = _K_SETTLED**2 / 4 / (1 - kept)
+    return _Z95 * sqrt(settled + (variances[-1] - settled) * kept ** (games - len(variances) + 1))
+
+
+@cache
+def _first_variances() -> list[float]:
+    variances = [_UNKNOWN**2]
+    for games in range(_SETTLED_GAMES):
+        variance, factor = variances[-1], _k_factor(games)
+        variances.append((1 - factor * _slope(variance)) ** 2 * variance + factor**2 / 4)
+    return variances
+
+
+def _slope(variance: float) -> float:
+    """Of the expected score over the rating, on the average of normal errors of this variance (D. MacKay, 1992)."""
+    steepness = log(10) / _SCALE
+    return steepness / 4 / sqrt(1 + pi / 8 * steepness**2 * variance)
 
 
 def next_point(games: int) -> int:

@@ -10,11 +10,13 @@ from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, caller_as, open_to, require
-from noughts_server.store.bots import Bot, get_bot, list_bots, rename_bot, retire_bot, version_name
-from noughts_server.store.database import Store
+from noughts_server.store.bots import Bot, get_bot, list_bots, list_versions, rename_bot, retire_bot, version_name
+from noughts_server.store.database import Connection, Store
 from noughts_server.store.scopes import play_as
 
 Context = grpc.aio.ServicerContext[Any, Any]
+
+_MOST_VERSIONS = 100
 
 
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
@@ -27,8 +29,19 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     @open_to(Access.ANYONE)
     async def GetBot(self, request: pb.GetBotRequest, context: Context) -> pb.GetBotResponse:
         name = bot_id("name", request.name)
-        bot = await self._store.read(lambda connection: get_bot(connection, name))
-        return pb.GetBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
+
+        def read(connection: Connection) -> tuple[Bot, list[tuple[str, int]]]:
+            bot = get_bot(connection, name)
+            return bot, list_versions(connection, bot.id, most=_MOST_VERSIONS)
+
+        bot, versions = await self._store.read(read)
+        return pb.GetBotResponse(
+            bot=_message(bot, bot.id in self._sessions.bots_online()),
+            versions=[
+                pb.BotVersion(name=version_name(bot.name, version), create_time=timestamp(since))
+                for version, since in versions
+            ],
+        )
 
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
@@ -41,6 +54,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 bot_ids=online if request.online_only else None,
                 retired=request.show_retired,
                 owner=request.owner,
+                search=request.search,
             )
         )
         return pb.ListBotsResponse(

@@ -10,7 +10,7 @@ from noughts_proto.v1 import challenges_pb2_grpc
 from noughts_referee.clock import TimeControl
 from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
 from noughts_server.limits import Limits
-from noughts_server.messages.conversions import time_control, tournament_message
+from noughts_server.messages.conversions import openings_value, time_control, tournament_message
 from noughts_server.messages.resource_names import bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
@@ -51,7 +51,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             opponent = _online(connection, online, *bot_version_id("opponent", request.opponent))
             if opponent.id == challenger.id:
                 raise InvalidArgument.of("opponent", request.opponent, "another bot than the challenger")
-            if online[opponent.id].declines_challenges:
+            if online[opponent.id].declines_challenges and opponent.owner_id != who.owner_id:
                 hint = "Others may accept: noughts bot list --server HOST:PORT --online"
                 raise WrongState(
                     f"bots/{opponent.bot}", got="declining challenges", expected="one that accepts", hint=hint
@@ -67,6 +67,8 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 own_times=_own_times(request, challenger, opponent),
                 games=request.games or _DEFAULT_GAMES,
                 seed=seed,
+                opponent_begins=request.opponent_begins,
+                openings=openings_value("openings", request.openings),
             )
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
 

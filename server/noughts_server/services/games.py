@@ -51,6 +51,8 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
 
 def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
     if request.parent.startswith("bots/"):
+        if request.faults_only:
+            raise InvalidArgument.of("faults_only", "true", "false: only the games of a tournament have this filter")
         return partial(
             list_bot_games,
             bot=bot_id("parent", request.parent),
@@ -63,7 +65,13 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
         if value := getattr(request, field):
             raise InvalidArgument.of(field, value, "nothing: only the games of `bots/NAME` have this filter")
     slug = tournament_id("parent", request.parent)
-    return partial(list_games, slug=slug, size=request.page_size, page_token=request.page_token)
+    return partial(
+        list_games,
+        slug=slug,
+        size=request.page_size,
+        page_token=request.page_token,
+        faults_only=request.faults_only,
+    )
 
 
 def game_message(game: StoredGame) -> pb.Game:

@@ -7,6 +7,7 @@ import grpc
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
+from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
@@ -15,6 +16,7 @@ from noughts_server.services.access import Access, open_to
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
 from noughts_server.store.bot_games import ScoreBySide, head_to_head
+from noughts_server.store.bot_statistics import MoveTimes, bot_statistics
 from noughts_server.store.database import Store
 from noughts_server.store.leaderboards import (
     Filters,
@@ -28,6 +30,8 @@ from noughts_server.store.rated_pairs import rated_pairs
 from noughts_server.store.rating_lists import list_name
 
 Context = grpc.aio.ServicerContext[Any, Any]
+
+_MOST_OPPONENTS = 100
 
 
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
@@ -48,6 +52,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             min_games=min(request.min_games, (1 << 63) - 1),
             exclude_provisional=request.exclude_provisional,
             retired=request.show_retired,
+            search=request.search,
         )
         page = await self._store.read(
             partial(
@@ -103,7 +108,12 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         )
         return pb.GetRatingHistoryResponse(
             points=[
-                pb.RatingPoint(games=point.games, rating=point.rating, time=timestamp(point.at))
+                pb.RatingPoint(
+                    games=point.games,
+                    rating=point.rating,
+                    time=timestamp(point.at),
+                    error95=rating_error(point.games),
+                )
                 for point in history.points
             ],
             rating_list=history.rating_list,
@@ -139,6 +149,31 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             last_games=map(game_message, found.last_games),
         )
 
+    @open_to(Access.ANYONE)
+    async def GetBotStatistics(
+        self, request: pb.GetBotStatisticsRequest, context: Context
+    ) -> pb.GetBotStatisticsResponse:
+        bot = bot_id("bot", request.bot)
+        found = await self._store.read(partial(bot_statistics, bot=bot))
+        opponents = sorted(found.opponents.items(), key=lambda each: (-each[1].games, each[0]))
+        times = MoveTimes.of(found.times_us)
+        return pb.GetBotStatisticsResponse(
+            opponents=[
+                pb.OpponentScore(opponent=f"bots/{name}", score=_by_side(score))
+                for name, score in opponents[:_MOST_OPPONENTS]
+            ],
+            opponents_total=len(opponents),
+            total=_by_side(found.total),
+            partial=found.partial,
+            games=found.games,
+            terminations=[
+                pb.TerminationScore(termination=int(termination), score=_score(score))  # type: ignore[arg-type]
+                for termination, score in sorted(found.terminations.items(), key=lambda each: -each[1].games)
+            ],
+            moves=len(found.times_us),
+            **times._asdict(),
+        )
+
 
 def _row(row: LeaderboardRow, online: set[int]) -> pb.LeaderboardRow:
     return pb.LeaderboardRow(
@@ -152,6 +187,8 @@ def _row(row: LeaderboardRow, online: set[int]) -> pb.LeaderboardRow:
         provisional=row.provisional,
         owner=row.owner,
         online=row.bot_id in online,
+        error95=rating_error(row.games),
+        trend=row.trend,
     )
 
 

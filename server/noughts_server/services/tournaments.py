@@ -198,6 +198,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             cells=cells,
             next_page_token=table.next_page_token,
             matches=map(match_message, table.matches),
+            encounters=map(match_message, table.encounters),
         )
 
     async def _full(self, slug: str) -> pb.Tournament:

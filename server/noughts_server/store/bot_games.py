@@ -38,6 +38,11 @@ class ScoreBySide:
     second: Score = field(default_factory=Score)
     """Its opponent did."""
 
+    @property
+    def games(self) -> int:
+        """All of them."""
+        return self.first.games + self.second.games
+
 
 class HeadToHead(NamedTuple):
     """What a bot has scored against another one; void games count nowhere."""

@@ -4,14 +4,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, update
 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
 from noughts_server.limits import Limits
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, bots, entries, owners, tournaments
 from noughts_server.store.tournaments import TournamentState
-from noughts_server.store.validation import check_name
+from noughts_server.store.validation import check_name, check_text
+
+_LONGEST_SEARCH = 63
 
 FIRST_VERSION = "1"
 """The version of a bot whose author gives none."""
@@ -197,8 +199,10 @@ def list_bots(
     bot_ids: Collection[int] | None = None,
     retired: bool = False,
     owner: str = "",
+    search: str = "",
 ) -> Page[Bot]:
-    """Bots by name; with `bot_ids` only those, with `retired` also those out of service, with `owner` only theirs.
+    """Bots by name; with `bot_ids` only those, with `retired` also those out of service, with `owner` only theirs, with
+    `search` only those whose name contains it.
 
     Raises InvalidArgument for a bad size or page token.
     """
@@ -211,11 +215,30 @@ def list_bots(
         statement = statement.where(bots.c.id.in_(bot_ids))
     if owner:
         statement = statement.where(owners.c.name == owner)
+    if search:
+        statement = statement.where(named_like(search))
     if not retired:
         statement = statement.where(bots.c.retired_at.is_(None))
     found = [Bot(*row) for row in connection.execute(statement)]
     more = write_page_token("bots", [found[limit - 1].name]) if len(found) > limit else ""
     return Page(found[:limit], more)
+
+
+def named_like(text: str) -> ColumnElement[bool]:
+    """Whether a bot's name contains the text, in capitals or not. Raises InvalidArgument."""
+    check_text("search", text, _LONGEST_SEARCH)
+    return bots.c.name.icontains(text, autoescape=True)
+
+
+def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[tuple[str, int]]:
+    """A bot's newest versions, the newest first, and when they logged in for the first time."""
+    found = connection.execute(
+        select(bot_versions.c.version, bot_versions.c.created_at)
+        .where(bot_versions.c.bot_id == bot_id)
+        .order_by(bot_versions.c.id.desc())
+        .limit(most)
+    )
+    return [(row.version, row.created_at) for row in found]
 
 
 def _version_key(connection: Connection, bot_id: int, version: str) -> int | None:

@@ -1,29 +1,34 @@
-"""The bracket of a knockout, as it follows from the stored games."""
+"""The bracket of a knockout and the rounds of a Swiss tournament, as they follow from the stored games."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from noughts_server.competition.knockout import Decision, bracket
 from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.store.schema import byes, pairings
 from noughts_server.store.tournaments import Tournament
-from noughts_server.store.waves import read_field, tournament_row
+from noughts_server.store.waves import read_encounters, read_field, tournament_row
+
+_MOST_ENCOUNTERS = 20_000
+"""A message holds so many with ease."""
 
 
 class BracketMatch(NamedTuple):
-    """One place of the bracket. Labels are None where they are not known yet."""
+    """One place of the bracket, or an encounter of a round. Labels are None where they are not known yet."""
 
     round: int
     """From 1."""
     first: str | None
     second: str | None
-    """None in the first round: the other has a bye."""
+    """None: the other has a bye."""
     first_points: float
     second_points: float
     games: int
     winner: str | None
+    """None: it is not over, or (of a round only) drawn."""
     decision: Decision | None
     """None: it is not over."""
 
@@ -51,3 +56,37 @@ class StoredBracket:
                     first, second = winner, None
                 points = (match.first_points, match.second_points)
                 yield BracketMatch(match.round, first, second, *points, match.games, winner, match.decision)
+
+
+def swiss_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
+    """The rounds of a Swiss tournament that has begun, by the labels of the entries; of very many the newest."""
+    if tournament.settings.schedule is not ScheduleKind.SWISS or not tournament.games_total:
+        return
+    newest = connection.execute(
+        select(func.max(pairings.c.round)).where(pairings.c.tournament_id == tournament.id)
+    ).scalar()
+    from_round = max(1, (newest or 1) - max(1, 2 * _MOST_ENCOUNTERS // len(labels)) + 1)
+    alone = connection.execute(
+        select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, byes.c.round >= from_round)
+    )
+    rounds: defaultdict[int, list[BracketMatch]] = defaultdict(list)
+    for played, games_left in read_encounters(connection, tournament.id, from_round):
+        ahead = played.first_points - played.second_points
+        winner = None if games_left or not ahead else labels[played.first if ahead > 0 else played.second]
+        rounds[played.round].append(
+            BracketMatch(
+                played.round,
+                labels[played.first],
+                labels[played.second],
+                played.first_points,
+                played.second_points,
+                played.games,
+                winner,
+                None if games_left else Decision.POINTS,
+            )
+        )
+    for number, entry in alone:
+        label = labels[entry]
+        rounds[number].append(BracketMatch(number, label, None, 0.0, 0.0, 0, label, Decision.BYE))
+    for number in sorted(rounds):
+        yield from rounds[number]

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.limits import Limits
+from noughts_server.openings.settings import Openings
 from noughts_server.store.bots import BotVersion
 from noughts_server.store.entries import join_tournament
 from noughts_server.store.schema import bot_versions, entries, tournaments
@@ -40,6 +41,8 @@ class NewChallenge:
     """None: drawn here."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
     """The times of bots that have others than `time`, by name."""
+    opponent_begins: bool = False
+    openings: Openings = field(default_factory=Openings)
 
 
 def create_challenge(
@@ -47,12 +50,12 @@ def create_challenge(
 ) -> Tournament:
     """Makes a challenge of this owner and starts it. Raises InvalidArgument, LimitReached, WrongState (retired).
 
-    The first game is begun by the challenger.
+    The first game is begun by the challenger, unless it says otherwise.
     """
     check_number("games", new.games, 1, MOST_GAMES)
     _check_bounds(connection, new, owner_id, limits)
     slug = f"challenge-{secrets.token_hex(5)}"
-    bots = (new.challenger, new.opponent)
+    bots = (new.opponent, new.challenger) if new.opponent_begins else (new.challenger, new.opponent)
     tournament = NewTournament(
         slug=slug,
         settings=TournamentSettings(
@@ -63,6 +66,7 @@ def create_challenge(
             concurrency=new.games,
             seed=secrets.randbits(64) if new.seed is None else new.seed,
             rated=False,
+            openings=new.openings,
             title=f"{new.challenger.bot} - {new.opponent.bot}",
         ),
         kind=Kind.CHALLENGE,

@@ -20,7 +20,7 @@ from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import version_name
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.store.schema import bot_versions, bots, entries, games, journal, rating_runs
+from noughts_server.store.schema import LOST_BY_FAULT, bot_versions, bots, entries, games, journal, rating_runs
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
 _ROWS_AT_ONCE = 1000
@@ -103,13 +103,19 @@ def read_games(connection: Connection, tournament: Tournament, ordinals: Sequenc
     return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals)))
 
 
-def list_games(connection: Connection, slug: str, *, size: int = 0, page_token: str = "") -> Page[StoredGame]:
-    """A tournament's stored games in slot order. Raises NotFound, InvalidArgument for a bad size or page token."""
+def list_games(
+    connection: Connection, slug: str, *, size: int = 0, page_token: str = "", faults_only: bool = False
+) -> Page[StoredGame]:
+    """A tournament's stored games in slot order; with `faults_only` those that somebody lost by a fault of its own.
+
+    Raises NotFound, InvalidArgument for a bad size or page token.
+    """
     limit = page_size(size)
     tournament = get_tournament(connection, slug)
-    method = f"{tournament.name}/games"
+    method = f"{tournament.name}/games{'?faults' if faults_only else ''}"
     after = read_page_token(method, page_token, [0]) or [0]
-    found = _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal > after[0]).limit(limit + 1))
+    chosen = _rated_games(tournament).where(games.c.ordinal > after[0]).limit(limit + 1)
+    found = _read(connection, tournament, chosen.where(LOST_BY_FAULT) if faults_only else chosen)
     more = write_page_token(method, [found[limit - 1].ordinal]) if len(found) > limit else ""
     return Page(found[:limit], more)
 

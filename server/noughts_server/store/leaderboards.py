@@ -9,11 +9,13 @@ from sqlalchemy import Connection, Row, Select, func, select, tuple_
 from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
 from noughts_server.errors import NotFound
 from noughts_server.store.batches import in_batches
-from noughts_server.store.bots import get_bot
+from noughts_server.store.bots import get_bot, named_like
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.rating_lists import list_name
 from noughts_server.store.schema import bots, owners, rating_lists, ratings
 from noughts_server.store.schema import rating_history as history
+
+_FEWEST_FOR_TREND = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,13 @@ class LeaderboardRow:
     wins: int
     draws: int
     losses: int
+    before: float | None
+    """What the rating was when it had nine tenths of its games; None with fewer than ten."""
+
+    @property
+    def trend(self) -> float | None:
+        """What it has gained since."""
+        return None if self.before is None else self.rating - self.before
 
     @property
     def provisional(self) -> bool:
@@ -51,6 +60,8 @@ class Filters:
     exclude_provisional: bool = False
     retired: bool = False
     """Also bots that are out of service."""
+    search: str = ""
+    """Only bots whose name contains this, in capitals or not."""
 
     @property
     def fewest_games(self) -> int:
@@ -114,6 +125,7 @@ def leaderboard(
     # `online` is left out: bots come and go while the list is paged.
     method = (
         f"leaderboards/{name}?{filters.owner}&{filters.online is not None}&{filters.fewest_games}&{filters.retired}"
+        f"&{filters.search}"
     )
     after = read_page_token(method, page_token, [0.0, 0, 0])
     # A list that nobody was ever rated in has no key, and no row has none.
@@ -121,6 +133,8 @@ def leaderboard(
     statement = _rows().where(in_list, ratings.c.games >= filters.fewest_games)
     if not filters.retired:
         statement = statement.where(bots.c.retired_at.is_(None))
+    if filters.search:
+        statement = statement.where(named_like(filters.search))
     rank = 0
     if after is not None:
         rating, bot_id, rank = float(after[0]), int(after[1]), int(after[2])
@@ -222,8 +236,21 @@ def _list_id(connection: Connection, name: str) -> int | None:
 
 def _rows() -> Select[Any]:
     """Ratings with their bots."""
+    before = (
+        select(history.c.rating)
+        .where(
+            history.c.list_id == ratings.c.list_id,
+            history.c.bot_id == ratings.c.bot_id,
+            history.c.games <= ratings.c.games * 9 / 10,
+            ratings.c.games >= _FEWEST_FOR_TREND,
+        )
+        .order_by(history.c.games.desc())
+        .limit(1)
+        .correlate(ratings)
+        .scalar_subquery()
+    )
     return (
-        select(ratings, bots.c.name, owners.c.name.label("owner"))
+        select(ratings, bots.c.name, owners.c.name.label("owner"), before.label("before"))
         .select_from(ratings)
         .join(bots, bots.c.id == ratings.c.bot_id)
         .join(owners, owners.c.id == bots.c.owner_id)
@@ -272,4 +299,5 @@ def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:
         wins=row.wins,
         draws=row.draws,
         losses=row.losses,
+        before=row.before,
     )

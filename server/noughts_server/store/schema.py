@@ -23,9 +23,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
-REVISION = "0011"
+from noughts_referee.rules import FAULTS
+
+REVISION = "0012"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -196,6 +199,9 @@ units = Table(
     Column("attempt", Integer, nullable=False),
 )
 
+LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sorted(FAULTS))})")
+"""Of `games`. In words, not with parameters: only so does SQLite see that an index has just these rows."""
+
 # Stored in the order of its key (SQLite: without rowid), which is the order in which it is exported and rated.
 # No foreign key: at 100,000 games a second checking one would cost as much as storing them.
 games = Table(
@@ -217,6 +223,14 @@ games = Table(
     Column("opening_plies", SmallInteger, nullable=False, server_default="0"),
     # What moves were allowed beyond the clocks; NULL in games without clocks, and in those of older servers.
     Column("allowances", LargeBinary),
+    # Few games, and looked for among very many.
+    Index(
+        "ix_games_faults",
+        "tournament_id",
+        "ordinal",
+        sqlite_where=LOST_BY_FAULT,
+        postgresql_where=LOST_BY_FAULT,
+    ),
     sqlite_with_rowid=False,
 )
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, and_, func, select
 
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.store.bots import version_name
-from noughts_server.store.brackets import BracketMatch, StoredBracket
+from noughts_server.store.brackets import BracketMatch, StoredBracket, swiss_rounds
 from noughts_server.store.pages import read_page_token, write_page_token
 from noughts_server.store.schema import (
     bot_versions,
@@ -77,6 +77,8 @@ class Crosstable(NamedTuple):
     """Empty on the last page."""
     matches: Sequence[BracketMatch] = ()
     """Of a knockout, round by round; empty from the second page on."""
+    encounters: Sequence[BracketMatch] = ()
+    """Of a Swiss tournament, round by round; empty from the second page on."""
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
@@ -159,7 +161,7 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
     if page_token:
         return Crosstable([], cells, more)
     matches = tuple(StoredBracket(connection, tournament).named(labels))
-    return Crosstable(table, cells, more, matches)
+    return Crosstable(table, cells, more, matches, tuple(swiss_rounds(connection, tournament, labels)))
 
 
 def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstable:

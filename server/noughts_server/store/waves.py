@@ -86,27 +86,32 @@ def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
 
 def _played(connection: Connection, tournament_id: int) -> Iterator[Played]:
     """The encounters all of whose games are stored, in order of slots."""
+    return (played for played, games_left in read_encounters(connection, tournament_id) if not games_left)
+
+
+def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
+    """The encounters from this round on, in order of slots, as far as they are played, and how many games are left."""
     same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
     rows = connection.execute(
         select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination)
         .select_from(pairings)
         .outerjoin(games, same)
-        .where(pairings.c.tournament_id == tournament_id)
+        .where(pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
         .order_by(pairings.c.ordinal)
         .execution_options(yield_per=1000)
     )
     for (number, _, _), group in groupby(rows, _meeting):
         slots = list(group)
-        if all(slot.result is not None for slot in slots):
-            yield _encounter(number, slots)
+        stored = [slot for slot in slots if slot.result is not None]
+        yield _encounter(number, slots[0], stored), len(slots) - len(stored)
 
 
 def _meeting(row: Row[Any]) -> tuple[int, int, int]:
     return row.round, min(row.first_entry, row.second_entry), max(row.first_entry, row.second_entry)
 
 
-def _encounter(number: int, slots: Sequence[Row[Any]]) -> Played:
-    one, other = slots[0].first_entry, slots[0].second_entry
+def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> Played:
+    one, other = first_slot.first_entry, first_slot.second_entry
     points = 0.0
     forfeits = {one: 0, other: 0}
     for slot in slots:

@@ -15,12 +15,15 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
+from noughts_server.web.downloads import Downloads
 from noughts_server.web.live import Hub
 from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
 from noughts_server.web.people import People
+from noughts_server.web.play import Play
 from noughts_server.web.routes import PREFIX
 from noughts_server.web.signin import to_sign_in, visitor_of
+from noughts_server.web.tables import Tables
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 
@@ -32,10 +35,13 @@ _POLICY = (
 _A_YEAR = "public, max-age=31536000, immutable"
 
 
-def site(upstream: Upstream, hub: Hub, *, secure: bool = False, signing_in: bool = True) -> ASGIApp:
-    """The application. `secure`: browsers come by HTTPS; `signing_in`: tokens may be sent to it."""
+def site(
+    upstream: Upstream, hub: Hub, tables: Tables | None = None, *, secure: bool = False, signing_in: bool = True
+) -> ASGIApp:
+    """The application. Nobody plays at it without tables. `secure`: browsers come by HTTPS; `signing_in`: tokens may be
+    sent to it."""
     folder, contents = static_files()
-    views = Views(folder, signing_in=signing_in)
+    views = Views(folder, signing_in=signing_in, playing=tables is not None)
     people = People(upstream, views, secure=secure)
     organising = Organising(upstream, views, people)
     pages = Pages(upstream, hub, views, organising)
@@ -50,6 +56,8 @@ def site(upstream: Upstream, hub: Hub, *, secure: bool = False, signing_in: bool
     addresses = [
         *pages.addresses(),
         *(people.addresses() + organising.addresses() if signing_in else people.closed()),
+        *Downloads(upstream).addresses(),
+        *Play(upstream, hub, views, tables).addresses(),
         *api_addresses(upstream, hub),
         Address("/static/{version}/{name}", static),
     ]

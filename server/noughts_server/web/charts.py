@@ -15,36 +15,58 @@ class Mark(NamedTuple):
     text: str
 
 
+class Point(NamedTuple):
+    """A rating after so many games, and half the width of its interval."""
+
+    games: int
+    rating: float
+    error: float
+
+
 class Line(NamedTuple):
-    """A curve: a path of SVG, the places of both axes, and a sentence for those who do not see it."""
+    """A curve: paths of SVG, the places of both axes, marks along it, and a sentence for those who do not see it."""
 
     path: str
+    band: str
+    """Around the curve: its error."""
+    marks: list[Mark]
+    """Where versions began."""
     across: list[Mark]
     up: list[Mark]
     words: str
 
 
-def rating_line(points: Sequence[tuple[int, float]]) -> Line | None:
-    """A bot's rating over its rated games; None with fewer than two points."""
+def rating_line(points: Sequence[Point], versions: Sequence[tuple[int, str]] = ()) -> Line | None:
+    """A bot's rating over its rated games; None with fewer than two points. `versions`: since how many games which."""
     if len(points) < 2:
         return None
-    games, ratings = [point[0] for point in points], [point[1] for point in points]
-    least, most = _around(min(ratings), max(ratings))
+    games, ratings = [point.games for point in points], [point.rating for point in points]
+    # The first games know next to nothing: their band may leave the picture.
+    settled = points[len(points) // 4 :]
+    least, most = _around(
+        min(min(ratings), *(point.rating - point.error for point in settled)),
+        max(max(ratings), *(point.rating + point.error for point in settled)),
+    )
     first, last = min(games), max(games)
 
     def x(value: float) -> float:
         return round(_LEFT + (value - first) / ((last - first) or 1) * (WIDTH - _LEFT - _RIGHT), 1)
 
     def y(value: float) -> float:
+        value = min(max(value, least), most)
         return round(HEIGHT - _BOTTOM - (value - least) / (most - least) * (HEIGHT - _TOP - _BOTTOM), 1)
 
-    path = "M" + "L".join(f"{x(game)} {y(rating)}" for game, rating in points)
+    path = "M" + "L".join(f"{x(game)} {y(rating)}" for game, rating, _ in points)
     words = (
         f"Rating after {first:,} to {last:,} games: from {ratings[0]:.0f} to {ratings[-1]:.0f}, between"
-        f" {min(ratings):.0f} and {max(ratings):.0f}."
+        f" {min(ratings):.0f} and {max(ratings):.0f}; now {ratings[-1]:.0f} ± {points[-1].error:.0f} (95 %)."
     )
     across = [Mark(x(value), f"{value:,.0f}") for value in _steps(first, last)]
-    return Line(path, across, [Mark(y(value), f"{value:.0f}") for value in _steps(least, most)], words)
+    upper = [f"{x(point.games)} {y(point.rating + point.error)}" for point in points]
+    lower = [f"{x(point.games)} {y(point.rating - point.error)}" for point in reversed(points)]
+    band = "M" + "L".join(upper + lower) + "Z"
+    marks = [Mark(x(since), version) for since, version in versions if first <= since <= last]
+    return Line(path, band, marks, across, [Mark(y(value), f"{value:.0f}") for value in _steps(least, most)], words)
 
 
 def _around(least: float, most: float) -> tuple[float, float]:

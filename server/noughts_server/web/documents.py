@@ -8,7 +8,7 @@ letters, results as `1-0`, `1/2-1/2`, `0-1` and `*`. What is unset, unknown or n
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -56,13 +56,17 @@ def enum_words(enum: EnumDescriptor) -> list[str]:
     return [word for word in (_word(value.name, enum) for value in enum.values) if word is not None]
 
 
-def csv_text(rows: Iterable[Document]) -> str:
-    """The rows as CSV with a header; what is nested is named `outer_inner`, lists are joined by spaces."""
+def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: bool = True) -> str:
+    """The rows as CSV with a header; what is nested is named `outer_inner`, lists are joined by spaces.
+
+    Without `columns` all that there are.
+    """
     flat = [dict(_flat(row)) for row in rows]
-    columns = list(dict.fromkeys(name for row in flat for name in row))
+    columns = columns or list(dict.fromkeys(name for row in flat for name in row))
     written = io.StringIO()
-    writer = csv.DictWriter(written, columns, lineterminator="\r\n")
-    writer.writeheader()
+    writer = csv.DictWriter(written, columns, lineterminator="\r\n", extrasaction="ignore")
+    if head:
+        writer.writeheader()
     writer.writerows(flat)
     return written.getvalue()
 

@@ -6,10 +6,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import challenges_pb2, tournaments_pb2, types_pb2
+from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_server.web import words
 from noughts_server.web.documents import Document
-from noughts_server.web.people import People, Person, whole_number
+from noughts_server.web.forms import number_of, time_of, whole_number
+from noughts_server.web.people import People, Person
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
@@ -21,8 +22,6 @@ FORMATS = {
     "knockout": "knockout: who loses is out",
     "ladder": "ladder: near ratings meet, without end",
 }
-_LONGEST_SECONDS = 86_400
-_UINT32 = 2**32 - 1
 _FORM: Document = {
     "id": "",
     "title": "",
@@ -134,8 +133,8 @@ class Organising:
                 calls.ExtendTournament,
                 tournaments_pb2.ExtendTournamentRequest(
                     name=name,
-                    games_per_pair=_number(form, "games_per_pair"),
-                    rounds=_number(form, "rounds"),
+                    games_per_pair=number_of(form, "games_per_pair"),
+                    rounds=number_of(form, "rounds"),
                 ),
             ),
         }
@@ -152,8 +151,8 @@ class Organising:
             challenger=form.get("challenger", ""),
             opponent=form.get("opponent", ""),
             variant=form.get("variant", "").strip(),
-            games=_number(form, "games"),
-            time=_time(form),
+            games=number_of(form, "games"),
+            time=time_of(form),
         )
         made = await self._upstream.call(self._upstream.challenges.CreateChallenge, wanted, person.visitor.token)
         return RedirectResponse(f"/{made.tournament.name}", 303)
@@ -168,7 +167,7 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
         title=values["title"],
         variant=values["variant"],
         schedule=tournaments_pb2.Schedule.Value(f"SCHEDULE_{values['schedule'].upper()}"),
-        time=_time(values),
+        time=time_of(values),
         rated=bool(values["rated"]),
         stop_when_decided=bool(values["stop_when_decided"]),
         live_scores=bool(values["live_scores"]),
@@ -182,37 +181,13 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
         "draw_after",
         "forfeit_after",
     ):
-        setattr(wanted, field, _number(values, field))
+        setattr(wanted, field, number_of(values, field))
     if values["seed"]:
         wanted.seed = whole_number("seed", values["seed"], 0, 2**64 - 1)
     if values["openings"]:
         wanted.openings.kind = values["openings"]
-        wanted.openings.plies = _number(values, "plies")
+        wanted.openings.plies = number_of(values, "plies")
     return wanted
-
-
-def _time(values: Any) -> types_pb2.TimeControl:
-    return types_pb2.TimeControl(
-        bank_us=_microseconds(values, "bank"),
-        increment_us=_microseconds(values, "increment"),
-        move_us=_microseconds(values, "move"),
-    )
-
-
-def _number(values: Any, field: str) -> int:
-    text = values.get(field, "").strip()
-    return whole_number(field, text, 0, _UINT32) if text else 0
-
-
-def _microseconds(values: Any, field: str) -> int:
-    text = values.get(field, "").strip()
-    try:
-        seconds = float(text or 0)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= _LONGEST_SECONDS:
-        raise Failure(400, f"{field}: got {text[:100]!r}, expected seconds, e.g. 0.5, at most {_LONGEST_SECONDS:,}")
-    return round(seconds * 1e6)
 
 
 def _over(tournament: Document) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,11 +11,12 @@ from starlette.responses import Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
-from noughts_server.web.boards import geometry
-from noughts_server.web.charts import rating_line
+from noughts_server.web import words
+from noughts_server.web.charts import Line, Point, rating_line
 from noughts_server.web.crosstable import Crosstable
 from noughts_server.web.documents import Document, document
 from noughts_server.web.feeds import tournaments_atom
+from noughts_server.web.games import known_game
 from noughts_server.web.live import Hub
 from noughts_server.web.organising import Organising
 from noughts_server.web.signin import visitor_of
@@ -23,6 +25,10 @@ from noughts_server.web.views import Views
 
 _PAGE = 50
 _RECENT = 20
+_MOST_CURVES = 10
+_ROUNDS, _MATCHES = 6, 64
+"""Of a Swiss tournament so many rounds are shown, the newest, and so many encounters of each."""
+_FAULTS = 50
 
 
 class Pages:
@@ -88,9 +94,13 @@ class Pages:
 
     async def _tournament(self, request: Request) -> Response:
         name = f"tournaments/{request.path_params['tournament']}"
-        got, crosstable = await asyncio.gather(
+        got, crosstable, faults = await asyncio.gather(
             self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
             self._ask(self._upstream.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=name)),
+            self._ask(
+                self._upstream.games.ListGames,
+                games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_FAULTS),
+            ),
         )
         tournament = got["tournament"]
         return self._views.page(
@@ -100,6 +110,9 @@ class Pages:
             desk=await self._organising.desk(request, tournament),
             crosstable=Crosstable(tournament["standings"], crosstable["cells"]),
             rounds=_rounds(crosstable["matches"]),
+            swiss=[each[:_MATCHES] for each in reversed(_rounds(crosstable["encounters"])[-_ROUNDS:])],
+            faults=faults["games"],
+            more_faults=bool(faults["next_page_token"]),
         )
 
     async def _games(self, request: Request) -> Response:
@@ -128,18 +141,9 @@ class Pages:
     async def _known_game(self, request: Request) -> Document:
         """The game from the record, or from the feed if it is not over."""
         name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
-        try:
-            # What a bot wrote to its stderr is for its owner and the organiser.
-            visitor = visitor_of(request)
-            token = visitor.token if visitor else ""
-            got = await self._ask(self._upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
-        except Failure as failure:
-            if failure.status != 404:
-                raise
-            (game,) = (await self._hub.known(name))["games"]
-            return {"game": game, "notes": []}
-        game = {**got["game"], "state": "ended", "board": geometry(got["game"]["variant"]), "scores": {}}
-        return {"game": game, "notes": got["notes"]}
+        # What a bot wrote to its stderr is for its owner and the organiser.
+        visitor = visitor_of(request)
+        return await known_game(self._upstream, self._hub, name, visitor.token if visitor else "")
 
     async def _leaderboard(self, request: Request) -> Response:
         query = request.query_params
@@ -152,6 +156,7 @@ class Pages:
             online_only=query.get("online") == "true",
             min_games=min(int(least), 2**63) if (least := query.get("min_games", "0")).isdecimal() else 0,
             exclude_provisional=query.get("sure") == "true",
+            search=query.get("search", "").strip(),
         )
         lists = await self._ask(
             self._upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)
@@ -172,7 +177,10 @@ class Pages:
             online=wanted.online_only,
             sure=wanted.exclude_provisional,
             min_games=wanted.min_games,
-            filtered=bool(wanted.owner or wanted.online_only or wanted.exclude_provisional or wanted.min_games),
+            search=wanted.search,
+            filtered=bool(
+                wanted.owner or wanted.online_only or wanted.exclude_provisional or wanted.min_games or wanted.search
+            ),
         )
 
     async def _bots(self, request: Request) -> Response:
@@ -180,34 +188,51 @@ class Pages:
             page_size=_PAGE,
             page_token=request.query_params.get("page_token", ""),
             online_only=request.query_params.get("online") == "true",
+            search=request.query_params.get("search", "").strip(),
         )
         found = await self._ask(self._upstream.bots.ListBots, wanted)
         return self._views.page(
-            request, "bots", bots=found["bots"], next_page=_next_page(request, found), online=wanted.online_only
+            request,
+            "bots",
+            bots=found["bots"],
+            next_page=_next_page(request, found),
+            online=wanted.online_only,
+            search=wanted.search,
         )
 
     async def _bot(self, request: Request) -> Response:
         name = f"bots/{request.path_params['bot']}"
-        bot, ratings, games = await asyncio.gather(
+        bot, ratings, games, statistics = await asyncio.gather(
             self._ask(self._upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
             self._ask(self._upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)),
             self._ask(self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)),
+            self._ask(self._upstream.leaderboards.GetBotStatistics, leaderboards_pb2.GetBotStatisticsRequest(bot=name)),
         )
-        histories = await asyncio.gather(*(self._history(name, each) for each in ratings["ratings"]))
+        histories = await asyncio.gather(
+            *(self._history(name, each, bot["versions"]) for each in ratings["ratings"][:_MOST_CURVES])
+        )
         return self._views.page(
             request,
             "bot",
             bot=bot["bot"],
             rivals=await self._organising.rivals(request, bot["bot"]),
-            ratings=list(zip(ratings["ratings"], histories, strict=True)),
+            ratings=list(zip_longest(ratings["ratings"], histories)),
+            statistics=statistics,
             games=games["games"],
         )
 
-    async def _history(self, bot: str, place: Document) -> Any:
+    async def _history(self, bot: str, place: Document, versions: list[Document]) -> Line | None:
         variant, _, time_class = place["rating_list"].rpartition("/")
         wanted = leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class)
         found = await self._ask(self._upstream.leaderboards.GetRatingHistory, wanted)
-        return rating_line([(point["games"], point["rating"]) for point in found["points"]])
+        points = found["points"]
+        began = []
+        for version in reversed(versions):
+            # Stamps of one length and zone, compared as texts; the first version needs no mark.
+            since = next((point["games"] for point in points if point["time"] >= version["create_time"]), None)
+            if since is not None and points and since > points[0]["games"]:
+                began.append((since, words.number(version["name"])))
+        return rating_line([Point(each["games"], each["rating"], each["error95"]) for each in points], began)
 
     async def _against(self, request: Request) -> Response:
         bot, opponent = (f"bots/{request.path_params[each]}" for each in ("bot", "opponent"))

@@ -11,6 +11,7 @@ from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2, tournaments_pb2
 from noughts_server.web.documents import Document, document
+from noughts_server.web.forms import whole_number
 from noughts_server.web.signin import (
     Attempts,
     Visitor,
@@ -201,10 +202,3 @@ class People:
 
     async def _ask(self, method: Any, request: Any, token: str = "") -> Document:
         return document(await self._upstream.call(method, request, token))
-
-
-def whole_number(field: str, text: str, least: int, most: int) -> int:
-    """What a form says in digits. Raises Failure."""
-    if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
-        return int(text)
-    raise Failure(400, f"{field}: got {text[:100]!r}, expected a whole number from {least:,} to {most:,}")

@@ -138,6 +138,15 @@ ROUTES = (
         rows="variants",
     ),
     Route(
+        "/bots/{bot}/statistics",
+        "What a bot has scored against each opponent, how its newest games ended, how long its moves took.",
+        lambda up: up.leaderboards.GetBotStatistics,
+        leaderboards_pb2.GetBotStatisticsRequest,
+        leaderboards_pb2.GetBotStatisticsResponse,
+        names=(("bot", "bots/{bot}"),),
+        rows="opponents",
+    ),
+    Route(
         "/leaderboards",
         "The rating lists: variants and time classes in which there are rated games.",
         lambda up: up.leaderboards.ListRatingLists,

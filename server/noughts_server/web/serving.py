@@ -10,6 +10,7 @@ import uvicorn
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.web.app import site
 from noughts_server.web.live import Hub, LiveSettings
+from noughts_server.web.tables import Tables, TableSettings
 from noughts_server.web.upstream import Upstream
 
 _CLOSING_SECONDS = 2
@@ -24,19 +25,23 @@ async def running_site(
     *,
     https: bool = False,
     insecure: bool = False,
+    token: str = "",
+    tables: TableSettings | None = None,
 ) -> AsyncIterator[Hub]:
     """The site of the server at this address; inside the block it answers on the socket, which it takes over.
 
     People can sign in where their tokens cannot be read on the way: on this machine, through a proxy that speaks HTTPS
-    with browsers (`https`), or where somebody takes the risk (`insecure`).
+    with browsers (`https`), or where somebody takes the risk (`insecure`). They can play with a `token` of the site's
+    own, at so many tables as `tables` says.
     """
     signing_in = https or insecure or is_loopback(listener.getsockname()[0])
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server, dialling)
         hub = Hub(upstream, tasks, settings)
+        room = Tables(upstream, tasks, token, tables) if token else None
         http = _Http(
             uvicorn.Config(
-                site(upstream, hub, secure=https, signing_in=signing_in),
+                site(upstream, hub, room, secure=https, signing_in=signing_in),
                 lifespan="off",
                 log_config=None,
                 access_log=False,
@@ -50,6 +55,8 @@ async def running_site(
             yield hub
         finally:
             hub.close()
+            if room is not None:
+                await room.close()
             http.should_exit = True
             await serving
             await upstream.close()

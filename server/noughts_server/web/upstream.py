@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 import grpc
 import grpc.aio
 
+from noughts_bots.stream import Login
 from noughts_proto.error_details import error_info
 from noughts_proto.security import Dialling, SecurityProblem, failed_handshake
 from noughts_proto.transport import TOKEN_KEY
@@ -96,6 +97,10 @@ class Upstream:
                 return await method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
+
+    def login(self, token: str, name: str, version: str) -> Login:
+        """How a bot of the site's dials the same server."""
+        return Login(self.address, token, name, version, self._dialling)
 
     def failure(self, error: grpc.aio.AioRpcError) -> Failure:
         """A failed call in words: the server's own where it gave some."""

@@ -19,7 +19,7 @@ HTML = "text/html"
 class Views:
     """The templates, with what all of them use."""
 
-    def __init__(self, static: str, *, signing_in: bool) -> None:
+    def __init__(self, static: str, *, signing_in: bool, playing: bool) -> None:
         """`static` is the version of the static files, part of their addresses."""
         self._templates = Environment(
             loader=PackageLoader("noughts_server.web"),
@@ -34,6 +34,7 @@ class Views:
             version=software_version(),
             score_interval=score_interval,
             signing_in=signing_in,
+            playing=playing,
         )
 
     def page(

@@ -68,6 +68,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes else f"{whole} s"
 
 
+def thinking(micros: float) -> str:
+    """`340 µs`, `12 ms`, `1.5 s`."""
+    if micros < 1_000:
+        return f"{micros:.0f} µs"
+    return f"{micros / 1e3:.3g} ms" if micros < 1e6 else f"{micros / 1e6:,.3g} s"
+
+
 def time_control(time: dict[str, Any] | None) -> str:
     """`60+0.5`, `1 s a move`, `no clocks`."""
     if not time or not any(time.values()):
@@ -101,6 +108,17 @@ def result_for(game: dict[str, Any], bot_name: str) -> Markup:
     return Markup('<span class="result {0}">{0}</span>').format(escape(word))
 
 
+def trend(gained: float | None) -> Markup:
+    """`▲ 12`, `▼ 3`, or nothing to tell."""
+    if gained is None:
+        return Markup("")
+    rounded = round(gained)
+    if not rounded:
+        return Markup('<span class="trend">0</span>')
+    way, arrow = ("up", "▲") if rounded > 0 else ("down", "▼")
+    return Markup('<span class="trend {}">{} {}</span>').format(way, arrow, abs(rounded))
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "short": short,
     "bot": bot,
@@ -113,4 +131,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "time_control": time_control,
     "decision": decision,
     "result_for": result_for,
+    "trend": trend,
+    "thinking": thinking,
 }

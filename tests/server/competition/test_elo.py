@@ -1,13 +1,14 @@
 """Elo."""
 
 import math
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_referee.rules import Result
-from noughts_server.competition.elo import Rating, rate_game
+from noughts_server.competition.elo import START, Rating, rate_game, rating_error
 
 
 def test_first_game_of_two_new_bots_moves_half_of_forty() -> None:
@@ -52,3 +53,24 @@ def test_points_are_only_moved_while_both_bots_are_new(results: list[Result]) ->
         rate_game(one, other, result)
     assert one.rating + other.rating == pytest.approx(3000)
     assert one.games == other.games == one.wins + one.draws + one.losses == len(results)
+
+
+def test_error_of_a_rating_is_that_of_ratings_of_equal_bots() -> None:
+    draw = Random(5)
+    for games, tolerance in ((30, 0.15), (300, 0.15), (3_000, 0.15)):
+        errors = []
+        for _ in range(400):
+            # An opponent whose rating is known and stays: as strong as the bot, which begins far from its rating.
+            bot = Rating(START + draw.gauss(0.0, 350.0))
+            for _ in range(games):
+                opponent = Rating(START, games=bot.games)
+                rate_game(bot, opponent, Result.FIRST_WINS if draw.random() < 0.5 else Result.SECOND_WINS)
+            errors.append((bot.rating - START) ** 2)
+        measured = 1.96 * (sum(errors) / len(errors)) ** 0.5
+        assert abs(rating_error(games) / measured - 1) < tolerance, games
+
+
+def test_error_of_a_rating_never_grows() -> None:
+    errors = [rating_error(games) for games in range(1_000)]
+    assert errors[0] == pytest.approx(686, abs=1)
+    assert errors == sorted(errors, reverse=True)

@@ -12,7 +12,7 @@ import pytest
 from noughts_bots import Bot
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
-from noughts_proto.v1 import challenges_pb2, leaderboards_pb2, tournaments_pb2
+from noughts_proto.v1 import challenges_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_server.limits import Limits
 from tests.support.client import Client, bearing, client_of, hello, refused
 
@@ -20,6 +20,7 @@ from .players import Undecided
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
+INVALID = grpc.StatusCode.INVALID_ARGUMENT
 RUNNING = tournaments_pb2.TOURNAMENT_STATE_RUNNING
 
 
@@ -145,12 +146,37 @@ async def test_more_games_than_allowed_or_an_unknown_variant_are_invalid(client:
 
 
 async def test_a_bot_that_declines_is_not_challenged_but_may_challenge(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    async with client.online(alice, "ada", "eve"), playing(client, bob, "bob", Shy()):
+        refusal = await refused(challenge(client, alice))
+        assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "declining challenges")
+        made = await challenge(client, bob, "bob", "ada")
+        assert (await until(client, made.name, FINISHED)).games_done == 2
+
+
+async def test_a_bot_that_declines_may_be_challenged_by_its_owners_others(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada"), playing(client, token, "bob", Shy()):
-        refusal = await refused(challenge(client, token))
-        assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "declining challenges")
-        made = await challenge(client, token, "bob", "ada")
+        made = await challenge(client, token)
         assert (await until(client, made.name, FINISHED)).games_done == 2
+
+
+async def test_a_challenge_may_be_begun_by_the_opponent_and_with_an_opening(client: Client) -> None:
+    token = await client.token()
+    openings = tournaments_pb2.Openings(kind="list", text="4 0")
+    async with client.online(token, "ada", "bob"):
+        made = await challenge(client, token, games=1, opponent_begins=True, openings=openings)
+        await until(client, made.name, FINISHED)
+    (game,) = (await client.games.ListGames(games_pb2.ListGamesRequest(parent=made.name))).games
+    assert (game.first, game.second, list(game.moves[:2]), game.opening_plies) == ("bob", "ada", [4, 0], 2)
+
+
+async def test_a_challenge_with_an_opening_that_there_is_not_is_refused(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        for text in ("4 4", "0 3 1 4 2", "99", "x"):
+            openings = tournaments_pb2.Openings(kind="list", text=text)
+            assert (await refused(challenge(client, token, openings=openings))).code is INVALID, text
 
 
 async def test_a_bot_with_many_open_challenges_is_left_in_peace_until_one_is_over(client: Client) -> None:

@@ -15,9 +15,10 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
 from noughts_server.web.people import People
+from noughts_server.web.play import Play
 from noughts_server.web.signin import Visitor
 from tests.support.browser import chromium, page_in
-from tests.support.site import Site
+from tests.support.site import Site, site_of
 
 pytestmark = pytest.mark.processes
 PAGES = (
@@ -33,6 +34,8 @@ PAGES = (
     "/bots/pascal",
     "/bots/pascal/against/random",
     "/signin",
+    "/play",
+    "{table}",
     "/nothing",
 )
 """Every address that is a page, and one that is none."""
@@ -57,6 +60,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
+def site(server: ServerUnderTest) -> Iterator[Site]:
+    """A site where one can play."""
+    with site_of(server.address, token=server.token("site")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def token(server: ServerUnderTest) -> str:
     return server.token("ada")
 
@@ -69,22 +79,36 @@ def opened(site: Site, token: str) -> str:
     return made.headers["location"].removeprefix("/")
 
 
+@pytest.fixture(scope="module")
+def table(site: Site) -> str:
+    """The path of a table at which a game has begun."""
+    wish = {"opponent": "house:random", "variant": "tictactoe", "begins": "they"}
+    return site.post("/play", wish).headers["location"]
+
+
 def test_every_address_that_is_a_page_is_looked_at() -> None:
     nobody: Any = None
     people = People(nobody, nobody, secure=False)
-    rooms = (people, Organising(nobody, nobody, people), Pages(nobody, nobody, nobody, nobody))
+    rooms = (
+        people,
+        Play(nobody, nobody, nobody, nobody),
+        Organising(nobody, nobody, people),
+        Pages(nobody, nobody, nobody, nobody),
+    )
     addresses = [each for room in rooms for each in room.addresses() if "GET" in (each.methods or ())]
-    patterns = [compile_path(address.path)[0] for address in addresses if not address.path.endswith(".atom")]
-    names = {"cup": "tournaments/cup", "opened": "tournaments/autumn"}
+    patterns = [
+        compile_path(address.path)[0] for address in addresses if not address.path.endswith((".atom", "/state"))
+    ]
+    names = {"table": "/play/key", "cup": "tournaments/cup", "opened": "tournaments/autumn"}
     paths = [page.format_map(names).partition("?")[0] for page in (*PAGES, *SIGNED_IN)]
     assert [pattern.pattern for pattern in patterns if not any(map(pattern.match, paths))] == []
 
 
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
 def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
-    site: Site, browser: Browser, cup: str, opened: str, token: str, page_address: str
+    site: Site, browser: Browser, cup: str, opened: str, token: str, table: str, page_address: str
 ) -> None:
-    path = page_address.format(cup=cup, opened=opened)
+    path = page_address.format(cup=cup, opened=opened, table=table)
     for window in (DESK, PHONE):
         with page_in(browser, site.address, viewport=window, reduced_motion="reduce") as page:
             if page_address in SIGNED_IN:
@@ -108,9 +132,9 @@ def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
 
 
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
-def test_a_page_is_html(site: Site, cup: str, opened: str, token: str, page_address: str) -> None:
+def test_a_page_is_html(site: Site, cup: str, opened: str, token: str, table: str, page_address: str) -> None:
     cookie = f"noughts_token={token}" if page_address in SIGNED_IN else ""
-    text = site.get(page_address.format(cup=cup, opened=opened), accept="text/html", cookie=cookie).text
+    text = site.get(page_address.format(cup=cup, opened=opened, table=table), accept="text/html", cookie=cookie).text
     assert mistakes(text) == []
 
 

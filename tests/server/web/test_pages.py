@@ -10,7 +10,7 @@ import pytest
 from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web.app import static_files
 from noughts_server.web.boards import geometry, score_interval
-from noughts_server.web.charts import rating_line
+from noughts_server.web.charts import Point, rating_line
 from tests.support.site import Site, live_game, site_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -199,12 +199,16 @@ def test_the_interval_of_a_score_is_wilsons() -> None:
 
 
 def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
-    assert rating_line([(1, 1500.0)]) is None
-    line = rating_line([(1, 1500.0), (2, 1520.0), (1000, 1500.0)])
+    assert rating_line([Point(1, 1500.0, 600.0)]) is None
+    points = [Point(1, 1500.0, 600.0), Point(2, 1520.0, 500.0), Point(1000, 1500.0, 58.0)]
+    line = rating_line(points, [(2, "second"), (2000, "later")])
     assert line is not None
-    assert line.words == "Rating after 1 to 1,000 games: from 1500 to 1500, between 1500 and 1520."
-    numbers = [float(number) for number in re.findall(r"[\d.]+", line.path)]
+    assert line.words == (
+        "Rating after 1 to 1,000 games: from 1500 to 1500, between 1500 and 1520; now 1500 ± 58 (95 %)."
+    )
+    assert [mark.text for mark in line.marks] == ["second"]
+    numbers = [float(number) for number in re.findall(r"[\d.]+", line.path + line.band)]
     assert all(0 <= x <= 640 for x in numbers[::2])
     assert all(0 <= y <= 220 for y in numbers[1::2])
     assert all(mark.text for mark in line.up + line.across)
-    assert rating_line([(5, 1500.0), (5, 1500.0)]) is not None
+    assert rating_line([Point(5, 1500.0, 0.0), Point(5, 1500.0, 0.0)]) is not None

@@ -106,13 +106,18 @@ class _Unhurried(Bot):
 async def _play_until_stopped(
     settings: "ServerSettings", listener: "socket.socket", pace: float, output_format: Format
 ) -> None:
+    from noughts_server.cli.operator.site_token import site_token
     from noughts_server.cli.operator.web_minder import minding_site
     from noughts_server.cli.signals import two_stages
     from noughts_server.server import running_server
     from noughts_server.web.listener import address_of
 
     stopping = asyncio.Event()
-    async with running_server(settings) as server, minding_site(server.address, listener):
+    async with (
+        running_server(settings) as server,
+        site_token(server.store) as of_the_site,
+        minding_site(server.address, listener, of_the_site),
+    ):
         token = await _new_token(server.store)
         async with asyncio.TaskGroup() as playing:
             with two_stages(stopping.set, stopping.set):

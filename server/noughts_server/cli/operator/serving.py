@@ -31,9 +31,11 @@ async def serve_until_stopped(
         with two_stages(stopping.set, abort):
             _announce(server.address, _site_address(listener), settings, output_format)
             if listener is not None:
+                from noughts_server.cli.operator.site_token import site_token
                 from noughts_server.cli.operator.web_minder import minding_site
 
-                await stack.enter_async_context(minding_site(server.address, listener))
+                token = await stack.enter_async_context(site_token(server.store))
+                await stack.enter_async_context(minding_site(server.address, listener, token))
             await stopping.wait()
             if output_format is Format.TEXT:
                 output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")

@@ -1,6 +1,7 @@
 """`noughts web`: the site of a server, as a process of its own."""
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import connection_options, options, output
@@ -27,26 +28,39 @@ PlainSignInOption = Annotated[
     bool, Option("--plain-sign-in", help="Let people sign in without encryption: tokens can be read by others.")
 ]
 
+SiteTokenOption = Annotated[
+    Path | None,
+    Option(
+        "--token-file",
+        metavar="FILE",
+        help="A file with a token that permits to play: people play in their browsers, as bots of its owner.",
+        show_default=False,
+    ),
+]
+
 
 def web(
     listen: WebListenOption = DEFAULT_WEB,
     https: HttpsOption = False,
     plain_sign_in: PlainSignInOption = False,
+    token_file: SiteTokenOption = None,
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.
 
-    It needs no token: people sign in with theirs, where it is not reached beyond this machine, or by HTTPS.
+    People sign in with their tokens, where it is not reached beyond this machine, or by HTTPS. The site itself needs
+    one only for people to play in their browsers.
 
     JSON: {"web": "http://HOST:PORT"}, one line, once it is ready.
     """
     address = connection_options.read_server(server)
-    dialling = connection_options.dialling(address, "")
+    token = "" if token_file is None else connection_options.read_token(None, token_file)
+    dialling = connection_options.dialling(address, token)
     listener = web_listener(listen, "--listen")
     from noughts_server.cli.signals import run_loop
 
-    run_loop(_serve(address, dialling, listener, output_format, https=https, insecure=plain_sign_in))
+    run_loop(_serve(address, dialling, listener, output_format, https=https, insecure=plain_sign_in, token=token))
 
 
 def web_listener(listen: str, option: str) -> "socket.socket":
@@ -69,13 +83,14 @@ async def _serve(
     *,
     https: bool,
     insecure: bool,
+    token: str,
 ) -> None:
     from noughts_server.cli.signals import two_stages
     from noughts_server.web.listener import address_of
     from noughts_server.web.serving import running_site
 
     stopping = asyncio.Event()
-    async with running_site(address, dialling, listener, https=https, insecure=insecure):
+    async with running_site(address, dialling, listener, https=https, insecure=insecure, token=token):
         with two_stages(stopping.set, stopping.set):
             place = address_of(listener)
             if output_format is Format.JSON:

@@ -1,7 +1,8 @@
 """The site as a child process of `noughts serve`: `python -m noughts_server.cli.operator.web_child SERVER FILENO`.
 
 The socket is the parent's, so that browsers which call while the child is started again wait instead of being refused.
-The child ends when its stdin does: with its parent, however that ended.
+Its stdin says the token with which people play there, a line. The child ends when its stdin does: with its parent,
+however that ended.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from noughts_proto.security import Dialling
 from noughts_server.web.serving import running_site
 
 
-async def _serve(server: str, listener: socket.socket) -> None:
+async def _serve(server: str, listener: socket.socket, token: str) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     # Ctrl-C in a terminal reaches both: the parent says when to stop.
@@ -28,9 +29,17 @@ async def _serve(server: str, listener: socket.socket) -> None:
             stopping.set()
 
     loop.add_reader(sys.stdin.fileno(), parent_gone)
-    async with running_site(server, Dialling(), listener):
+    async with running_site(server, Dialling(), listener, token=token):
         await stopping.wait()
 
 
+def _first_line() -> str:
+    """Unbuffered: what follows is waited for by the loop."""
+    line = bytearray()
+    while (byte := os.read(sys.stdin.fileno(), 1)) not in (b"", b"\n"):
+        line += byte
+    return line.decode()
+
+
 if __name__ == "__main__":
-    run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2]))))
+    run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])), _first_line()))

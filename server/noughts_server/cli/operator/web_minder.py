@@ -22,31 +22,31 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it li
 
 
 @asynccontextmanager
-async def minding_site(server: str, listener: socket.socket) -> AsyncIterator[None]:
-    """A site of the server at this address answers on the socket inside the block.
+async def minding_site(server: str, listener: socket.socket, token: str) -> AsyncIterator[None]:
+    """A site of the server at this address answers on the socket inside the block; people play at it with the token.
 
     The socket stays open here: browsers that call while no child is there wait for the next one.
     """
     async with asyncio.TaskGroup() as tasks:
-        minding = tasks.create_task(_mind(_dialled(server), listener), name="site")
+        minding = tasks.create_task(_mind(_dialled(server), listener, token), name="site")
         try:
             yield
         finally:
             minding.cancel()
 
 
-async def _mind(server: str, listener: socket.socket) -> None:
+async def _mind(server: str, listener: socket.socket, token: str) -> None:
     wait = _FIRST_WAIT
     clock = asyncio.get_running_loop().time
     while True:
         began = clock()
-        code = await _live(server, listener)
+        code = await _live(server, listener, token)
         wait = _FIRST_WAIT if clock() - began >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
         logger.warning("the site ended, and is started again", code=code, seconds=round(wait, 1))
         await asyncio.sleep(wait)
 
 
-async def _live(server: str, listener: socket.socket) -> int:
+async def _live(server: str, listener: socket.socket, token: str) -> int:
     """One child, to its end or ours: its exit code."""
     child = await asyncio.create_subprocess_exec(
         *_CHILD,
@@ -57,6 +57,9 @@ async def _live(server: str, listener: socket.socket) -> int:
         pass_fds=(listener.fileno(),),
     )
     try:
+        assert child.stdin is not None
+        # Not in its environment or arguments, where others may read it.
+        child.stdin.write(f"{token}\n".encode())
         return await child.wait()
     finally:
         if child.returncode is None:

@@ -57,7 +57,8 @@ function isLarge(board) {
   return board.columns > 9 || board.gravity;
 }
 
-function place(board, cell) {
+// Where the cell's corner is.
+export function place(board, cell) {
   const column = cell % board.columns, above = Math.floor(cell / board.columns);
   return { x: Math.floor(above / board.rows) * (board.columns * 10 + 8) + 7 + column * 10, y: 1 + (above % board.rows) * 10 };
 }

@@ -1,5 +1,6 @@
 // One game: its board at any ply, its moves, clocks and scores; live while it is played.
 import { cellName, draw, element } from "./board.js";
+import { showClocks } from "./clock.js";
 import { follow } from "./feed.js";
 
 const by = (id) => document.getElementById(id);
@@ -30,7 +31,7 @@ function show() {
   for (const [id, off] of [["begin", ply === 0], ["back", ply === 0], ["on", ply === game.moves.length], ["end", ply === game.moves.length]]) by(id).disabled = off;
   showMoves();
   showScores();
-  showClocks();
+  showClocks(game, heard);
 }
 
 function sentence() {
@@ -106,22 +107,6 @@ function showScores() {
   by("score-graph").replaceChildren(element("path", { class: "here", d: `M${here} 2V118` }), ...lines);
 }
 
-// The clock of the side that is to move runs.
-function showClocks() {
-  const running = game.state === "running" ? game.moves.length % 2 : -1;
-  ["first", "second"].forEach((side, number) => {
-    const left = game[`${side}_clock_us`];
-    const gone = number === running ? (performance.now() - heard) * 1000 : 0;
-    by(`clock-${side}`).textContent = left === null || left === undefined ? "" : clock(Math.max(0, left - gone));
-    by(`clock-${side}`).parentElement.classList.toggle("to-move", number === running);
-  });
-}
-
-function clock(micros) {
-  const all = micros / 1e6, minutes = Math.floor(all / 60), rest = all - 60 * minutes;
-  return `${minutes}:${rest < 10 ? "0" : ""}${all < 20 ? rest.toFixed(1) : Math.floor(rest)}`;
-}
-
 function go(to) {
   ply = Math.max(0, Math.min(game.moves.length, to));
   following = ply === game.moves.length;
@@ -146,7 +131,7 @@ addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
 
 show();
 if (game.state !== "ended") {
-  const ticking = setInterval(showClocks, 100);
+  const ticking = setInterval(() => showClocks(game, heard), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {
     const now = view.games.get(game.name);
     if (!now) return;

@@ -1,0 +1,20 @@
+"""Games that were lost by a fault are found without reading the others."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0012"
+down_revision = "0011"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    faulty = sa.text("termination IN (3, 4, 5, 6)")
+    op.create_index(
+        "ix_games_faults", "games", ["tournament_id", "ordinal"], sqlite_where=faulty, postgresql_where=faulty
+    )
+
+
+def downgrade() -> None:
+    op.drop_index("ix_games_faults", "games")

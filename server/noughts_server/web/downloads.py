@@ -1,0 +1,96 @@
+"""All games of a tournament as a file, in the formats of game records: page by page, so that none is held whole."""
+
+from collections.abc import AsyncIterator, Callable
+from itertools import count
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route as Address
+
+from noughts_proto.v1 import games_pb2
+from noughts_referee.rules import VariantError
+from noughts_server.records.json_lines import json_line
+from noughts_server.records.recorded_game import RecordedGame, RecordError
+from noughts_server.records.sgf import sgf_text
+from noughts_server.web.documents import Document, csv_text, document
+from noughts_server.web.upstream import Failure, Upstream
+
+_PAGE = 1_000
+_KINDS = {
+    "jsonl": "application/x-ndjson",
+    "sgf": "application/x-go-sgf",
+    "csv": "text/csv; charset=utf-8",
+}
+_COLUMNS = (
+    *("name", "variant", "first", "second", "first_bot", "second_bot", "result", "termination", "fault"),
+    *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time"),
+)
+
+
+class Downloads:
+    """The files."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    def addresses(self) -> list[Address]:
+        """Where they are."""
+        return [Address(f"/tournaments/{{tournament}}/games.{kind}", self._file(kind)) for kind in _KINDS]
+
+    def _file(self, kind: str) -> "Callable[[Request], object]":
+        async def file(request: Request) -> Response:
+            name = request.path_params["tournament"]
+            texts = self._texts(f"tournaments/{name}", kind)
+            # What is wrong with the tournament or the format is found before the file begins.
+            first = await anext(texts, "")
+            headers = {"content-disposition": f'attachment; filename="{name}.{kind}"', "cache-control": "no-cache"}
+            return StreamingResponse(_chained(first, texts), headers=headers, media_type=_KINDS[kind])
+
+        return file
+
+    async def _texts(self, parent: str, kind: str) -> AsyncIterator[str]:
+        """The file, a text for each page of games. Raises Failure."""
+        wanted = games_pb2.ListGamesRequest(parent=parent, page_size=_PAGE)
+        numbers = count(1)
+        while True:
+            page = await self._upstream.call(self._upstream.games.ListGames, wanted)
+            games = document(page)["games"]
+            if kind == "csv":
+                yield csv_text(games, _COLUMNS, head=not wanted.page_token)
+            else:
+                try:
+                    yield "".join(_text(kind, recorded(game), next(numbers)) for game in games)
+                except (RecordError, VariantError) as error:
+                    problem = f"{kind.upper()} cannot hold these games: {error}"
+                    raise Failure(409, problem, "JSONL holds all.") from error
+            if not page.next_page_token:
+                return
+            wanted.page_token = page.next_page_token
+
+
+def recorded(game: Document) -> RecordedGame:
+    """A game of the contract, in the words of game records."""
+    opening_plies, agreement = int(game["opening_plies"]), game["agreement"]
+    return RecordedGame(
+        variant=game["variant"],
+        first=game["first"],
+        second=game["second"],
+        result=game["result"],
+        moves=tuple(game["moves"]),
+        termination=game["termination"] or "",
+        seed=int(game["seed"]),
+        opening_plies=opening_plies,
+        times_ms=tuple(time / 1000 for time in game["times_us"]),
+        fault=game["fault"],
+        more={"opening": dict(agreement)} if agreement else {},
+    )
+
+
+def _text(kind: str, record: RecordedGame, number: int) -> str:
+    return json_line(record) if kind == "jsonl" else sgf_text(record, number)
+
+
+async def _chained(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
+    yield first
+    async for text in rest:
+        yield text

@@ -1,0 +1,21 @@
+"""A game as pages show it, wherever it is found."""
+
+from noughts_proto.v1 import games_pb2
+from noughts_server.web.boards import geometry
+from noughts_server.web.documents import Document, document
+from noughts_server.web.live import Hub
+from noughts_server.web.upstream import Failure, Upstream
+
+
+async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -> Document:
+    """`game` and `notes`: from the record, or from the feed if it is not over. Raises Failure."""
+    try:
+        stored = await upstream.call(upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
+    except Failure as failure:
+        if failure.status != 404:
+            raise
+        (game,) = (await hub.known(name))["games"]
+        return {"game": game, "notes": []}
+    got = document(stored)
+    game = {**got["game"], "state": "ended", "board": geometry(got["game"]["variant"]), "scores": {}}
+    return {"game": game, "notes": got["notes"]}

@@ -1,0 +1,192 @@
+"""Playing in the browser: the page where one sits down, and the table."""
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route as Address
+
+from noughts_proto.v1 import bots_pb2
+from noughts_server.web.documents import Document, document
+from noughts_server.web.forms import time_of, whole_number
+from noughts_server.web.games import known_game
+from noughts_server.web.live import Hub
+from noughts_server.web.signin import read_form
+from noughts_server.web.tables import HOUSE, LOT, PERSON, SAME_SCREEN, Table, Tables, Wish
+from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.views import Views
+
+_MOST_BOTS = 200
+_FORM: Document = {
+    "opponent": "house:minimax",
+    "variant": "tictactoe",
+    "begins": LOT,
+    "bank": "",
+    "increment": "",
+    "move": "",
+}
+"""Its fields, and what stands in them first."""
+_MOST_CELLS = 2**16
+
+
+class Play:
+    """The pages and what their buttons do. Without `tables` a page that says how to get them."""
+
+    def __init__(self, upstream: Upstream, hub: Hub, views: Views, tables: Tables | None) -> None:
+        self._upstream = upstream
+        self._hub = hub
+        self._views = views
+        self._tables = tables
+
+    def addresses(self) -> list[Address]:
+        """Where that is."""
+        doing: dict[str, Callable[[Tables, Table, str, dict[str, str]], Awaitable[None]]] = {
+            "move": self._move,
+            "resign": self._resign,
+            "again": self._again,
+            "back": self._back,
+            "leave": self._leave,
+        }
+        return [
+            Address("/play", self._menu, methods=["GET"]),
+            Address("/play", self._sit_down, methods=["POST"]),
+            Address("/play/{key}", self._table, methods=["GET"]),
+            Address("/play/{key}/state", self._state, methods=["GET"]),
+            *(Address(f"/play/{{key}}/{name}", self._done(action), methods=["POST"]) for name, action in doing.items()),
+        ]
+
+    # Pages.
+
+    async def _menu(self, request: Request) -> Response:
+        asked = {name: request.query_params.get(name, first) for name, first in _FORM.items()}
+        return await self._menu_shown(request, asked)
+
+    async def _menu_shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
+        online: list[Document] = []
+        if self._tables is not None:
+            wanted = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
+            got = await self._upstream.call(self._upstream.bots.ListBots, wanted)
+            found = document(got)["bots"]
+            online = [bot for bot in found if not self._tables.is_seat(bot["name"])]
+        return self._views.page(
+            request,
+            "play",
+            failure.status if failure else 200,
+            open=self._tables is not None,
+            house=HOUSE,
+            bots=online,
+            values=values,
+            failure=failure,
+            server=self._upstream.address,
+        )
+
+    async def _sit_down(self, request: Request) -> Response:
+        form = await read_form(request)
+        values = {name: form.get(name, "").strip() for name in _FORM}
+        try:
+            wish = Wish(values["opponent"], values["variant"], values["begins"], time_of(values))
+            table = await self._need_tables().open(wish)
+        except Failure as failure:
+            return await self._menu_shown(request, values, failure)
+        return RedirectResponse(f"/play/{table.keys[0]}", 303)
+
+    async def _table(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        table = self._need_tables().find(key)
+        invites = table.wish.opponent == PERSON and key == table.keys[0]
+        return self._views.page(
+            request,
+            "table",
+            headers={"cache-control": "no-store"},
+            table=_shown(table, key),
+            **await known_game(self._upstream, self._hub, table.game),
+            invitation=f"{request.base_url}play/{table.keys[1]}" if invites else "",
+        )
+
+    async def _state(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        return _json(_shown(self._need_tables().find(key), key))
+
+    # Buttons.
+
+    def _done(
+        self, action: Callable[[Tables, Table, str, dict[str, str]], Awaitable[None]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """What the action has left behind; what is wrong with it as JSON, in our words."""
+
+        async def answer(request: Request) -> Response:
+            key = request.path_params["key"]
+            try:
+                form = await read_form(request)
+                tables = self._need_tables()
+                table = tables.find(key)
+                await action(tables, table, key, form)
+            except Failure as failure:
+                return _json({"message": failure.message, "hint": failure.hint}, failure.status)
+            return _json(_shown(table, key))
+
+        return answer
+
+    async def _move(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+        cell = whole_number("cell", form.get("cell", ""), 0, _MOST_CELLS)
+        ply = whole_number("ply", form.get("ply", ""), 0, _MOST_CELLS)
+        _same_game(table, form)
+        if ply % 2 not in table.sides(key):
+            raise Failure(409, "It is not your turn.")
+        await table.guest(ply % 2).move(cell, ply)
+
+    async def _resign(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+        _same_game(table, form)
+        sides = table.sides(key)
+        to_move = len(max((guest.moves for guest in table.guests), key=len)) % 2
+        table.guest(to_move if len(sides) == 2 else sides[0]).resign()
+
+    async def _again(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+        await tables.again(table, form.get("game", ""), swap=bool(form.get("swap")))
+
+    async def _back(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+        await tables.take_back(table, key, form.get("game", ""))
+
+    async def _leave(self, tables: Tables, table: Table, key: str, form: dict[str, str]) -> None:
+        tables.left(table)
+
+    def _need_tables(self) -> Tables:
+        if self._tables is None:
+            raise Failure(404, "Nobody plays at this site.", "The page Play says how that is changed.")
+        return self._tables
+
+
+def _same_game(table: Table, form: dict[str, str]) -> None:
+    if form.get("game", "") != table.game:
+        raise Failure(409, "That was the last game; this is the next one.")
+
+
+def _shown(table: Table, key: str) -> Document:
+    """What a browser must know of the table besides its game."""
+    sides = table.sides(key)
+    return {
+        "game": table.game,
+        "sides": list(sides),
+        "names": [_name(table, side, sides) for side in (0, 1)],
+        "waiting": table.wish.opponent == PERSON and not table.joined,
+        "opening": len(table.opening),
+        "can_take_back": table.wish.opponent != PERSON,
+        "same_screen": table.wish.opponent == SAME_SCREEN,
+    }
+
+
+def _name(table: Table, side: int, own: tuple[int, ...]) -> str:
+    """Who plays that side, for whoever plays these."""
+    if len(own) == 2:
+        return "XO"[side]
+    if side in own:
+        return "You"
+    return "The other person" if table.wish.opponent == PERSON else re.split("[:/]", table.wish.opponent, maxsplit=1)[1]
+
+
+def _json(shown: Document, status: int = 200) -> Response:
+    return Response(
+        json.dumps(shown, separators=(",", ":")), status, {"cache-control": "no-store"}, media_type="application/json"
+    )

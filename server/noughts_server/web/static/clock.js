@@ -1,0 +1,17 @@
+// A clock's time, as `1:05` or, when little is left, `0:07.3`.
+export function clock(micros) {
+  const all = micros / 1e6, minutes = Math.floor(all / 60), rest = all - 60 * minutes;
+  return `${minutes}:${rest < 10 ? "0" : ""}${all < 20 ? rest.toFixed(1) : Math.floor(rest)}`;
+}
+
+// Shows the clocks of both sides; that of the side to move runs.
+export function showClocks(game, heard) {
+  const running = game.state === "running" ? game.moves.length % 2 : -1;
+  ["first", "second"].forEach((side, number) => {
+    const left = game[`${side}_clock_us`];
+    const gone = number === running ? (performance.now() - heard) * 1000 : 0;
+    const place = document.getElementById(`clock-${side}`);
+    place.textContent = left === null || left === undefined ? "" : clock(Math.max(0, left - gone));
+    place.parentElement.classList.toggle("to-move", number === running);
+  });
+}

@@ -1,0 +1,191 @@
+// A table: the board takes moves by mouse, touch and keyboard.
+import { cellName, draw, element, place } from "./board.js";
+import { showClocks } from "./clock.js";
+import { follow } from "./feed.js";
+
+const by = (id) => document.getElementById(id);
+const read = (id) => JSON.parse(by(id).textContent);
+const address = location.pathname;
+const svg = document.querySelector("#board svg");
+let table = read("table");
+let game = read("game");
+let heard = performance.now() - (game.age_ms ?? 0);
+let asking = 0;
+let sent = -1; // The ply of a move that is under way.
+
+const csrf = table.csrf;
+const board = game.board;
+const count = board ? board.columns * board.rows * board.layers : 0;
+const cells = [];
+let focused = 0;
+
+const over = () => game.state === "ended";
+const toMove = () => game.moves.length % 2;
+const mine = () => !over() && !table.waiting && table.sides.includes(toMove());
+
+function makeCells() {
+  const group = element("g", { class: "cells" });
+  for (let cell = 0; cell < count; cell++) {
+    const { x, y } = place(board, cell);
+    const made = element("rect", { x: x + 0.3, y: y + 0.3, width: 9.4, height: 9.4, rx: 0.6, class: "cell", role: "button", tabindex: -1 });
+    made.addEventListener("click", () => play(cell));
+    made.addEventListener("focus", () => focus(cell));
+    cells.push(made);
+    group.append(made);
+  }
+  group.addEventListener("keydown", pressed);
+  svg.append(group);
+  focus(board.gravity ? 0 : Math.floor(board.rows / 2) * board.columns + Math.floor(board.columns / 2));
+}
+
+function focus(cell) {
+  cells[focused].setAttribute("tabindex", -1);
+  focused = cell;
+  cells[cell].setAttribute("tabindex", 0);
+}
+
+function pressed(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    play(focused);
+    return;
+  }
+  const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+  if (!steps) return;
+  event.preventDefault();
+  // Layers stand beside each other.
+  const area = board.columns * board.rows, layer = Math.floor(focused / area);
+  const across = layer * board.columns + (focused % board.columns) + steps[0];
+  const down = Math.floor((focused % area) / board.columns) + steps[1];
+  if (across < 0 || across >= board.layers * board.columns || down < 0 || down >= board.rows) return;
+  const to = Math.floor(across / board.columns) * area + down * board.columns + (across % board.columns);
+  focus(to);
+  cells[to].focus();
+}
+
+// Where a stone comes to rest.
+function landing(cell) {
+  if (!board.gravity) return cell;
+  const taken = new Set(game.moves), column = cell % board.columns;
+  let lowest = cell;
+  for (let row = board.rows - 1; row >= 0; row--) {
+    lowest = row * board.columns + column;
+    if (!taken.has(lowest)) return lowest;
+  }
+  return lowest;
+}
+
+async function play(cell) {
+  if (over()) return say("This game is over: begin a new one.");
+  if (table.waiting) return say("Wait: the other person has not come yet.");
+  if (!mine()) return say("Wait: it is not your turn.");
+  if (sent === game.moves.length) return;
+  const at = landing(cell);
+  if (game.moves.includes(at)) return say(`${cellName(board, at)} is taken.`);
+  sent = game.moves.length;
+  if (!(await post("move", { cell: at, ply: game.moves.length }))) sent = -1;
+}
+
+// What the table answers; null and a word to the person where it refuses.
+async function post(action, fields) {
+  say("");
+  try {
+    const answer = await fetch(`${address}/${action}`, { method: "POST", headers: { "x-csrf": csrf }, body: new URLSearchParams({ game: game.name, ...fields }) });
+    const told = await answer.json();
+    if (answer.ok) return told;
+    say(`${told.message} ${told.hint}`);
+  } catch {
+    say("The site cannot be reached: try again.");
+  }
+  return null;
+}
+
+async function begin(action, fields = {}) {
+  const told = await post(action, fields);
+  if (told) location.reload();
+}
+
+function say(words) {
+  by("problem").textContent = words;
+}
+
+function status() {
+  const [me] = table.sides, alone = table.sides.length === 1;
+  if (over()) {
+    const winner = { "1-0": 0, "0-1": 1 }[game.result];
+    if (winner === undefined) return game.result === "*" ? "This game was called off." : "A draw.";
+    const why = { line: "", timeout: " on time", resigned: ": the other side has given up" }[game.termination] ?? ` (${game.termination.replaceAll("_", " ")})`;
+    return alone && winner === me ? `You have won${why}.` : `${table.names[winner]} has won${why}.`;
+  }
+  if (table.waiting) return "Waiting for the other person.";
+  if (!alone) return `${table.names[toMove()]} is to move.`;
+  return mine() ? `Your turn: you are ${"XO"[me]}.` : `${table.names[toMove()]} is to move.`;
+}
+
+function show() {
+  if (board) {
+    draw(svg, game, game.moves.length);
+    if (!cells.length) makeCells();
+    const [me] = table.sides, winner = { "1-0": 0, "0-1": 1 }[game.result];
+    svg.classList.toggle("lost", over() && table.sides.length === 1 && winner === 1 - me);
+    svg.classList.toggle("open", mine());
+    const owner = new Map(game.moves.map((cell, ply) => [cell, "XO"[ply % 2]]));
+    cells.forEach((cell, at) => cell.setAttribute("aria-label", `${cellName(board, at)}, ${owner.get(at) ?? "free"}`));
+  }
+  const words = status();
+  if (by("status").textContent !== words) by("status").textContent = words;
+  by("status").className = `outcome ${game.state}`;
+  by("resign").disabled = over() || table.waiting;
+  if (by("back")) by("back").disabled = !game.moves.some((_, ply) => ply >= table.opening && table.sides.includes(ply % 2)) && table.opening === 0;
+  if (by("invitation")) by("invitation").hidden = !table.waiting;
+  showClocks(game, heard);
+}
+
+// What the feed does not say: whether the other person has come, or has begun the next game. The table is kept for
+// those who ask.
+async function ask() {
+  clearTimeout(asking);
+  try {
+    const answer = await fetch(`${address}/state`, { cache: "no-store" });
+    if (answer.status === 404) return say("This table was cleared. The page Play has others.");
+    if (answer.ok) {
+      const told = await answer.json();
+      if (told.game !== game.name) return location.reload();
+      table = told;
+      show();
+    }
+  } catch {
+    // The site is away; the feed says so.
+  }
+  asking = setTimeout(ask, over() || table.waiting ? 1500 : 20000);
+}
+
+by("again").addEventListener("click", () => begin("again"));
+by("swap").addEventListener("click", () => begin("again", { swap: 1 }));
+by("back")?.addEventListener("click", () => begin("back"));
+by("resign").addEventListener("click", () => {
+  if (confirm("Resign this game?")) post("resign", {});
+});
+
+addEventListener("pagehide", () => navigator.sendBeacon(`${address}/leave`, new URLSearchParams({ csrf })));
+addEventListener("pageshow", (event) => event.persisted && ask());
+
+show();
+if (mine() && game.moves.length > 0) cells[focused]?.focus({ preventScroll: true });
+ask();
+if (!over()) {
+  const ticking = setInterval(() => showClocks(game, heard), 100);
+  follow(`/api/v1/${game.name}/events`, (view) => {
+    const now = view.games.get(game.name);
+    if (!now) return;
+    if (now.moves.length > game.moves.length) say("");
+    game = now;
+    heard = now.heard;
+    if (over()) {
+      clearInterval(ticking);
+      ask();
+    }
+    show();
+  });
+}

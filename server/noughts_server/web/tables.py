@@ -1,0 +1,462 @@
+"""Tables at which people play in their browsers.
+
+Everybody who sits at one is a bot of the site's at the server: a person, whose moves come from a browser, or a
+reference bot that the site plays itself. What they play are challenges, so that each game has its page and its feed
+like all others.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign
+from noughts_bots.errors import VariantRefused
+from noughts_bots.events import Online, SessionEvent
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.stream import BotRefused
+from noughts_proto.security import SecurityProblem
+from noughts_proto.v1 import challenges_pb2, tokens_pb2, tournaments_pb2, types_pb2
+from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
+from noughts_server.web.upstream import Failure, Upstream
+
+HOUSE = {
+    "first-free": "the first free cell: it loses",
+    "random": "by lot",
+    "pascal": "the Pascal article's: lines, weighed",
+    "coursework": "the coursework's: a win, a block, else by lot",
+    "nextstep": "looks a few moves ahead",
+    "three-stage": "in three stages, for noughts and crosses",
+    "minimax": "perfect, on small boards",
+    "fives": "a heuristic for five in a row",
+    "threats:nodes=500": "searches for threats: strong at five in a row",
+}
+"""The bots that the site plays itself: spec, and what it is like."""
+HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"
+YOU, THEY, LOT = "you", "they", "lot"
+
+_PATIENCE_SECONDS = 10.0
+"""For what the server does at once when all is well."""
+_LOGIN_VERSION = "1"
+_SWEEP_SECONDS = 5.0
+_LONGEST_OWNER = 40
+
+
+@dataclass(frozen=True, slots=True)
+class TableSettings:
+    """Limits of tables. Times in seconds."""
+
+    most: int = 8
+    """Tables at a time."""
+    idle: float = 600.0
+    """After so long without a sign of its people a table is cleared."""
+    left: float = 30.0
+    """The same after its page was left: somebody may come back, or have asked for it anew."""
+    pause: float = 0.4
+    """Before each move of a bot of the house, for people to follow."""
+
+
+class Wish(NamedTuple):
+    """What somebody wants to play."""
+
+    opponent: str
+    """`house:SPEC`, `bots/NAME`, `person` (elsewhere) or `screen` (somebody else here)."""
+    variant: str
+    begins: str
+    """`you`, `they` or `lot`."""
+    time: types_pb2.TimeControl
+
+
+class Guest(Bot):
+    """A person's seat: a bot whose moves come from a browser."""
+
+    max_games = 1
+    accepts_challenges = False
+
+    def __init__(self) -> None:
+        self.game: GameInfo | None = None
+        self.ended: GameEnd | None = None
+        self.moves: list[int] = []
+        """Of the game, as far as this seat has heard of it."""
+        self._position: Position | None = None
+        self._answer: asyncio.Future[int] | None = None
+        self._resigning = False
+        self._changed = asyncio.Event()
+
+    # What the server tells.
+
+    def start(self, game: GameInfo) -> None:
+        if self.game is None or game.name != self.game.name:
+            self.game, self.ended, self._resigning = game, None, False
+            self.moves = []
+        self._forget()
+        self._happened()
+
+    async def choose(self, position: Position) -> int:
+        if self._resigning:
+            raise Resign
+        self._position, self.moves = position.copy(), list(position.moves)
+        self._answer = asyncio.get_running_loop().create_future()
+        self._happened()
+        return await self._answer
+
+    def end(self, game: GameInfo, end: GameEnd) -> None:
+        if self.game is not None and game.name == self.game.name:
+            self.ended, self.moves = end, list(end.moves)
+            self._forget()
+            self._happened()
+
+    # What the person does.
+
+    async def move(self, cell: int, ply: int) -> None:
+        """Plays the cell as the game's ply of this number, from 0. Raises Failure."""
+        answer, position = await self._question(ply)
+        if cell not in position.free:
+            raise Failure(409, _not_there(position, cell))
+        self._answer = None
+        self.moves.append(cell)
+        answer.set_result(cell)
+
+    def resign(self) -> None:
+        """Gives the game up: now, or at the next move."""
+        self._resigning = True
+        if self._answer is not None:
+            self._answer.set_exception(Resign())
+            self._answer = None
+
+    async def begun(self, game: str) -> None:
+        """Returns when the game with this name has begun. Raises TimeoutError."""
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while self.game is None or self.game.name != game:
+                await self._change()
+
+    async def _question(self, ply: int) -> tuple["asyncio.Future[int]", Position]:
+        """The open question of this ply; the browser may have heard of the last move before this seat has."""
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                while self.ended is None:
+                    if self._answer is not None and self._position is not None and self._position.ply >= ply:
+                        break
+                    await self._change()
+        except TimeoutError:
+            raise Failure(409, "It is not your turn.") from None
+        if self.ended is not None or self._answer is None or self._position is None:
+            raise Failure(409, "This game is over.", "Begin a new one.")
+        if self._position.ply != ply:
+            raise Failure(409, "The game has gone on since.")
+        return self._answer, self._position
+
+    def _forget(self) -> None:
+        """Nobody waits for an answer any more."""
+        if self._answer is not None:
+            self._answer.cancel()
+            self._answer = None
+
+    def _happened(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _change(self) -> None:
+        await self._changed.wait()
+
+
+class _OfTheHouse(Bot):
+    """A reference bot that waits a moment before each move. It thinks in a thread: the site goes on meanwhile."""
+
+    max_games = 1
+    accepts_challenges = False
+
+    def __init__(self, bot: Bot, seconds: float) -> None:
+        self._bot, self._seconds = bot, seconds
+        self.variants = bot.variants
+
+    async def choose(self, position: Position) -> int | Move:
+        await asyncio.sleep(self._seconds)
+        chosen = await asyncio.to_thread(self._bot.choose, position)
+        assert not isinstance(chosen, Awaitable)  # no reference bot is asynchronous
+        return chosen
+
+
+class _Seat(NamedTuple):
+    """A bot of the site's, logged in."""
+
+    name: str
+    """`bots/NAME`."""
+    bot: Bot
+    session: "asyncio.Task[None]"
+
+
+class Table:
+    """Two sides, and one game after the other."""
+
+    def __init__(self, number: int, wish: Wish) -> None:
+        self.number = number
+        self.wish = wish
+        self.keys = tuple(secrets.token_urlsafe(12) for _ in range(2 if wish.opponent == PERSON else 1))
+        """Whoever has one sits here: the first person, and the second one if that is elsewhere."""
+        self.seats: tuple[_Seat, ...] = ()
+        """Those who are ours; the challenger is the first."""
+        self.game = ""
+        """`tournaments/ID/games/1`, once one was begun."""
+        self.opening: tuple[int, ...] = ()
+        """What the game began with, moves having been taken back."""
+        self.first_is_challenger = True
+        """Whether the challenger, who is the first person, moves first."""
+        self.seen = time.monotonic()
+        self.joined = False
+        """Whether the second person has come, where there is one."""
+        self.busy = asyncio.Lock()
+        """Held while a game is begun or called off."""
+
+    @property
+    def guests(self) -> list[Guest]:
+        """The people, the first one first."""
+        return [seat.bot for seat in self.seats if isinstance(seat.bot, Guest)]
+
+    def sides(self, key: str) -> tuple[int, ...]:
+        """The sides that whoever has this key plays: 0 moves first."""
+        first = 0 if self.first_is_challenger else 1
+        if self.wish.opponent == SAME_SCREEN:
+            return (0, 1)
+        return (first if key == self.keys[0] else 1 - first,)
+
+    def guest(self, side: int) -> Guest:
+        """Who plays that side. Only for sides of people."""
+        return self.guests[0 if (side == 0) == self.first_is_challenger else 1]
+
+    @property
+    def over(self) -> GameEnd | None:
+        """How the game ended; None while it goes on."""
+        return self.guests[0].ended
+
+
+class Tables:
+    """All tables of the site. `token` is what its bots log in with; it must permit to play."""
+
+    def __init__(
+        self, upstream: Upstream, tasks: asyncio.TaskGroup, token: str, settings: TableSettings | None = None
+    ) -> None:
+        self.settings = settings or TableSettings()
+        self._upstream = upstream
+        self._tasks = tasks
+        self._token = token
+        self._tables: dict[str, Table] = {}
+        """By key."""
+        self._numbers: set[int] = set()
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def is_seat(self, name: str) -> bool:
+        """Whether the bot called so, `bots/NAME`, is one of the site's."""
+        return any(seat.name == name for table in self._tables.values() for seat in table.seats)
+
+    def find(self, key: str) -> Table:
+        """The table of this key; somebody is there. Raises Failure."""
+        table = self._tables.get(key)
+        if table is None:
+            raise Failure(404, "There is no such table, or it was cleared.", "Begin anew: open the page Play.")
+        table.seen = time.monotonic()
+        table.joined = table.joined or key != table.keys[0]
+        return table
+
+    def left(self, table: Table) -> None:
+        """Somebody has closed the page."""
+        table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
+
+    async def open(self, wish: Wish) -> Table:
+        """A new table, at which a game has begun. Raises Failure."""
+        self._check(wish)
+        number = next(free for free in range(1, self.settings.most + 2) if free not in self._numbers)
+        if number > self.settings.most:
+            raise Failure(429, f"All {self.settings.most} tables are taken.", "Try again in a few minutes.")
+        self._numbers.add(number)
+        table = Table(number, wish)
+        try:
+            owner = await self._owner()
+            for label, bot in self._players(wish):
+                table.seats += (await self._log_in(f"{owner}-{label}-{number}", bot),)
+            table.first_is_challenger = wish.begins == YOU or (wish.begins == LOT and secrets.randbelow(2) == 0)
+            await self._begin(table)
+        except BaseException:
+            await self._clear(table)
+            raise
+        self._tables.update(dict.fromkeys(table.keys, table))
+        if self._sweeping is None:
+            self._sweeping = self._tasks.create_task(self._sweep(), name="sweep tables")
+        return table
+
+    async def again(self, table: Table, game: str, *, swap: bool) -> None:
+        """The next game there, after this one; it is called off if it is not over. Idempotent. Raises Failure."""
+        async with table.busy:
+            if table.game != game:
+                return
+            await self._call_off(table)
+            table.opening = ()
+            table.first_is_challenger ^= swap
+            await self._begin(table)
+
+    async def take_back(self, table: Table, key: str, game: str) -> None:
+        """Back to the last position in which the person of this key was to move. Raises Failure."""
+        async with table.busy:
+            if table.game != game:
+                return
+            if table.wish.opponent == PERSON:
+                raise Failure(409, "Against somebody elsewhere no move is taken back.")
+            moves = max((guest.moves for guest in table.guests), key=len)
+            sides = table.sides(key)
+            kept = next((ply for ply in reversed(range(len(moves))) if ply % 2 in sides), None)
+            if kept is None:
+                raise Failure(409, "You have not moved yet.")
+            await self._call_off(table)
+            table.opening = tuple(moves[:kept])
+            await self._begin(table)
+
+    async def close(self) -> None:
+        """Clears all tables."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        for table in dict.fromkeys(self._tables.values()):
+            await self._clear(table)
+
+    # Sitting down.
+
+    async def _owner(self) -> str:
+        """Whose bots those at the tables are: their names begin with it, for names are one owner's."""
+        wanted = tokens_pb2.GetTokenRequest(name="tokens/self")
+        try:
+            got = await self._upstream.call(self._upstream.tokens.GetToken, wanted, self._token)
+        except Failure as failure:
+            if failure.status != 401:
+                raise
+            # Not the visitor's fault, nor token.
+            raise Failure(409, f"The site's own token is worthless: {failure.message}", failure.hint) from failure
+        return got.token.owner[:_LONGEST_OWNER]
+
+    def _check(self, wish: Wish) -> None:
+        try:
+            variant = parse_variant(wish.variant)
+        except VariantError as error:
+            raise Failure(400, str(error)) from error
+        if base_name(variant.name) != variant.name:
+            raise Failure(400, f"{variant.name}: openings by agreement are not played in a browser.", "Leave it out.")
+        if wish.begins not in (YOU, THEY, LOT):
+            raise Failure(400, f"who begins: got {wish.begins[:100]!r}, expected you, they or lot")
+        kind, _, spec = wish.opponent.partition(":")
+        if kind == "house":
+            if spec not in HOUSE:
+                raise Failure(400, f"opponent: got {spec[:100]!r}, expected one of {', '.join(HOUSE)}")
+            try:
+                make_bot(parse_spec(spec), variant)
+            except VariantRefused as refusal:
+                raise Failure(400, str(refusal), "Choose another opponent, or another variant.") from refusal
+        elif wish.opponent not in (PERSON, SAME_SCREEN) and not wish.opponent.startswith("bots/"):
+            raise Failure(400, f"opponent: got {wish.opponent[:100]!r}, expected a bot, or a person")
+
+    def _players(self, wish: Wish) -> list[tuple[str, Bot]]:
+        """Who of the site sits there: what it is called, and the bot. The first person is the first."""
+        players: list[tuple[str, Bot]] = [("guest", Guest())]
+        if wish.opponent in (PERSON, SAME_SCREEN):
+            players.append(("second-guest", Guest()))
+        elif wish.opponent.startswith(HOUSE_KIND):
+            spec = parse_spec(wish.opponent.removeprefix(HOUSE_KIND))
+            players.append((spec.target, _OfTheHouse(make_bot(spec), self.settings.pause)))
+        return players
+
+    async def _log_in(self, name: str, bot: Bot) -> _Seat:
+        """Returns when the server has let it in. Raises Failure."""
+        online: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        login = self._upstream.login(self._token, name, _LOGIN_VERSION)
+        session = self._tasks.create_task(_session(bot, login, online), name=f"seat {name}")
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                await online
+        except BaseException as error:
+            session.cancel()
+            if isinstance(error, TimeoutError):
+                raise Failure(503, "The server did not let the players in.", "Try again in a moment.") from error
+            raise
+        return _Seat(f"bots/{name}", bot, session)
+
+    # Games.
+
+    async def _begin(self, table: Table) -> None:
+        wish = table.wish
+        wanted = challenges_pb2.CreateChallengeRequest(
+            challenger=table.seats[0].name,
+            opponent=table.seats[1].name if len(table.seats) > 1 else wish.opponent,
+            variant=wish.variant,
+            time=wish.time,
+            games=1,
+            opponent_begins=not table.first_is_challenger,
+        )
+        if table.opening:
+            wanted.openings.kind = "list"
+            wanted.openings.name = "taken back"
+            wanted.openings.text = " ".join(map(str, table.opening))
+        made = await self._upstream.call(self._upstream.challenges.CreateChallenge, wanted, self._token)
+        table.game = f"{made.tournament.name}/games/1"
+        try:
+            for guest in table.guests:
+                await guest.begun(table.game)
+        except TimeoutError:
+            raise Failure(503, "The game did not begin.", "Try again in a moment.") from None
+
+    async def _call_off(self, table: Table) -> None:
+        """Ends the game that is running, if one is, for nobody."""
+        if table.over is None and table.game:
+            name = table.game.rpartition("/games/")[0]
+            wanted = tournaments_pb2.CancelTournamentRequest(name=name)
+            await self._upstream.call(self._upstream.tournaments.CancelTournament, wanted, self._token)
+
+    # Clearing.
+
+    async def _sweep(self) -> None:
+        """Clears the tables that nobody has been at for long."""
+        while True:
+            await asyncio.sleep(min(_SWEEP_SECONDS, self.settings.idle / 10))
+            left = time.monotonic() - self.settings.idle
+            for table in [each for each in dict.fromkeys(self._tables.values()) if each.seen < left]:
+                await self._clear(table)
+
+    async def _clear(self, table: Table) -> None:
+        for key in table.keys:
+            self._tables.pop(key, None)
+        with contextlib.suppress(Failure):
+            if table.guests:
+                await self._call_off(table)
+        for seat in table.seats:
+            seat.session.cancel()
+        await asyncio.gather(*(seat.session for seat in table.seats), return_exceptions=True)
+        self._numbers.discard(table.number)
+
+
+async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> None:
+    """Plays; what keeps it from that is told to whoever waits for it to be online."""
+
+    def on_event(event: SessionEvent) -> None:
+        if isinstance(event, Online) and not online.done():
+            online.set_result(None)
+
+    try:
+        await play(bot, login, on_event)
+    except BotRefused as refusal:
+        if not online.done():
+            online.set_exception(Failure(409, f"The server did not let the players in: {refusal}"))
+    except SecurityProblem as problem:
+        if not online.done():
+            online.set_exception(Failure(501, str(problem), problem.advice))
+
+
+def _not_there(position: Position, cell: int) -> str:
+    """Why the side to move may not play this cell, for people."""
+    variant, stones = position.variant, position.own | position.opponent
+    if not 0 <= cell < variant.cells:
+        return f"There is no cell {cell}."
+    name = cell_name(variant, cell)
+    if stones >> cell & 1:
+        return f"{name} is taken."
+    kind = position.forbidden(cell)
+    return f"{name} is forbidden here: {kind}." if kind else f"{name}: stones fall to the lowest free cell."

@@ -1,0 +1,72 @@
+"""What a bot has scored against whom, how its games ended, how long its moves took: against counting by hand."""
+
+from functools import partial
+from random import Random
+
+import pytest
+
+from noughts_referee.rules import Result, Termination
+from noughts_server.competition.score import Score
+from noughts_server.errors import NotFound
+from noughts_server.store import bot_statistics as module
+from noughts_server.store.bot_games import ScoreBySide, list_bot_games
+from noughts_server.store.bot_statistics import MoveTimes, bot_statistics
+from tests.support.arena import Arena
+
+from .test_bot_games import BOTS, play_some
+
+_SCORES = {Result.FIRST_WINS: Score(1), Result.DRAW: Score(draws=1), Result.SECOND_WINS: Score(losses=1)}
+
+
+@pytest.mark.long
+async def test_statistics_are_those_of_all_games(arena: Arena) -> None:
+    await play_some(arena, Random(4), 12)
+    for bot in BOTS:
+        games = (await arena.store.read(partial(list_bot_games, bot=bot, size=1000))).items
+        opponents: dict[str, ScoreBySide] = {}
+        terminations: dict[Termination, Score] = {}
+        times: list[int] = []
+        for game in games:
+            names = [name.split("/")[1] for name in (game.first_bot, game.second_bot)]
+            for side in (0, 1):
+                if names[side] != bot:
+                    continue
+                times += [time for ply, time in enumerate(game.times_us) if ply % 2 == side]
+                if game.result not in _SCORES:
+                    continue
+                score = _SCORES[game.result] if side == 0 else _SCORES[game.result].mirrored
+                by_side = opponents.setdefault(names[1 - side], ScoreBySide())
+                if side == 0:
+                    by_side.first += score
+                else:
+                    by_side.second += score
+                terminations[game.termination] = terminations.get(game.termination, Score()) + score
+        found = await arena.store.read(partial(bot_statistics, bot=bot))
+        assert found.opponents == opponents
+        assert found.total.first == sum((each.first for each in opponents.values()), Score())
+        assert found.total.second == sum((each.second for each in opponents.values()), Score())
+        assert (found.partial, found.games, dict(found.terminations)) == (False, len(games), terminations)
+        assert sorted(found.times_us) == sorted(times)
+
+
+async def test_a_bot_without_games_has_none(arena: Arena) -> None:
+    await arena.tournament()
+    found = await arena.store.read(partial(bot_statistics, bot="ada"))
+    assert (found.opponents, found.games, MoveTimes.of(found.times_us)) == ({}, 0, MoveTimes())
+    with pytest.raises(NotFound):
+        await arena.store.read(partial(bot_statistics, bot="nobody"))
+
+
+async def test_of_very_many_tournaments_the_newest_are_counted(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    for slug in ("old", "new"):
+        await arena.commit(await arena.play(await arena.tournament(slug, games_per_pair=4)))
+    monkeypatch.setattr(module, "_MOST_LOOKED_AT", 3)
+    found = await arena.store.read(partial(bot_statistics, bot="ada"))
+    counted = found.total.first.games + found.total.second.games
+    assert (found.partial, counted, found.games) == (True, 4, 8)
+
+
+def test_percentiles_are_times_that_so_many_moves_do_not_exceed() -> None:
+    assert MoveTimes.of(range(1, 101)) == MoveTimes(50, 90, 99, 100)
+    assert MoveTimes.of([7]) == MoveTimes(7, 7, 7, 7)
+    assert MoveTimes.of([3, 1, 2]) == MoveTimes(2, 3, 3, 3)

@@ -1,0 +1,273 @@
+"""Playing in a real browser: won, lost and drawn, by mouse, keyboard and touch, alone and with somebody else."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.tables import TableSettings
+from tests.support.browser import chromium, page_in
+from tests.support.site import Site, site_of
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tables(server: ServerUnderTest) -> Iterator[Site]:
+    """A site where one can play."""
+    settings = TableSettings(most=20, pause=0.0)
+    with site_of(server.address, token=server.token("site"), tables=settings) as running:
+        yield running
+
+
+def sit_down(page: Page, opponent: str, *, variant: str = "tictactoe", begins: str = "you") -> None:
+    page.goto("/play")
+    page.get_by_label("Against").select_option(opponent)
+    page.get_by_label("Variant").fill(variant)
+    page.locator(f"#begins-{begins}").check()
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator("#status")).not_to_have_text("")
+
+
+def click(page: Page, *names: str) -> None:
+    """Plays these cells, each when it is the person's turn."""
+    for name in names:
+        expect(page.locator("svg.board.open")).to_be_visible()
+        page.get_by_role("button", name=f"{name}, free", exact=True).click()
+        expect(page.get_by_role("button", name=re.compile(rf"^{name}, [XO]$"))).to_be_visible()
+
+
+def told(page: Page, words: str) -> None:
+    expect(page.locator("#status")).to_have_text(words)
+
+
+def test_a_game_is_won_by_mouse_and_its_line_is_green(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        sit_down(page, "house:first-free")
+        told(page, "Your turn: you are X.")
+        # It plays the first free cells: a3, then b3, in the upper row.
+        click(page, "a1", "b1", "c1")
+        told(page, "You have won.")
+        expect(page.locator(".won")).to_have_count(3)
+        assert "lost" not in (page.locator("svg.board").get_attribute("class") or "")
+        green = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
+        # And then lost: the same house begins, and has the upper row when nobody stops it.
+        page.get_by_role("button", name="New game, sides changed").click()
+        told(page, "Your turn: you are O.")
+        click(page, "a1", "b1")
+        told(page, "first-free has won.")
+        expect(page.locator("svg.board.lost .won")).to_have_count(3)
+        red = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
+        assert (green, red) == ("rgb(134, 217, 147)", "rgb(240, 163, 160)")
+
+
+def test_a_game_is_drawn_by_keyboard_alone(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        sit_down(page, "house:minimax", begins="you")
+        told(page, "Your turn: you are X.")
+        page.locator("[role=button][tabindex='0']").focus()
+        expect(page.get_by_role("button", name="b2, free")).to_be_focused()
+        page.keyboard.press("Enter")
+        while page.locator("#status").inner_text() != "A draw.":
+            expect(page.locator("svg.board.open, .outcome.ended")).to_have_count(1)
+            if page.locator(".outcome.ended").count():
+                break
+            by_keys(page, drawing_move(page))
+        told(page, "A draw.")
+        expect(page.locator(".won")).to_have_count(0)
+        page.get_by_role("button", name="New game", exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name=re.compile(", free$"))).to_have_count(9)
+
+
+def drawing_move(page: Page) -> int:
+    """The perfect player's reply to what is on the board, from the rules' own search."""
+    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_referee.rules import Position, parse_variant
+
+    moves = [int(each) for each in page.evaluate("[...document.querySelectorAll('.stone')].map((s) => s.dataset.cell)")]
+    chosen = make_bot(parse_spec("minimax")).choose(Position.after(parse_variant("tictactoe"), moves))
+    assert isinstance(chosen, int) or hasattr(chosen, "cell")
+    return chosen if isinstance(chosen, int) else chosen.cell
+
+
+def by_keys(page: Page, wanted: int) -> None:
+    """Goes there with the arrow keys, and plays."""
+    at = page.evaluate("[...document.querySelectorAll('.cell')].indexOf(document.activeElement)")
+    assert at >= 0, "the focus has left the board"
+    for key, steps in (("ArrowDown", wanted // 3 - at // 3), ("ArrowRight", wanted % 3 - at % 3)):
+        back = {"ArrowDown": "ArrowUp", "ArrowRight": "ArrowLeft"}[key]
+        for _ in range(abs(steps)):
+            page.keyboard.press(key if steps > 0 else back)
+    page.keyboard.press("Space")
+    expect(page.locator(f".stone[data-cell='{wanted}']")).to_have_count(1)
+
+
+def test_a_taken_cell_and_the_other_sides_turn_are_refused_in_words(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        sit_down(page, "house:first-free")
+        click(page, "b2")
+        expect(page.locator("svg.board.open")).to_be_visible()
+        page.get_by_role("button", name="b2, X").click()
+        expect(page.locator("#problem")).to_have_text("b2 is taken.")
+        page.get_by_role("button", name="a3, O").click()
+        expect(page.locator("#problem")).to_have_text("a3 is taken.")
+        # The next move is a move, and the words go.
+        click(page, "c1")
+        expect(page.locator("#problem")).to_have_text("")
+
+
+def test_moves_are_taken_back_and_a_game_is_given_up(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        sit_down(page, "house:first-free")
+        expect(page.get_by_role("button", name="Take back")).to_be_disabled()
+        click(page, "a1", "c1")
+        expect(page.locator("svg.board.open")).to_be_visible()
+        page.get_by_role("button", name="Take back").click()
+        expect(page.get_by_role("button", name="c1, free")).to_be_visible()
+        expect(page.locator(".stone")).to_have_count(2)
+        told(page, "Your turn: you are X.")
+        click(page, "b1", "c1")
+        told(page, "You have won.")
+        # Also from a game that is over: back before the move that ended it.
+        page.get_by_role("button", name="Take back").click()
+        expect(page.get_by_role("button", name="c1, free")).to_be_visible()
+        expect(page.locator(".stone")).to_have_count(4)
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Resign").click()
+        told(page, "first-free has won: the other side has given up.")
+
+
+def test_two_people_play_in_two_browsers(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as one, page_in(browser, tables.address) as two:
+        sit_down(one, "person")
+        told(one, "Waiting for the other person.")
+        invitation = one.locator("#invitation-link").get_attribute("href")
+        assert invitation is not None
+        two.goto(invitation)
+        told(one, "Your turn: you are X.")
+        told(two, "The other person is to move.")
+        two.get_by_role("button", name="a1, free").click()
+        expect(two.locator("#problem")).to_have_text("Wait: it is not your turn.")
+        for page, name in ((one, "b2"), (two, "a1"), (one, "b3"), (two, "c3"), (one, "b1")):
+            click(page, name)
+        told(one, "You have won.")
+        told(two, "The other person has won.")
+        expect(two.locator("svg.board.lost")).to_be_visible()
+        expect(two.get_by_role("button", name="Take back")).to_have_count(0)
+        # Either begins the next one, and the other is there, too.
+        two.get_by_role("button", name="New game, sides changed").click()
+        told(two, "Your turn: you are X.")
+        told(one, "The other person is to move.")
+        click(two, "a1")
+        told(one, "Your turn: you are O.")
+
+
+def test_two_people_play_at_one_screen_by_touch(tables: Site, browser: Browser) -> None:
+    phone = {"width": 390, "height": 844}
+    with page_in(browser, tables.address, viewport=phone, has_touch=True, color_scheme="dark") as page:
+        sit_down(page, "screen", variant="connect4")
+        for name in ("a1", "b1", "a2", "b2", "a3", "b3"):
+            # Wherever a column is touched, the disc falls to its lowest free cell.
+            page.get_by_role("button", name=re.compile(rf"^{name[0]}6, ")).tap()
+            expect(page.get_by_role("button", name=re.compile(rf"^{name}, [XO]$"))).to_be_visible()
+        page.get_by_role("button", name=re.compile("^a6, ")).tap()
+        told(page, "X has won.")
+        expect(page.locator(".won")).to_have_count(4)
+        assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
+
+
+def test_a_bot_that_is_online_is_played_by_a_click(tables: Site, browser: Browser, server: ServerUnderTest) -> None:
+    from tests.server.web.test_organising import beside
+    from tests.support.background import online
+
+    with (
+        beside(online(server.address, server.token("ada"), **{"ada-bot": "first-free"})),
+        page_in(browser, tables.address) as page,
+    ):
+        sit_down(page, "bots/ada-bot", begins="they")
+        told(page, "Your turn: you are O.")
+        click(page, "a1", "b1")
+        told(page, "ada-bot has won.")
+        page.get_by_role("link", name="The game's own page").click()
+        expect(page.locator("#outcome")).to_contain_text("ada-bot won, 1-0")
+
+
+def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest) -> None:
+    settings = TableSettings(most=1, pause=0.0)
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
+    with site_of(server.address, token=server.token("crowded"), tables=settings) as site:
+        assert site.post("/play", form).status == 303
+        answer = site.post("/play", form)
+        assert answer.status == 429
+        assert "All 1 tables are taken." in answer.text
+
+
+def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest) -> None:
+    from tests.support.site import eventually
+
+    settings = TableSettings(most=1, idle=0.5, pause=0.0)
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
+    with site_of(server.address, token=server.token("idle"), tables=settings) as site:
+        first = site.post("/play", form).headers["location"]
+        eventually(lambda: site.post("/play", form).status == 303)
+        assert site.get(first).status == 404
+
+
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        ({"opponent": "house:nobody"}, "opponent"),
+        ({"opponent": "somebody"}, "opponent"),
+        ({"opponent": "bots/nobody"}, "nobody"),
+        ({"variant": "chess"}, "chess"),
+        ({"variant": "gomoku+swap2"}, "openings by agreement"),
+        ({"variant": "connect4", "opponent": "house:three-stage"}, "three-stage"),
+        ({"begins": "both"}, "who begins"),
+        ({"move": "-1"}, "seconds"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_and_nothing_is_left_of_it(
+    tables: Site, changed: dict[str, str], words: str
+) -> None:
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", **changed}
+    answer = tables.post("/play", form)
+    assert answer.status in (400, 404)
+    assert words in answer.text
+
+
+def test_a_move_is_for_who_has_the_key_and_the_turn(tables: Site) -> None:
+    key = tables.post("/play", {"opponent": "house:first-free", "variant": "connect4", "begins": "you"})
+    table = key.headers["location"]
+    game = tables.get(f"{table}/state").document["game"]
+    move = {"game": game, "cell": "38", "ply": "0"}
+    assert tables.post("/play/other/move", move).status == 404
+    assert tables.post(f"{table}/move", {**move, "game": "tournaments/other/games/1"}).status == 409
+    assert tables.post(f"{table}/move", {**move, "ply": "1"}).document["message"] == "It is not your turn."
+    assert "fall" in tables.post(f"{table}/move", {**move, "cell": "3"}).document["message"]
+    assert tables.post(f"{table}/move", {**move, "cell": "4000"}).document["message"] == "There is no cell 4000."
+    assert tables.post(f"{table}/move", {**move, "cell": "x"}).status == 400
+    assert tables.post(f"{table}/move", move, origin="http://elsewhere.example").status == 403
+    assert tables.post(f"{table}/move", move).status == 200
+    assert tables.post(f"{table}/move", move).status == 409
+
+
+def test_a_site_without_a_token_says_how_one_plays(site: Site) -> None:
+    assert "--token-file" in site.get("/play").text
+    answer = site.post("/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you"})
+    assert answer.status == 404
+
+
+def test_a_site_with_a_token_that_is_worthless_says_so(server: ServerUnderTest) -> None:
+    with site_of(server.address, token="nou_worthless") as site:
+        answer = site.post("/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you"})
+    assert answer.status == 409
+    assert "token" in answer.text
