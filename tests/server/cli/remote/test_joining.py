@@ -186,12 +186,13 @@ def test_challenge_as_a_bot_of_ones_own(ask: Ask, bob: Any, start: Any, env: dic
 
 
 def test_challenges_that_cannot_be_are_refused_in_one_message(
-    noughts: Any, bob: Any, start: Any, server: str, token: str, env: dict[str, str]
+    noughts: Any, bob: Any, start: Any, server: str, database: str, env: dict[str, str]
 ) -> None:
+    carla = json.loads(noughts(f"token create --owner carla --db {database} --format json").stdout)["token"]
     assert "bots/nobody does not exist" in noughts("challenge bot:nobody --with random", code=1, env=env).stderr
     assert "expected only one" in noughts("challenge bot:bob --as mine --with random", code=2, env=env).stderr
     assert "expected one in NOUGHTS_TOKEN" in noughts(f"challenge bot:bob --server {server}", code=2).stderr
-    with start("bot run random --name shy --no-challenges", env) as shy:
+    with start(f"bot run random --server {server} --name shy --no-challenges", {"NOUGHTS_TOKEN": carla}) as shy:
         shy.stdout.readline()
         assert "declining challenges" in noughts("challenge bot:shy", code=1, env=env).stderr
     bob.send_signal(signal.SIGINT)
