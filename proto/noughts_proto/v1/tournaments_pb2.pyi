@@ -859,19 +859,23 @@ class GetCrosstableRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TOP_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tournaments/ID`."""
     page_token: _builtins.str
     """From the previous answer; opaque. A page has as many rows as make some 65,000 cells."""
+    top: _builtins.int
+    """Only the cells among so many entries at the top of the standings, at most 1,000, in one page; 0: all cells."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         page_token: _builtins.str = ...,
+        top: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "page_token", b"page_token", "top", b"top"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

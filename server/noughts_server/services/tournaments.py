@@ -185,7 +185,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
         slug = tournament_id("name", request.name)
         table = await self._store.read(
-            lambda connection: crosstable(connection, get_tournament(connection, slug), page_token=request.page_token)
+            lambda connection: crosstable(
+                connection, get_tournament(connection, slug), page_token=request.page_token, top=request.top
+            )
         )
         cells = [
             pb.CrosstableCell(

@@ -114,10 +114,22 @@ def list_games(
     tournament = get_tournament(connection, slug)
     method = f"{tournament.name}/games{'?faults' if faults_only else ''}"
     after = read_page_token(method, page_token, [0]) or [0]
-    chosen = _rated_games(tournament).where(games.c.ordinal > after[0]).limit(limit + 1)
-    found = _read(connection, tournament, chosen.where(LOST_BY_FAULT) if faults_only else chosen)
+    if faults_only:
+        found = read_games(connection, tournament, _faults(connection, tournament, int(after[0]), limit + 1))
+    else:
+        found = _read(
+            connection, tournament, _rated_games(tournament).where(games.c.ordinal > after[0]).limit(limit + 1)
+        )
     more = write_page_token(method, [found[limit - 1].ordinal]) if len(found) > limit else ""
     return Page(found[:limit], more)
+
+
+def _faults(connection: Connection, tournament: Tournament, after: int, most: int) -> list[int]:
+    """The ordinals of games behind `after` that were lost by a fault."""
+    # As an expression: in the order of the key SQLite would read all games.
+    ordinal = games.c.ordinal + 0
+    chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, LOST_BY_FAULT, ordinal > after)
+    return list(connection.scalars(chosen.order_by(ordinal).limit(most)))
 
 
 class ExportedGame(NamedTuple):

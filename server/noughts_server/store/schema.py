@@ -227,6 +227,8 @@ games = Table(
     Index(
         "ix_games_faults",
         "tournament_id",
+        # Without statistics SQLite takes the index only where it fits better than the key.
+        "termination",
         "ordinal",
         sqlite_where=LOST_BY_FAULT,
         postgresql_where=LOST_BY_FAULT,

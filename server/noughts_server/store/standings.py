@@ -21,8 +21,10 @@ from noughts_server.store.schema import (
     ratings,
 )
 from noughts_server.store.tournaments import Tournament
+from noughts_server.store.validation import check_number
 
 _CELLS_A_PAGE = 65_536
+_MOST_AT_TOP = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,26 +135,28 @@ def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
     return {row[0]: row[1] for row in rows}
 
 
-def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "") -> Crosstable:
+def crosstable(connection: Connection, tournament: Tournament, *, page_token: str = "", top: int = 0) -> Crosstable:
     """Each entry's score against each other, as many rows as make some 65,000 cells at a time.
 
-    Raises InvalidArgument for a bad page token.
+    With `top` only the cells among so many entries at the top, in one page. Raises InvalidArgument for a bad page token
+    or too many.
     """
+    check_number("top", top, 0, _MOST_AT_TOP)
     method = f"{tournament.name}/crosstable"
     after = int((read_page_token(method, page_token, [0]) or [-1])[0])
     table = standings(connection, tournament)
     labels = {standing.number: standing.label for standing in table}
     numbers = sorted(number for number in labels if number > after)
-    page = numbers[: max(1, _CELLS_A_PAGE // max(1, len(labels)))]
-    rows = connection.execute(
-        select(pair_scores)
-        .where(
-            pair_scores.c.tournament_id == tournament.id,
-            pair_scores.c.first_entry > after,
-            pair_scores.c.first_entry <= max(page, default=-1),
-        )
-        .order_by(pair_scores.c.first_entry, pair_scores.c.second_entry)
-    )
+    first, second = pair_scores.c.first_entry, pair_scores.c.second_entry
+    if top:
+        page = numbers
+        chosen = [standing.number for standing in table[:top]]
+        wanted = and_(first.in_(chosen), second.in_(chosen))
+    else:
+        page = numbers[: max(1, _CELLS_A_PAGE // max(1, len(labels)))]
+        wanted = and_(first > after, first <= max(page, default=-1))
+    of_tournament = pair_scores.c.tournament_id == tournament.id
+    rows = connection.execute(select(pair_scores).where(of_tournament, wanted).order_by(first, second))
     cells = [
         CrosstableCell(labels[row.first_entry], labels[row.second_entry], row.wins, row.draws, row.losses)
         for row in rows

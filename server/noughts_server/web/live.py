@@ -37,7 +37,7 @@ class LiveSettings:
     linger: float = 10.0
     """How long a resource is followed on without watchers."""
     heartbeat: float = 15.0
-    """How long a browser hears nothing."""
+    """How long a browser hears nothing, at most."""
     first_wait: float = 0.2
     """Before a lost server is asked again; twice as long each time."""
     longest_wait: float = 5.0
@@ -53,6 +53,7 @@ class Hub:
         self._tasks = tasks
         self._streams: dict[str, Stream] = {}
         self._closed = False
+        self._beating: asyncio.Task[None] | None = None
 
     @property
     def followed(self) -> int:
@@ -69,6 +70,8 @@ class Hub:
         if self.watchers >= self.settings.most_watchers:
             raise Failure(503, f"{self.settings.most_watchers:,} browsers watch already.", "Try again in a minute.")
         stream = await self._following(name)
+        if self._beating is None:
+            self._beating = self._tasks.create_task(self._beat(), name="heartbeats of events")
         return stream.join(last_event)
 
     async def known(self, name: str) -> Document:
@@ -80,8 +83,17 @@ class Hub:
     def close(self) -> None:
         """Ends all streams; browsers come back by themselves. Idempotent."""
         self._closed = True
+        if self._beating is not None:
+            self._beating.cancel()
         for stream in list(self._streams.values()):
             stream.stop()
+
+    async def _beat(self) -> None:
+        """One clock for all: a timer for each browser would cost as much as telling it a move."""
+        while True:
+            await asyncio.sleep(self.settings.heartbeat)
+            for stream in list(self._streams.values()):
+                stream.tell(_HEARTBEAT)
 
     async def _following(self, name: str) -> "Stream":
         if self._closed:
@@ -199,7 +211,7 @@ class Stream:
                     return
                 if self._away is None:
                     self._away = failure
-                    self._tell(_event("away", _told(failure)))
+                    self.tell(_event("away", _told(failure)))
             else:
                 self._finished()
                 return
@@ -210,7 +222,7 @@ class Stream:
         """What the server said next."""
         if self._away is not None:
             self._away = None
-            self._tell(_event("back", {}))
+            self.tell(_event("back", {}))
         if message.HasField("resync"):
             return
         first = not self._view.seen
@@ -222,7 +234,7 @@ class Stream:
             self._kept.clear()
             self.begun.set()
             if not first:
-                self._tell(self.snapshot_event())
+                self.tell(self.snapshot_event())
             return
         self._note(message.increments)
         told = document(message.increments)
@@ -230,7 +242,7 @@ class Stream:
             _add_board(game)
         event = _event("increments", told, self._id())
         self._kept.append(event)
-        self._tell(event)
+        self.tell(event)
 
     def _note(self, increments: pb.Increments) -> None:
         now = asyncio.get_running_loop().time()
@@ -263,7 +275,8 @@ class Stream:
         if not self.watchers:
             self.stop()
 
-    def _tell(self, event: bytes) -> None:
+    def tell(self, event: bytes) -> None:
+        """All its watchers."""
         for watcher in self.watchers:
             watcher.offer(event)
 
@@ -324,11 +337,7 @@ class Watcher:
                     yield self._last
                 return
             else:
-                try:
-                    async with asyncio.timeout(self._settings.heartbeat):
-                        await self._something.wait()
-                except TimeoutError:
-                    yield _HEARTBEAT
+                await self._something.wait()
 
     def leave(self) -> None:
         """The browser has gone."""

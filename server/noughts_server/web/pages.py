@@ -13,7 +13,7 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
 from noughts_server.web import words
 from noughts_server.web.charts import Line, Point, rating_line
-from noughts_server.web.crosstable import Crosstable
+from noughts_server.web.crosstable import MOST_SHOWN, Crosstable
 from noughts_server.web.documents import Document, document
 from noughts_server.web.feeds import tournaments_atom
 from noughts_server.web.games import known_game
@@ -29,6 +29,7 @@ _MOST_CURVES = 10
 _ROUNDS, _MATCHES = 6, 64
 """Of a Swiss tournament so many rounds are shown, the newest, and so many encounters of each."""
 _FAULTS = 50
+_STANDINGS = 100
 
 
 class Pages:
@@ -96,17 +97,24 @@ class Pages:
         name = f"tournaments/{request.path_params['tournament']}"
         got, crosstable, faults = await asyncio.gather(
             self._ask(self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
-            self._ask(self._upstream.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=name)),
+            self._ask(
+                self._upstream.tournaments.GetCrosstable,
+                tournaments_pb2.GetCrosstableRequest(name=name, top=MOST_SHOWN),
+            ),
             self._ask(
                 self._upstream.games.ListGames,
                 games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_FAULTS),
             ),
         )
         tournament = got["tournament"]
+        row = request.query_params.get("row", "")
+        before = int(row) - 1 if row.isascii() and row.isdigit() and 0 < len(row) < 8 and int(row) else 0
         return self._views.page(
             request,
             "tournament",
             tournament=tournament,
+            before=before,
+            standings=tournament["standings"][before : before + _STANDINGS],
             desk=await self._organising.desk(request, tournament),
             crosstable=Crosstable(tournament["standings"], crosstable["cells"]),
             rounds=_rounds(crosstable["matches"]),

@@ -53,7 +53,7 @@ async function refresh() {
   asking = true;
   wanted = false;
   try {
-    const answer = await fetch(location.pathname);
+    const answer = await fetch(location.pathname + location.search);
     if (answer.ok) replaceParts(await answer.text());
   } catch {
     wanted = true; // the site is away: the events say so

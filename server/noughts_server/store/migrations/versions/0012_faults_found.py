@@ -12,7 +12,11 @@ depends_on = None
 def upgrade() -> None:
     faulty = sa.text("termination IN (3, 4, 5, 6)")
     op.create_index(
-        "ix_games_faults", "games", ["tournament_id", "ordinal"], sqlite_where=faulty, postgresql_where=faulty
+        "ix_games_faults",
+        "games",
+        ["tournament_id", "termination", "ordinal"],
+        sqlite_where=faulty,
+        postgresql_where=faulty,
     )
 
 

@@ -1,0 +1,266 @@
+"""What browsers that watch cost a game: the site with thousands of streams of events.
+
+    python benchmarks/watchers.py [--rate 5] [--watchers 2000] [--others 200] [--rounds 5] [--seconds 10]
+
+A server, its site, two bots that play eleven games at once, RATE plies a second in each, and the browsers, each in a
+process of their own: WATCHERS watch the first game, OTHERS the ten others. Rounds without and with browsers
+alternate. Prints the games' rate in both (the median of the rounds), whether each browser was told every ply of its
+game in order, how many were given a snapshot because they lagged, and what a browser costs the site in processor time.
+Linux only: processor times are read in /proc.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+import psutil
+
+from noughts_bots import Bot, Position
+from noughts_bots.event_loop import run_loop
+from noughts_bots.events import SessionEvent
+from noughts_bots.session import Login, play
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
+
+_CUP = "tournaments/cup"
+_GAMES = 11
+_VARIANT = "mnk:30,30,30"  # nobody wins, and no game ends meanwhile
+_CONNECTING_AT_ONCE = 50
+_SETTLE_SECONDS = 2.0
+_CHILD = "noughts_server.cli.operator.web_child"
+
+
+# The bots.
+
+
+class Paced(Bot):
+    """A move in each game at its own pace: whoever is late does not hurry later."""
+
+    answers = 0
+
+    def __init__(self, rate: float) -> None:
+        self._every = 1 / rate
+
+    async def choose(self, position: Position) -> int:
+        await asyncio.sleep(self._every)
+        Paced.answers += 1
+        return position.draws().choice(position.free)
+
+
+async def _bots(address: str, token: str, rate: float) -> None:
+    """Plays, and prints the number of answers so far for each line that comes in, once both are online."""
+    online: asyncio.Queue[SessionEvent] = asyncio.Queue()
+    async with asyncio.TaskGroup() as tasks:
+        for name in ("ada", "bob"):
+            tasks.create_task(play(Paced(rate), Login(address, token, name), online.put_nowait))
+        await online.get()
+        await online.get()
+        while await asyncio.to_thread(sys.stdin.readline):
+            print(Paced.answers, flush=True)
+
+
+# The browsers.
+
+
+class _Browser(asyncio.Protocol):
+    """Keeps what it is sent, and looks at it later: the watched are measured, not the watchers."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._kept: list[bytes] = []
+        self.begun = asyncio.Event()
+        self.transport: Any = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+        self.transport.write(f"GET {self._path} HTTP/1.1\r\nHost: site\r\nAccept: text/event-stream\r\n\r\n".encode())
+
+    def data_received(self, data: bytes) -> None:
+        self._kept.append(data)
+        self.begun.set()
+
+    def told(self) -> tuple[int, int, int]:
+        """Plies told as increments, gaps, and snapshots after the first."""
+        plies = gaps = snapshots = known = 0
+        for kind, document in _events(b"".join(self._kept)):
+            if kind == "snapshot":
+                (game,) = document["games"]
+                known = len(game["moves"])
+                snapshots += 1
+            elif kind == "increments":
+                for ply in document["plies"]:
+                    gaps += ply["ply"] != known
+                    known = ply["ply"] + 1
+                    plies += 1
+        return plies, gaps, snapshots - 1
+
+
+def _events(answer: bytes) -> Any:
+    """The events of an answer in chunks; one that was cut off at the end is left out."""
+    body, rest = bytearray(), answer.partition(b"\r\n\r\n")[2]
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        length = int(size or b"0", 16)
+        if len(rest) < length + 2:
+            break
+        body += rest[:length]
+        rest = rest[length + 2 :]
+    for event in bytes(body).split(b"\n\n")[:-1]:
+        fields = dict(line.split(b": ", 1) for line in event.split(b"\n") if not line.startswith(b":"))
+        if b"data" in fields:
+            yield fields[b"event"].decode(), json.loads(fields[b"data"])
+
+
+async def _browsers(site: str, watchers: int, others: int) -> None:
+    """For each line that comes in: connects all, or lets all go and prints what they were told."""
+    host, _, port = site.removeprefix("http://").rpartition(":")
+    loop = asyncio.get_running_loop()
+    games = [1] * watchers + [2 + number % (_GAMES - 1) for number in range(others)]
+    room = asyncio.Semaphore(_CONNECTING_AT_ONCE)
+
+    async def connect(game: int) -> _Browser:
+        async with room:
+            path = f"/api/v1/{_CUP}/games/{game}/events"
+            _, browser = await loop.create_connection(lambda: _Browser(path), host, int(port))
+            await browser.begun.wait()
+            return browser
+
+    while await asyncio.to_thread(sys.stdin.readline):
+        browsers = await asyncio.gather(*map(connect, games))
+        print("connected", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        for browser in browsers:
+            browser.transport.abort()
+        told = [browser.told() for browser in browsers]
+        said = {"fewest_plies": min(plies for plies, _, _ in told), "gaps": sum(gaps for _, gaps, _ in told)}
+        print(json.dumps({**said, "laggards": sum(snapshots > 0 for _, _, snapshots in told)}), flush=True)
+
+
+# The main process.
+
+
+async def _set_up(address: str, token: str) -> None:
+    metadata = ((TOKEN_KEY, f"Bearer {token}"),)
+    async with grpc.aio.insecure_channel(address) as channel:
+        stub = tournaments_pb2_grpc.TournamentServiceStub(channel)
+        cup = tournaments_pb2.Tournament(
+            name=_CUP, variant=_VARIANT, games_per_pair=_GAMES, concurrency=_GAMES, seed=1, rated=False
+        )
+        await stub.CreateTournament(tournaments_pb2.CreateTournamentRequest(tournament=cup), metadata=metadata)
+        for name in ("ada", "bob"):
+            request = tournaments_pb2.JoinTournamentRequest(name=_CUP, bot=f"bots/{name}")
+            await stub.JoinTournament(request, metadata=metadata)
+        await stub.StartTournament(tournaments_pb2.StartTournamentRequest(name=_CUP), metadata=metadata)
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _asked(process: "subprocess.Popen[str]") -> str:
+    """The line that answers a line."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def _measured(server: int, site: int, bots: "subprocess.Popen[str]", seconds: float) -> tuple[float, float, float]:
+    """Plies a second in each game, and the shares of a core of the server and the site."""
+    began, plies, cpu = time.monotonic(), int(_asked(bots)), (_cpu_seconds(server), _cpu_seconds(site))
+    time.sleep(seconds)
+    took = time.monotonic() - began
+    used = ((_cpu_seconds(pid) - before) / took for pid, before in zip((server, site), cpu, strict=True))
+    return ((int(_asked(bots)) - plies) / took / _GAMES, *used)  # type: ignore[return-value]
+
+
+def _run(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+    database = f"{folder}/watchers.sqlite"
+    noughts = [sys.executable, "-m", "noughts_server.cli"]
+    create = [*noughts, "token", "create", "--owner", "ada", "--db", database, "--format", "json"]
+    token = json.loads(subprocess.run(create, check=True, capture_output=True, text=True).stdout)["token"]
+    serve = f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db {database} --format json --log-level error"
+    piped: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        server = stack.enter_context(subprocess.Popen([*noughts, *serve.split()], **piped))
+        stack.callback(server.send_signal, signal.SIGTERM)
+        stack.callback(server.send_signal, signal.SIGTERM)
+        assert server.stdout is not None
+        places = json.loads(server.stdout.readline())
+        this = [sys.executable, __file__, "--rate", str(arguments.rate), "--token", token]
+        bots = stack.enter_context(
+            subprocess.Popen([*this, "--part", "bots", "--address", places["grpc"]], **piped),
+        )
+        stack.callback(bots.kill)
+        _asked(bots)  # they are online
+        run_loop(_set_up(places["grpc"], token))
+        (site,) = (each.pid for each in psutil.Process(server.pid).children() if _CHILD in each.cmdline())
+        counts = ["--watchers", str(arguments.watchers), "--others", str(arguments.others)]
+        browsers = stack.enter_context(
+            subprocess.Popen([*this, "--part", "browsers", "--address", places["web"], *counts], **piped)
+        )
+        stack.callback(browsers.kill)
+        alone, watched, told = [], [], []
+        for number in range(arguments.rounds):
+            time.sleep(_SETTLE_SECONDS)
+            alone.append(_measured(server.pid, site, bots, arguments.seconds))
+            assert _asked(browsers) == "connected\n"
+            time.sleep(_SETTLE_SECONDS)
+            watched.append(_measured(server.pid, site, bots, arguments.seconds))
+            told.append(json.loads(_asked(browsers)))
+            print(number + 1, alone[-1], watched[-1], told[-1], file=sys.stderr)
+    rates = [statistics.median(each[0] for each in rounds) for rounds in (alone, watched)]
+    cost = statistics.median(each[2] for each in watched) - statistics.median(each[2] for each in alone)
+    return {
+        "plies_a_second_alone": round(rates[0], 2),
+        "plies_a_second_watched": round(rates[1], 2),
+        "ratio": round(rates[1] / rates[0], 4),
+        "gaps": sum(each["gaps"] for each in told),
+        "fewest_plies_told": min(each["fewest_plies"] for each in told),
+        "laggards": sum(each["laggards"] for each in told),
+        "server_cores": [round(statistics.median(each[1] for each in rounds), 3) for rounds in (alone, watched)],
+        "site_cores": [round(statistics.median(each[2] for each in rounds), 3) for rounds in (alone, watched)],
+        "microseconds_of_the_site_a_watcher_and_ply": round(
+            1e6 * cost / (arguments.watchers + arguments.others) / rates[1], 1
+        ),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rate", type=float, default=5)
+    parser.add_argument("--watchers", type=int, default=2000)
+    parser.add_argument("--others", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--part", choices=("bots", "browsers"), help=argparse.SUPPRESS)
+    parser.add_argument("--address", help=argparse.SUPPRESS)
+    parser.add_argument("--token", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if arguments.part == "bots":
+        run_loop(_bots(arguments.address, arguments.token, arguments.rate))
+    elif arguments.part == "browsers":
+        run_loop(_browsers(arguments.address, arguments.watchers, arguments.others))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(_run(arguments, folder), indent=2))
+
+
+if __name__ == "__main__":
+    main()
