@@ -15,6 +15,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.knockout import Decision
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.errors import InvalidArgument, WrongState
+from noughts_server.store import brackets
 from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection
 from noughts_server.store.entries import join_tournament, withdraw_entry
@@ -138,6 +139,61 @@ async def test_the_bracket_of_a_knockout_is_told_with_labels_and_what_came_of_ea
     assert over[-1].winner in (over[-1].first, over[-1].second)
     assert sum(match.games for match in over) == len(pairings(arena))
     assert table.standings[0].label == over[-1].winner
+
+
+async def test_the_rounds_of_a_swiss_are_told_with_labels_and_what_came_of_each_encounter(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=3)
+    begun = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
+    assert [(each.round, each.games, each.winner, each.decision) for each in begun] == [
+        *[(1, 0, None, None)] * 3,
+        (1, 0, begun[-1].first, Decision.BYE),
+    ]
+    assert sorted(name for each in begun for name in (each.first, each.second) if name) == sorted(BOTS)
+    (first, *_) = await arena.play(tournament)
+    await arena.commit([first])
+    running = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
+    assert sum(each.games for each in running) == 1
+    await play_to_the_end(arena)
+    table = await arena.store.read(partial(crosstable, tournament=tournament))
+    points: Counter[str] = Counter()
+    for each in table.encounters:
+        assert each.first is not None
+        assert each.decision is (Decision.BYE if each.second is None else Decision.POINTS)
+        points[each.first] += each.first_points + (2 if each.second is None else 0)  # type: ignore[assignment]
+        if each.second is not None:
+            points[each.second] += each.second_points  # type: ignore[assignment]
+            ahead = {True: each.first, False: each.second}[each.first_points > each.second_points]
+            assert each.winner == (None if each.first_points == each.second_points else ahead)
+    # Void games count half a point to both in an encounter, and nothing in the standings.
+    void = Counter(
+        entry for pair in arena.rows("SELECT first_entry, second_entry FROM games WHERE result = 4") for entry in pair
+    )
+    assert points == {row.label: row.points + void[row.number] / 2 for row in table.standings}
+    assert [each.round for each in table.encounters] == sorted(each.round for each in table.encounters)
+    assert {each.round for each in table.encounters} == {1, 2, 3}
+
+
+async def test_of_very_many_rounds_of_a_swiss_the_newest_are_told(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brackets, "_MOST_ENCOUNTERS", 7)
+    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=4)
+    await play_to_the_end(arena)
+    told = (await arena.store.read(partial(crosstable, tournament=await get(arena)))).encounters
+    assert {each.round for each in told} == {3, 4}
+
+
+async def test_the_crosstable_of_the_top_is_that_part_of_the_whole(arena: Arena) -> None:
+    tournament = await arena.tournament(bots=BOTS, games_per_pair=2)
+    await arena.commit(await arena.play(tournament))
+    whole = await arena.store.read(partial(crosstable, tournament=tournament))
+    for count in (1, 2, 5, 100):
+        top = {row.label for row in whole.standings[:count]}
+        part = await arena.store.read(partial(crosstable, tournament=tournament, top=count))
+        assert part.cells == [cell for cell in whole.cells if {cell.first, cell.second} <= top]
+        assert (part.standings, part.next_page_token) == (whole.standings, "")
+    with pytest.raises(InvalidArgument, match="top"):
+        await arena.store.read(partial(crosstable, tournament=tournament, top=1_001))
 
 
 async def test_more_rounds_than_opponents_are_refused_at_the_start(arena: Arena) -> None:

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from noughts_referee.rules import Result, Termination, game_seed
+from noughts_referee.rules import FAULTS, Result, Termination, game_seed
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.errors import InvalidArgument, NotFound
 from noughts_server.store.database import Connection
@@ -64,6 +64,31 @@ async def test_games_are_listed_in_slot_order_whatever_ended_first(arena: Arena)
     await arena.commit(reversed(played[:5]))
     games = await all_games(arena, "cup", 4)
     assert [game.ordinal for game in games] == [1, 2, 3, 4, 5, 8, 9, 10, 11, 12]
+
+
+async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the_others(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=40)
+    kinds = [Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED]
+    kinds += [Termination.RESIGNED, Termination.ADJUDICATED]
+    played = [
+        game._replace(result=Result.FIRST_WINS, termination=kinds[game.ordinal % 6]) if game.ordinal % 3 else game
+        for game in await arena.play(tournament)
+    ]
+    await arena.commit(played)
+    expected = [game.ordinal for game in played if game.termination in FAULTS]
+    for size in (1, 4, 1000):
+        found: list[int] = []
+        token = ""
+        while True:
+            read = partial(list_games, slug="cup", size=size, page_token=token, faults_only=True)
+            page = await arena.store.read(read)
+            found += [game.ordinal for game in page.items]
+            if not (token := page.next_page_token):
+                break
+        assert found == expected
+    token = (await arena.store.read(partial(list_games, slug="cup", size=1))).next_page_token
+    with pytest.raises(InvalidArgument, match="page_token"):
+        await arena.store.read(partial(list_games, slug="cup", page_token=token, faults_only=True))
 
 
 async def test_open_tournament_has_no_games(arena: Arena) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from noughts_referee.clock import parse_time_control
 from noughts_server.errors import InvalidArgument, NotFound
-from noughts_server.store.bots import retire_bot
+from noughts_server.store.bots import list_bots, retire_bot
 from noughts_server.store.leaderboards import (
     Filters,
     LeaderboardRow,
@@ -16,6 +16,7 @@ from noughts_server.store.leaderboards import (
     leaderboard,
     list_bot_ratings,
     list_rating_lists,
+    rating_history,
 )
 from noughts_server.store.rating_lists import list_name
 from tests.support.arena import NOW, Arena
@@ -136,6 +137,28 @@ async def test_paging_visits_every_bot_once_while_ratings_do_not_change(arena: A
     bots = [row.bot for row in first.items + rest.items]
     assert {"ada", "bob", "cleo", "dora"} <= set(bots)
     assert len(set(bots)) == len(bots)
+
+
+async def test_bots_are_found_by_a_part_of_their_name(arena: Arena) -> None:
+    bots = ("Ada", "ada-2", "bob_1", "bobx1")
+    await arena.commit(await arena.play(await arena.tournament(bots=bots)))
+    for text, names in {"ADA": {"Ada", "ada-2"}, "b_1": {"bob_1"}, "%": set(), "x": {"bobx1"}}.items():
+        page = await arena.store.read(partial(leaderboard, filters=Filters(search=text)))
+        assert {row.bot for row in page.items} == names
+        assert [row.rank for row in page.items] == list(range(1, len(names) + 1))
+        assert {bot.name for bot in (await arena.store.read(partial(list_bots, search=text))).items} == names
+    with pytest.raises(InvalidArgument, match="search"):
+        await arena.store.read(partial(leaderboard, filters=Filters(search="x" * 64)))
+
+
+async def test_trend_is_what_the_last_tenth_of_the_games_has_brought(arena: Arena) -> None:
+    await arena.commit((await arena.play(await arena.tournament("few", games_per_pair=8)))[:9])
+    assert {row.trend for row in (await arena.store.read(leaderboard)).items} == {None}
+    await arena.commit(await arena.play(await arena.tournament("many", games_per_pair=60)))
+    for row in (await arena.store.read(leaderboard)).items:
+        history = await arena.store.read(partial(rating_history, bot=row.bot))
+        before = [point for point in history.points if point.games <= row.games * 9 // 10][-1]
+        assert row.trend == row.rating - before.rating
 
 
 async def test_unknown_owner_is_not_found(arena: Arena) -> None:

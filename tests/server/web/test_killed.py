@@ -1,0 +1,120 @@
+"""The site and its server killed in the middle of a game that a browser watches: it goes on, and nobody reloads."""
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import chromium, page_in
+from tests.support.processes import asked_apart, environment, eventually, said, started
+
+pytestmark = pytest.mark.processes
+
+CHILD = "noughts_server.cli.operator.web_child"
+PATIENCE_MS = 60_000
+PLIES = 36
+SLOW = """
+import time
+
+from noughts_bots import Bot
+
+
+class Slow(Bot):
+    def choose(self, position):
+        time.sleep(0.2)
+        return position.draws().choice(position.free)
+"""
+
+
+class League(NamedTuple):
+    """A server with a site, and a game of two slow bots that has begun there."""
+
+    server: "subprocess.Popen[str]"
+    arguments: list[str]
+    """What the server was started with, its port included."""
+    address: str
+    site: str
+    game: str
+
+
+@contextmanager
+def league(folder: Path) -> Iterator[League]:
+    """Everything in processes of its own."""
+    (folder / "slow.py").write_text(SLOW, encoding="utf-8")
+    database = f"sqlite:///{folder / 'games.sqlite'}"
+    arguments = ["serve", "--db", database, "--web", "127.0.0.1:0", "--format", "json", "--log-level", "error"]
+    with ExitStack() as stack:
+        token = asked_apart(f"token create --owner ada --db {database}", environment())["token"]
+        server = stack.enter_context(started([*arguments, "--listen", "127.0.0.1:0"], environment()))
+        assert server.stdout is not None
+        ready = json.loads(server.stdout.readline())
+        env = environment(NOUGHTS_SERVER=ready["grpc"], NOUGHTS_TOKEN=token)
+        for name in ("one", "two"):
+            spec = f"py:{folder / 'slow.py'}:Slow"
+            bot = stack.enter_context(started(["bot", "run", spec, "--name", name], env))
+            assert bot.stdout is not None
+            assert "online" in bot.stdout.readline()
+        create = "tournament create slow --variant mnk:6,6,6 --games 1 --time 5/move --seed 1"
+        said(create.split(), env)
+        for name in ("one", "two"):
+            said(["tournament", "join", "slow", "--bot", name], env)
+        said(["tournament", "start", "slow"], env)
+        yield League(
+            server, [*arguments, "--listen", ready["grpc"]], ready["grpc"], ready["web"], "tournaments/slow/games/1"
+        )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        expect.set_options(timeout=PATIENCE_MS)
+        yield running
+
+
+def begins(page: Page, game: str) -> None:
+    """Opens the game's page and sees the first moves; the page is marked, to be known again."""
+    page.goto(f"/{game}")
+    expect(page.locator("#board .stone").nth(2)).to_be_visible()
+    page.evaluate("window.sameAsBefore = true")
+
+
+def ends(page: Page) -> None:
+    """Sees the game to its end on the same page, every ply in its place."""
+    expect(page.locator("#outcome")).to_contain_text(re.compile("A draw|won"))
+    assert page.evaluate("window.sameAsBefore") is True
+    expect(page.locator("#away")).to_be_hidden()
+    cells = page.evaluate("[...document.querySelectorAll('#board .stone')].map((stone) => Number(stone.dataset.cell))")
+    assert len(cells) == len(set(cells)) == PLIES
+
+
+def test_a_site_that_is_killed_costs_no_game_and_its_browsers_come_back(tmp_path: Path, browser: Browser) -> None:
+    with league(tmp_path) as made, page_in(browser, made.site) as page:
+        begins(page, made.game)
+        (child,) = (each for each in psutil.Process(made.server.pid).children() if CHILD in each.cmdline())
+        child.kill()
+        eventually(lambda: child.is_running(), lambda running: not running, 60)
+        ends(page)
+
+
+def test_a_page_goes_on_when_the_server_was_killed_and_started_again(tmp_path: Path, browser: Browser) -> None:
+    with ExitStack() as stack:
+        made = stack.enter_context(league(tmp_path))
+        site = stack.enter_context(
+            started(["web", "--server", made.address, "--listen", "127.0.0.1:0", "--format", "json"], environment())
+        )
+        assert site.stdout is not None
+        page = stack.enter_context(page_in(browser, json.loads(site.stdout.readline())["web"]))
+        begins(page, made.game)
+        made.server.send_signal(signal.SIGKILL)
+        made.server.wait()
+        expect(page.locator("#away")).to_contain_text("cannot be reached")
+        stack.enter_context(started(made.arguments, environment()))
+        ends(page)
