@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from typing import TypeVar
 
+from noughts_bots import Bot
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_server.server import running_server
@@ -59,12 +60,18 @@ def served(database: str) -> AbstractContextManager[str]:
 
 
 @asynccontextmanager
-async def _online(address: str, token: str, bots: Mapping[str, str]) -> AsyncIterator[None]:
+async def _online(address: str, token: str, bots: Mapping[str, str | Bot]) -> AsyncIterator[None]:
     news: asyncio.Queue[object] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
         playing = [
-            tasks.create_task(play(make_bot(parse_spec(spec)), Login(address, token, name), news.put_nowait))
-            for name, spec in bots.items()
+            tasks.create_task(
+                play(
+                    make_bot(parse_spec(bot)) if isinstance(bot, str) else bot,
+                    Login(address, token, name),
+                    news.put_nowait,
+                )
+            )
+            for name, bot in bots.items()
         ]
         try:
             for _ in playing:
@@ -75,6 +82,6 @@ async def _online(address: str, token: str, bots: Mapping[str, str]) -> AsyncIte
                 each.cancel()
 
 
-def online(address: str, token: str, **bots: str) -> AbstractContextManager[None]:
-    """Reference bots, by their names, that are logged in and play."""
+def online(address: str, token: str, **bots: str | Bot) -> AbstractContextManager[None]:
+    """Bots, or the specs of reference bots, by their names, that are logged in and play."""
     return entered(_online(address, token, bots))

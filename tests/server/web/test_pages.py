@@ -1,17 +1,28 @@
 """Pages as they come from the site, without a browser: what stands in them, what they may load, and their errors."""
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from html.parser import HTMLParser
+from typing import Any
 from xml.etree import ElementTree
 
+import grpc
+import grpc.aio
 import pytest
 
+from noughts_bots import Bot, Position
 from noughts_server.testing import ServerUnderTest, serving
+from noughts_server.web import pages as pages_module
+from noughts_server.web import upstream
 from noughts_server.web.app import static_files
 from noughts_server.web.boards import geometry, score_interval
 from noughts_server.web.charts import Point, rating_line
-from tests.support.site import Site, live_game, site_of
+from noughts_server.web.signin import Visitor
+from tests.support.background import entered, online
+from tests.support.site import PATIENCE, Site, eventually, live_game, site_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 HEAVIEST = 150_000
@@ -212,3 +223,129 @@ def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
     assert all(0 <= y <= 220 for y in numbers[1::2])
     assert all(mark.text for mark in line.up + line.across)
     assert rating_line([Point(5, 1500.0, 0.0), Point(5, 1500.0, 0.0)]) is not None
+
+
+def test_the_page_of_a_tournament_tells_who_lost_by_a_fault_and_of_a_swiss_its_rounds(
+    server: ServerUnderTest, site: Site
+) -> None:
+    token = server.token("ada")
+    cookie = f"noughts_token={token}"
+    form = {"csrf": Visitor(token).csrf}
+    made = site.post("/organise", {**form, "id": "open", "schedule": "swiss", "rounds": "2"}, cookie=cookie)
+    place = made.headers["location"]
+    bots = {"one": "random", "two": "first-free", "three": "pascal"}
+    with online(server.address, token, broken=Taken(), **bots):
+        for bot in (*bots, "broken"):
+            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post(f"{place}/start", form, cookie=cookie).status == 303
+        eventually(lambda: "finished" in site.get(place).text)
+    text = site.get(place).text
+    assert "Round 2" in text
+    assert "Round 1" in text
+    faults = text.partition('id="faults"')[2].partition("</section>")[0]
+    assert faults.count("illegal move") == 4
+    statistics = site.get("/bots/broken").text.partition('id="endings"')[2]
+    assert re.search(r"illegal move</th><td[^>]*>0</td><td[^>]*>0</td><td[^>]*>4<", statistics)
+
+
+def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(site: Site) -> None:
+    text = site.get("/bots/pascal").text
+    row = text.partition('<a href="/bots/pascal/against/random">')[2].partition("</tr>")[0]
+    numbers = [int(number) for number in re.findall(r"\d+", " ".join(re.findall(r"<td>([\d /]+)</td>", row)))]
+    assert (len(numbers), sum(numbers[:3]), sum(numbers[3:])) == (6, 4, 4)
+    assert "How its newest 8 games ended" in text
+    assert re.search(r"Its \d+ moves took [\d.]+ (µs|ms|s) in the middle", text)
+
+
+def test_bots_are_searched_by_name(site: Site) -> None:
+    assert "/bots/pascal" in site.get("/bots?search=PASC").text
+    assert "No bot has zzz in its name" in site.get("/bots?search=zzz").text
+    assert "No bot of this list is like that" in site.get("/leaderboard?search=zzz").text
+
+
+def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_module, "_STANDINGS", 1)
+    first, second = (site.get(f"/{cup}{query}").text for query in ("", "?row=2"))
+    assert "Further ones" in first
+    assert "The ones before" in second
+    standings = [text.partition('id="standings"')[2].partition("</section>")[0] for text in (first, second)]
+    assert sorted(re.search(r'"/bots/([a-z]+)"', part)[1] for part in standings) == ["pascal", "random"]  # type: ignore[index]
+    assert site.get(f"/{cup}?row=x").status == 200
+
+
+class Taken(Bot):
+    """Plays the same cell again."""
+
+    def choose(self, position: Position) -> int:
+        return 0
+
+
+class Refusing(grpc.GenericRpcHandler):
+    """A server that answers every call with one status, or not at all."""
+
+    def __init__(self, code: grpc.StatusCode | None) -> None:
+        self._code = code
+
+    def service(self, details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes]":
+        async def answer(request: bytes, context: Any) -> bytes:
+            if self._code is not None:
+                await context.abort(self._code, "so it is")
+            await asyncio.sleep(PATIENCE)
+            return b""
+
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+
+@asynccontextmanager
+async def refusing(code: grpc.StatusCode | None) -> AsyncIterator[str]:
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((Refusing(code),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    yield f"127.0.0.1:{port}"
+    await server.stop(None)
+
+
+@pytest.mark.parametrize(
+    "code, status, words",
+    [
+        (grpc.StatusCode.UNAUTHENTICATED, 401, "so it is"),
+        (grpc.StatusCode.PERMISSION_DENIED, 403, "so it is"),
+        (grpc.StatusCode.FAILED_PRECONDITION, 409, "so it is"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, 429, "so it is"),
+        (grpc.StatusCode.UNIMPLEMENTED, 501, "of another version"),
+        (grpc.StatusCode.INTERNAL, 502, "so it is"),
+        (grpc.StatusCode.UNAVAILABLE, 503, "cannot be reached"),
+        (None, 504, "did not answer"),
+    ],
+)
+def test_whatever_a_server_answers_has_a_page(
+    code: grpc.StatusCode | None, status: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream, "DEADLINE_SECONDS", 0.5)
+    with entered(refusing(code)) as address, site_of(address) as site:
+        page = site.get("/bots")
+        document = site.get("/api/v1/bots")
+    assert (page.status, document.status, document.document["error"]["status"]) == (status, status, status)
+    assert words in page.text
+    assert "Start page" in page.text
+
+
+def test_a_mistake_of_the_sites_own_has_a_page_that_tells_nothing_else(
+    server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a secret")
+
+    with site_of(server.address) as site:
+        monkeypatch.setattr(pages_module, "_next_page", fail)
+        answer = site.get("/bots")
+    assert answer.status == 500
+    assert "Something went wrong in this site." in answer.text
+    assert "secret" not in answer.text
+
+
+def test_what_is_sent_to_a_page_that_is_only_read_is_refused(site: Site) -> None:
+    answer = site.post("/bots", {})
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    assert "can only be read" in answer.text

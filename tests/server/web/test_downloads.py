@@ -1,0 +1,62 @@
+"""All games of a tournament as a file."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from noughts_server.records.json_lines import json_line, read_json_lines
+from noughts_server.records.recorded_game import RecordedGame
+from noughts_server.records.sgf import read_sgf
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web import downloads
+from tests.support.site import Site
+
+
+def names_of(site: Site, variant: str) -> str:
+    (name,) = (
+        each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"] if each["variant"] == variant
+    )
+    return str(name)
+
+
+@pytest.mark.parametrize("page", [3, 1000])
+def test_a_file_of_a_tournament_has_all_its_games(
+    site: Site, cup: str, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "_PAGE", page)
+    games = site.get(f"/api/v1/{cup}/games").document["games"]
+    answer = site.get(f"/{cup}/games.jsonl")
+    assert answer.headers["content-disposition"].endswith('.jsonl"')
+    lines = [placed.game for placed in read_json_lines(answer.text.splitlines())]
+    assert [
+        (game.first, game.second, list(game.moves), game.result) for game in lines if isinstance(game, RecordedGame)
+    ] == [(game["first"], game["second"], game["moves"], game["result"]) for game in games]
+    rows = list(csv.DictReader(io.StringIO(site.get(f"/{cup}/games.csv").text)))
+    assert [(row["name"], row["moves"]) for row in rows] == [
+        (game["name"], " ".join(map(str, game["moves"]))) for game in games
+    ]
+    trees = [placed.game for placed in read_sgf(io.StringIO(site.get(f"/{cup}/games.sgf").text))]
+    assert [game.moves for game in trees if isinstance(game, RecordedGame)] == [tuple(game["moves"]) for game in games]
+
+
+def test_a_line_of_a_file_is_that_of_the_command_line(site: Site, cup: str, server: ServerUnderTest) -> None:
+    line = json.loads(site.get(f"/{cup}/games.jsonl").text.splitlines()[0])
+    assert line["seed_text"] == str(line["seed"])
+    assert len(line["times_ms"]) == len(line["moves"])
+    (again,) = (placed.game for placed in read_json_lines([json.dumps(line)]))
+    assert isinstance(again, RecordedGame)
+    assert json.loads(json_line(again)) == line
+
+
+def test_a_file_of_no_tournament_is_not_found_and_one_that_cannot_be_says_why(
+    site: Site, server: ServerUnderTest
+) -> None:
+    assert site.get("/tournaments/none/games.jsonl").status == 404
+    server.match("random", "first-free", games=2, variant="qubic")
+    cube = names_of(site, "qubic")
+    answer = site.get(f"/{cube}/games.sgf")
+    assert answer.status == 409
+    assert "JSONL holds all" in answer.text
+    assert site.get(f"/{cube}/games.jsonl").status == 200
