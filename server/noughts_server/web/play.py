@@ -14,7 +14,7 @@ from noughts_server.web.forms import time_of, whole_number
 from noughts_server.web.games import known_game
 from noughts_server.web.live import Hub
 from noughts_server.web.signin import read_form
-from noughts_server.web.tables import HOUSE, LOT, PERSON, SAME_SCREEN, Table, Tables, Wish
+from noughts_server.web.tables import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, Table, Tables, Wish
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 
@@ -23,6 +23,7 @@ _FORM: Document = {
     "opponent": "house:minimax",
     "variant": "tictactoe",
     "begins": LOT,
+    "mark": BEGINS,
     "bank": "",
     "increment": "",
     "move": "",
@@ -84,9 +85,9 @@ class Play:
 
     async def _sit_down(self, request: Request) -> Response:
         form = await read_form(request)
-        values = {name: form.get(name, "").strip() for name in _FORM}
+        values = {name: form.get(name, first).strip() for name, first in _FORM.items()}
         try:
-            wish = Wish(values["opponent"], values["variant"], values["begins"], time_of(values))
+            wish = Wish(values["opponent"], values["variant"], values["begins"], values["mark"], time_of(values))
             table = await self._need_tables().open(wish)
         except Failure as failure:
             return await self._menu_shown(request, values, failure)
@@ -169,6 +170,7 @@ def _shown(table: Table, key: str) -> Document:
     return {
         "game": table.game,
         "sides": list(sides),
+        "marks": table.marks,
         "names": [_name(table, side, sides) for side in (0, 1)],
         "waiting": table.wish.opponent == PERSON and not table.joined,
         "opening": len(table.opening),
@@ -180,7 +182,7 @@ def _shown(table: Table, key: str) -> Document:
 def _name(table: Table, side: int, own: tuple[int, ...]) -> str:
     """Who plays that side, for whoever plays these."""
     if len(own) == 2:
-        return "XO"[side]
+        return table.marks[side]
     if side in own:
         return "You"
     return "The other person" if table.wish.opponent == PERSON else re.split("[:/]", table.wish.opponent, maxsplit=1)[1]

@@ -38,6 +38,7 @@ HOUSE = {
 """The bots that the site plays itself: spec, and what it is like."""
 HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"
 YOU, THEY, LOT = "you", "they", "lot"
+BEGINS, CROSS, NOUGHT = "begins", "x", "o"
 
 _PATIENCE_SECONDS = 10.0
 """For what the server does at once when all is well."""
@@ -68,6 +69,8 @@ class Wish(NamedTuple):
     variant: str
     begins: str
     """`you`, `they` or `lot`."""
+    mark: str
+    """The first person's: `x`, `o`, `lot`, or `begins`: whoever begins has X."""
     time: types_pb2.TimeControl
 
 
@@ -206,6 +209,7 @@ class Table:
         """What the game began with, moves having been taken back."""
         self.first_is_challenger = True
         """Whether the challenger, who is the first person, moves first."""
+        self._mark = secrets.choice((CROSS, NOUGHT)) if wish.mark == LOT else wish.mark
         self.seen = time.monotonic()
         self.joined = False
         """Whether the second person has come, where there is one."""
@@ -223,6 +227,11 @@ class Table:
         if self.wish.opponent == SAME_SCREEN:
             return (0, 1)
         return (first if key == self.keys[0] else 1 - first,)
+
+    @property
+    def marks(self) -> str:
+        """Those of the two sides: `XO`, or `OX`."""
+        return "XO" if self._mark == BEGINS or (self._mark == CROSS) == self.first_is_challenger else "OX"
 
     def guest(self, side: int) -> Guest:
         """Who plays that side. Only for sides of people."""
@@ -344,6 +353,8 @@ class Tables:
             raise Failure(400, f"{variant.name}: openings by agreement are not played in a browser.", "Leave it out.")
         if wish.begins not in (YOU, THEY, LOT):
             raise Failure(400, f"who begins: got {wish.begins[:100]!r}, expected you, they or lot")
+        if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):
+            raise Failure(400, f"mark: got {wish.mark[:100]!r}, expected begins, x, o or lot")
         kind, _, spec = wish.opponent.partition(":")
         if kind == "house":
             if spec not in HOUSE:

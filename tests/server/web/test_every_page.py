@@ -82,7 +82,7 @@ def opened(site: Site, token: str) -> str:
 @pytest.fixture(scope="module")
 def table(site: Site) -> str:
     """The path of a table at which a game has begun."""
-    wish = {"opponent": "house:random", "variant": "tictactoe", "begins": "they"}
+    wish = {"opponent": "house:random", "variant": "tictactoe", "begins": "they", "mark": "begins"}
     return site.post("/play", wish).headers["location"]
 
 

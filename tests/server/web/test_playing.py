@@ -37,6 +37,23 @@ def sit_down(page: Page, opponent: str, *, variant: str = "tictactoe", begins: s
     expect(page.locator("#status")).not_to_have_text("")
 
 
+def test_marks_are_chosen_apart_from_who_begins(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        page.get_by_label("My mark").select_option("o")
+        page.get_by_label("Against").select_option("house:first-free")
+        page.locator("#begins-you").check()
+        page.get_by_role("button", name="Play").click()
+        told(page, "Your turn: you are O.")
+        page.get_by_role("button", name="b2, free").click()
+        expect(page.get_by_role("button", name="b2, O")).to_be_visible()
+        expect(page.locator(".stone[data-cell='4'] .nought")).to_be_visible()
+        expect(page.get_by_role("button", name="a3, X")).to_be_visible()
+        page.get_by_role("button", name="New game, sides changed").click()
+        told(page, "Your turn: you are O.")
+        expect(page.locator(".stone[data-cell='0'] .cross")).to_be_visible()
+
+
 def click(page: Page, *names: str) -> None:
     """Plays these cells, each when it is the person's turn."""
     for name in names:
@@ -203,7 +220,7 @@ def test_a_bot_that_is_online_is_played_by_a_click(tables: Site, browser: Browse
 
 def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest) -> None:
     settings = TableSettings(most=1, pause=0.0)
-    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("crowded"), tables=settings) as site:
         assert site.post("/play", form).status == 303
         answer = site.post("/play", form)
@@ -215,7 +232,7 @@ def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest)
     from tests.support.site import eventually
 
     settings = TableSettings(most=1, idle=0.5, pause=0.0)
-    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("idle"), tables=settings) as site:
         first = site.post("/play", form).headers["location"]
         eventually(lambda: site.post("/play", form).status == 303)
@@ -232,20 +249,23 @@ def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest)
         ({"variant": "gomoku+swap2"}, "openings by agreement"),
         ({"variant": "connect4", "opponent": "house:three-stage"}, "three-stage"),
         ({"begins": "both"}, "who begins"),
+        ({"mark": "z"}, "mark"),
         ({"move": "-1"}, "seconds"),
     ],
 )
 def test_what_cannot_be_played_is_refused_and_nothing_is_left_of_it(
     tables: Site, changed: dict[str, str], words: str
 ) -> None:
-    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", **changed}
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins", **changed}
     answer = tables.post("/play", form)
     assert answer.status in (400, 404)
     assert words in answer.text
 
 
 def test_a_move_is_for_who_has_the_key_and_the_turn(tables: Site) -> None:
-    key = tables.post("/play", {"opponent": "house:first-free", "variant": "connect4", "begins": "you"})
+    key = tables.post(
+        "/play", {"opponent": "house:first-free", "variant": "connect4", "begins": "you", "mark": "begins"}
+    )
     table = key.headers["location"]
     game = tables.get(f"{table}/state").document["game"]
     move = {"game": game, "cell": "38", "ply": "0"}
@@ -262,12 +282,14 @@ def test_a_move_is_for_who_has_the_key_and_the_turn(tables: Site) -> None:
 
 def test_a_site_without_a_token_says_how_one_plays(site: Site) -> None:
     assert "--token-file" in site.get("/play").text
-    answer = site.post("/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you"})
+    answer = site.post("/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"})
     assert answer.status == 404
 
 
 def test_a_site_with_a_token_that_is_worthless_says_so(server: ServerUnderTest) -> None:
     with site_of(server.address, token="nou_worthless") as site:
-        answer = site.post("/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you"})
+        answer = site.post(
+            "/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+        )
     assert answer.status == 409
     assert "token" in answer.text

@@ -16,8 +16,8 @@ export function cellName(board, cell) {
   return board.layers > 1 ? layer + 1 + name : name;
 }
 
-// The svg element shows the first `ply` moves of the game. Only what has changed is touched: stones that stay do not flicker.
-export function draw(svg, game, ply) {
+// The svg element shows the first `ply` moves of the game, with noughts for crosses if `swapped`. Only what has changed is touched: stones that stay do not flicker.
+export function draw(svg, game, ply, swapped = false) {
   const board = game.board;
   if (svg.dataset.variant !== game.variant) prepare(svg, game);
   const stones = svg.querySelector(".stones");
@@ -27,7 +27,7 @@ export function draw(svg, game, ply) {
     const keep = [...stones.children].findIndex((stone, at) => at >= shown || stone.dataset.cell !== String(game.moves[at]));
     while (keep >= 0 && stones.children.length > keep) stones.lastChild.remove();
   }
-  while (stones.children.length < shown) stones.append(stone(board, game.moves[stones.children.length], stones.children.length));
+  while (stones.children.length < shown) stones.append(stone(board, game.moves[stones.children.length], stones.children.length, swapped));
   const won = shown === game.moves.length ? (game.winning_cells ?? []) : [];
   svg.querySelector(".won-cells").replaceChildren(...won.map((cell) => square(board, cell, 0, "won")));
   svg.querySelector(".last-cell").replaceChildren(...(shown ? [square(board, game.moves[shown - 1], 0.5, "last")] : []));
@@ -68,7 +68,7 @@ function square(board, cell, inset, kind) {
   return element("rect", { x: x + inset, y: y + inset, width: 10 - 2 * inset, height: 10 - 2 * inset, class: kind });
 }
 
-function stone(board, cell, ply) {
+function stone(board, cell, ply, swapped) {
   const { x, y } = place(board, cell);
   const side = ply % 2 ? "second" : "first";
   const made = element("g", { class: `stone ${side}${board.gravity ? " falls" : ""}` });
@@ -76,7 +76,7 @@ function stone(board, cell, ply) {
   if (isLarge(board)) {
     made.append(element("circle", { cx: x + 5, cy: y + 5, r: 4.3, class: "disc" }));
     if (!board.gravity) made.append(element("text", { x: x + 5, y: y + 6.4, class: "order" }, String(ply + 1)));
-  } else if (side === "first") {
+  } else if ((side === "first") !== swapped) {
     made.append(element("path", { d: `M${x + 2.4} ${y + 2.4}l5.2 5.2m0 -5.2l-5.2 5.2`, class: "cross" }));
   } else {
     made.append(element("circle", { cx: x + 5, cy: y + 5, r: 2.9, class: "nought" }));

@@ -122,17 +122,17 @@ function status() {
   }
   if (table.waiting) return "Waiting for the other person.";
   if (!alone) return `${table.names[toMove()]} is to move.`;
-  return mine() ? `Your turn: you are ${"XO"[me]}.` : `${table.names[toMove()]} is to move.`;
+  return mine() ? `Your turn: you are ${table.marks[me]}.` : `${table.names[toMove()]} is to move.`;
 }
 
 function show() {
   if (board) {
-    draw(svg, game, game.moves.length);
+    draw(svg, game, game.moves.length, table.marks === "OX");
     if (!cells.length) makeCells();
     const [me] = table.sides, winner = { "1-0": 0, "0-1": 1 }[game.result];
     svg.classList.toggle("lost", over() && table.sides.length === 1 && winner === 1 - me);
     svg.classList.toggle("open", mine());
-    const owner = new Map(game.moves.map((cell, ply) => [cell, "XO"[ply % 2]]));
+    const owner = new Map(game.moves.map((cell, ply) => [cell, table.marks[ply % 2]]));
     cells.forEach((cell, at) => cell.setAttribute("aria-label", `${cellName(board, at)}, ${owner.get(at) ?? "free"}`));
   }
   const words = status();
