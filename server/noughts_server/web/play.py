@@ -19,7 +19,7 @@ from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 
 _MOST_BOTS = 200
-_FORM: Document = {
+_FORM: dict[str, str] = {
     "opponent": "house:minimax",
     "variant": "tictactoe",
     "begins": LOT,
