@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import secrets
 import time
+from collections import deque
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -57,6 +58,8 @@ class TableSettings:
     """After so long without a sign of its people a table is cleared."""
     left: float = 30.0
     """The same after its page was left: somebody may come back, or have asked for it anew."""
+    games_a_minute: int = 60
+    """Games that may begin, at all tables together."""
     pause: float = 0.4
     """Before each move of a bot of the house, for people to follow."""
 
@@ -256,6 +259,8 @@ class Tables:
         self._tables: dict[str, Table] = {}
         """By key."""
         self._numbers: set[int] = set()
+        self._begun: deque[float] = deque()
+        """When the games of the last minute began."""
         self._sweeping: asyncio.Task[None] | None = None
 
     def is_seat(self, name: str) -> bool:
@@ -327,8 +332,7 @@ class Tables:
         """Clears all tables."""
         if self._sweeping is not None:
             self._sweeping.cancel()
-        for table in dict.fromkeys(self._tables.values()):
-            await self._clear(table)
+        await asyncio.gather(*map(self._clear, dict.fromkeys(self._tables.values())))
 
     # Sitting down.
 
@@ -394,6 +398,7 @@ class Tables:
     # Games.
 
     async def _begin(self, table: Table) -> None:
+        self._count_game()
         wish = table.wish
         wanted = challenges_pb2.CreateChallengeRequest(
             challenger=table.seats[0].name,
@@ -415,12 +420,26 @@ class Tables:
         except TimeoutError:
             raise Failure(503, "The game did not begin.", "Try again in a moment.") from None
 
+    def _count_game(self) -> None:
+        """Each game is stored for good, and nobody has to say who they are. Raises Failure."""
+        now = time.monotonic()
+        while self._begun and self._begun[0] <= now - 60.0:
+            self._begun.popleft()
+        if len(self._begun) >= self.settings.games_a_minute:
+            raise Failure(429, f"{self.settings.games_a_minute} games have begun within a minute.", "Wait a moment.")
+        self._begun.append(now)
+
     async def _call_off(self, table: Table) -> None:
         """Ends the game that is running, if one is, for nobody."""
         if table.over is None and table.game:
             name = table.game.rpartition("/games/")[0]
             wanted = tournaments_pb2.CancelTournamentRequest(name=name)
-            await self._upstream.call(self._upstream.tournaments.CancelTournament, wanted, self._token)
+            try:
+                await self._upstream.call(self._upstream.tournaments.CancelTournament, wanted, self._token)
+            except Failure as failure:
+                # It is over already: the server has given up on somebody who was away.
+                if failure.status != 409:
+                    raise
 
     # Clearing.
 

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.signin import Visitor
 from noughts_server.web.tables import TableSettings
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site, site_of
@@ -226,6 +227,30 @@ def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest)
         answer = site.post("/play", form)
         assert answer.status == 429
         assert "All 1 tables are taken." in answer.text
+
+
+def test_who_begins_game_after_game_is_told_to_wait(server: ServerUnderTest) -> None:
+    settings = TableSettings(games_a_minute=3, pause=0.0)
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
+    with site_of(server.address, token=server.token("hasty"), tables=settings) as site:
+        table = site.post("/play", form).headers["location"]
+        told_so = []
+        for _ in range(4):
+            game = site.get(f"{table}/state").document["game"]
+            told_so.append(site.post(f"{table}/again", {"game": game}).status)
+        assert told_so == [200, 200, 429, 429]
+
+
+def test_a_game_that_the_server_gave_up_is_followed_by_another(server: ServerUnderTest) -> None:
+    token = server.token("left")
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
+    with site_of(server.address, token=token) as site:
+        table = site.post("/play", form).headers["location"]
+        game = site.get(f"{table}/state").document["game"]
+        cookie, csrf = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+        assert site.post(f"/{game.partition('/games')[0]}/cancel", csrf, cookie=cookie).status == 303
+        again = site.post(f"{table}/again", {"game": game}).document
+        assert again["game"] != game
 
 
 def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest) -> None:
