@@ -329,6 +329,14 @@ class DatabaseFailing(DatabaseTrouble):
     remedy = "Look at the kernel's log (`dmesg`), quotas and limits of file sizes."
 
 
+class DatabaseUnreachable(DatabaseTrouble):
+    """Its server does not answer."""
+
+    reason = "DATABASE_UNREACHABLE"
+    problem = "its server cannot be reached"
+    remedy = "Look whether it runs, and at the network between."
+
+
 class DatabaseDamaged(NoughtsError):
     """A part of the database cannot be read, so nothing that needs it can be done. The rest can."""
 

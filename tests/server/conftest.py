@@ -1,11 +1,25 @@
 """Fixtures of the server's tests."""
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.arena import Arena, open_arena
+from tests.support.databases import SQLITE, databases_of
+from tests.support.guard import processes_allowed
+
+
+@pytest.fixture(autouse=True)
+def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The kind of databases: SQLite, unless the environment says another one."""
+    kind = os.environ.get("NOUGHTS_TEST_DATABASE", SQLITE)
+    if kind == SQLITE:
+        yield kind
+        return
+    with processes_allowed(True), databases_of(kind):
+        yield kind
 
 
 @pytest.fixture

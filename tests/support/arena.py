@@ -1,8 +1,7 @@
 """A real store with tournaments whose games were never played: their results are made up."""
 
-import sqlite3
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from noughts_server.store.rater import FoldingState
 from noughts_server.store.results import CommitReport, commit_games
 from noughts_server.store.tokens import create_owner
 from noughts_server.store.tournaments import NewTournament, Tournament, create_tournament, start_tournament
+from tests.support.databases import change, make_place, rows_of, url_of
 
 NOW = 1_700_000_000_000
 
@@ -73,13 +73,11 @@ class Arena:
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """What another program reads in the file."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            return connection.execute(statement).fetchall()
+        return rows_of(self.path, statement)
 
     def execute(self, statement: str) -> None:
         """What another program does to the file."""
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            connection.execute(statement)
+        change(self.path, statement)
 
     def ratings(self) -> list[tuple[Any, ...]]:
         """All stored ratings, bit for bit."""
@@ -100,7 +98,8 @@ class Arena:
 @asynccontextmanager
 async def open_arena(path: Path) -> AsyncIterator[Arena]:
     """An arena in the file `path`, which is made if new."""
-    store = await Store.open(f"sqlite:///{path}", busy_seconds=0.2)
+    make_place(path)
+    store = await Store.open(url_of(path), busy_seconds=0.2)
     try:
         yield Arena(store, path)
     finally:

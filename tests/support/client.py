@@ -37,6 +37,7 @@ from noughts_server.store.bots import log_in
 from noughts_server.store.database import Connection
 from noughts_server.store.tokens import create_owner, create_token
 from tests.support.arena import NOW
+from tests.support.databases import made
 
 if TYPE_CHECKING:
     from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
@@ -245,7 +246,7 @@ def hello(**fields: Any) -> play_pb2.PlayRequest:
 
 @asynccontextmanager
 async def client_of(database: Path, **chosen: Any) -> AsyncIterator[Client]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=f"sqlite:///{database}", **chosen)
+    settings = ServerSettings(listen="127.0.0.1:0", database=made(database), **chosen)
     async with (
         running_server(settings) as server,
         grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,

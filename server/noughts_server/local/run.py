@@ -116,7 +116,7 @@ async def play_locally(
 def check_out_of_reach(database: str, spec: BotSpec) -> None:
     """Raises LocalError for a database that the lock would let this bot read: it could hold its locks, and all up."""
     from noughts_referee.children.command import resolve
-    from noughts_server.store.dialect import parse_url
+    from noughts_server.store.sqlite import parse_url
 
     file = os.path.realpath(str(parse_url(database).database))
     for place in resolve(command_of(spec)).readable:

@@ -25,6 +25,9 @@ def back_up(
     games. `on_progress` is called now and then with the pages done and the pages in all.
     Raises DatabaseUnusable: the file is there already, cannot be written, or the copy is not sound.
     """
+    if connection.dialect.name != "sqlite":
+        hint = "PostgreSQL has `pg_dump`; `noughts db copy FROM TO` makes a file of SQLite of it."
+        raise DatabaseUnusable(str(connection.engine.url), "only files of SQLite are copied so", hint=hint)
     if target.exists():
         raise DatabaseUnusable(str(target), "it is there already", hint="Choose another file, or move it away.")
     # The first thing that is read holds this state of the database until the end.

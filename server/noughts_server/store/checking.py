@@ -5,7 +5,7 @@ what it gives. A tournament that cannot be read is a finding, and the others are
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.competition.schedule import Schedule
+from noughts_server.store import dialect
 from noughts_server.store.games import ExportedGame, export
 from noughts_server.store.rating_lists import replay_ratings
 from noughts_server.store.schema import entry_scores, games, journal, pair_scores, rating_runs, tournaments, units
@@ -25,7 +26,6 @@ MOST_KEPT = 1000
 """Findings that are kept in words; the others are only counted."""
 
 _ROWS_AT_ONCE = 1000
-_MOST_OF_SQLITE = 100
 
 
 class Finding(NamedTuple):
@@ -63,7 +63,7 @@ def check_database(
     `on_progress` is called now and then with the games done and the games in all.
     """
     report = CheckReport()
-    report.add("database", *_of_sqlite(connection))
+    report.add("database", *dialect.of(connection).findings(connection))
     keys = connection.execute(select(tournaments.c.id, tournaments.c.slug, tournaments.c.games_done)).all()
     total = sum(row.games_done for row in keys)
     for key, slug, _ in keys:
@@ -82,17 +82,6 @@ def check_database(
     except (DBAPIError, ValueError, LookupError) as error:
         report.add("ratings", f"cannot be read: {error.orig if isinstance(error, DBAPIError) else error}")
     return report
-
-
-def _of_sqlite(connection: Connection) -> Iterator[str]:
-    try:
-        for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_OF_SQLITE})"):
-            if row[0] != "ok":
-                yield " ".join(str(row[0]).split())
-        for row in islice(connection.exec_driver_sql("PRAGMA foreign_key_check"), _MOST_OF_SQLITE):
-            yield f"a row of {row[0]} points to a row of {row[2]} that is not there"
-    except DBAPIError as error:
-        yield str(error.orig)
 
 
 class _Check:

@@ -57,7 +57,7 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
     ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
     if not ordinals:
         raise NotFound(f"{tournament.name}/units/{number}")
-    attempt = dialect.next_attempt(connection, units, tournament_id=tournament_id, number=number)
+    attempt = dialect.of(connection).next_attempt(connection, units, tournament_id=tournament_id, number=number)
     stored = set(
         connection.scalars(
             select(games.c.ordinal).where(

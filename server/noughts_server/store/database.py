@@ -5,13 +5,12 @@ has been done. Whoever does not wait for that is refused at once.
 """
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import URL, Engine
 from sqlalchemy import Connection as Connection  # for annotations elsewhere: only the store imports SQLAlchemy
@@ -63,16 +62,17 @@ class Store:
         self.closed_to_others = False
         """Whether other users of this machine could read it, or hold its locks, until it was opened."""
         self._place = url
+        self._dialect = dialect.of_url(url)
         self._identity: troubles.Identity | None = None
         self._trying_again = 0
         """Transactions that wait for the end of the trouble."""
         self._hurry = asyncio.Event()
         self._patience_ends = float("inf")
-        self._writing = dialect.make_engine(url, 1, busy_seconds, writes=True)
-        self._reading = dialect.make_engine(url, readers, busy_seconds, writes=False)
+        self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
+        self._reading = self._dialect.make_engine(url, readers, busy_seconds, writes=False)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
-        self._lock: IO[str] | None = None
+        self._lock: dialect.Closing | None = None
         self._closed = False
 
     @classmethod
@@ -94,21 +94,23 @@ class Store:
         DatabaseTooNew.
         """
         parsed = dialect.parse_url(url)
-        if not create and dialect.is_new(parsed):
+        kind = dialect.of_url(parsed)
+        is_new = kind.is_new(parsed)
+        if not create and is_new:
             hint = "Look at --db. `noughts serve` and `noughts token create` make a database where there is none."
-            raise DatabaseUnusable(str(parsed.database), "it does not exist", hint=hint)
+            raise DatabaseUnusable(kind.place(parsed), "it does not exist", hint=hint)
         store = cls(parsed, BUSY_SECONDS if busy_seconds is None else busy_seconds, now_ms, readers)
         try:
-            store.created = dialect.is_new(parsed)
+            store.created = is_new
             loop = asyncio.get_running_loop()
             store.closed_to_others = await loop.run_in_executor(store._writer, _prepare, store._writing, parsed)
-            store._identity = troubles.identity(str(parsed.database))
+            store._identity = kind.identity(parsed)
             if alone:
                 store._lock = _lock(parsed)
         except BaseException:
             await store.close()
             if store.created:
-                dialect.remove_if_empty(parsed)
+                kind.remove_if_empty(parsed)
             raise
         return store
 
@@ -148,7 +150,7 @@ class Store:
 
     async def try_to_write(self) -> None:
         """Returns when the database can be written."""
-        await self.write_patiently(dialect.write_for_real)
+        await self.write_patiently(self._dialect.write_for_real)
 
     def lose_patience(self, seconds: float) -> None:
         """Those who wait for the end of a trouble give up after so many seconds, and raise it."""
@@ -159,14 +161,13 @@ class Store:
         """Raises DatabaseGone when the files are not those that were opened: what is written now would be lost."""
         if self._identity is None:
             return
-        place = str(self._place.database)
-        problem = troubles.missing(self._identity, troubles.identity(place))
+        problem = self._dialect.missing(self._place, self._identity)
         if problem is not None:
-            raise DatabaseGone(place, problem)
+            raise DatabaseGone(self._dialect.place(self._place), problem)
 
     def size_bytes(self) -> int:
-        """How much room the database takes on the disk."""
-        return dialect.size_bytes(self._place)
+        """How much room the database takes on this machine's disk."""
+        return self._dialect.size_bytes(self._place)
 
     async def close(self) -> None:
         """Finishes what was asked for, then closes every connection. May be called again."""
@@ -246,7 +247,7 @@ class Store:
             with self._writing.begin() as connection:
                 result = function(connection)
         except DBAPIError as error:
-            raise troubles.named(error) or error from error
+            raise self._dialect.named(error) or error from error
         # Before anybody relies on it: a file that was deleted takes everything, and keeps nothing.
         self.check_place()
         return result
@@ -257,21 +258,22 @@ class Store:
             with self._reading.connect() as connection:
                 return function(connection)
         except DBAPIError as error:
-            name = troubles.named(error)
+            name = self._dialect.named(error)
             # A reader that wanted to write was refused; nothing is wrong with the database.
             raise error if name is None or isinstance(name, DatabaseReadOnly) else name from error
 
 
-def _lock(url: URL) -> IO[str] | None:
+def _lock(url: URL) -> dialect.Closing | None:
+    kind = dialect.of_url(url)
     try:
-        return dialect.lock_for_one(url)
+        return kind.lock_for_one(url)
     except BlockingIOError as error:
         raise DatabaseUnusable(
-            str(url.database), "another server uses it", hint="Stop that one, or choose another database with --db."
+            kind.place(url), "another server uses it", hint="Stop that one, or choose another database with --db."
         ) from error
     except OSError as error:
         problem = f"the file {url.database}.lock cannot be made ({error.strerror})"
-        raise DatabaseUnusable(str(url.database), problem, hint=_CHOOSE_PLACE) from error
+        raise DatabaseUnusable(kind.place(url), problem, hint=_CHOOSE_PLACE) from error
 
 
 _CHOOSE_PLACE = "Make it writable, or choose another place with --db."
@@ -279,18 +281,20 @@ _CHOOSE_PLACE = "Make it writable, or choose another place with --db."
 
 def _prepare(engine: Engine, url: URL) -> bool:
     """Makes what is not there and tries to write; returns whether a file was closed to other users."""
-    path = Path(str(url.database))
+    kind = dialect.of_url(url)
+    place = kind.place(url)
     try:
-        closed = dialect.prepare_place(url)
+        closed = kind.prepare_place(url)
         with engine.begin() as connection:
-            upgrade(connection, str(path))
-            dialect.write_for_real(connection)
+            upgrade(connection, place)
+            kind.write_for_real(connection)
     except OSError as error:
+        path = Path(place)
         what = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
-        raise DatabaseUnusable(str(path), f"{what} cannot be made ({error.strerror})", hint=_CHOOSE_PLACE) from error
-    except (DBAPIError, sqlite3.Error) as error:
-        name = troubles.named(error)
+        raise DatabaseUnusable(place, f"{what} cannot be made ({error.strerror})", hint=_CHOOSE_PLACE) from error
+    except DBAPIError as error:
+        name = kind.named(error)
         if name is None:
-            raise DatabaseUnusable(str(path), str(error), hint="Is it a database of Noughts?") from error
-        raise troubles.unusable(path, name) from error
+            raise DatabaseUnusable(place, str(error), hint="Is it a database of Noughts?") from error
+        raise kind.unusable(url, name) from error
     return closed

@@ -23,7 +23,7 @@ _PLAYED = delete(journal).where(
 def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
     """Keeps how far these games are; of no slot two. The caller has seen to their attempts."""
     rows = [(game.tournament, game.ordinal, *game[3:]) for game in running]
-    dialect.upsert(connection, journal, rows, replace=_KEPT)
+    dialect.of(connection).upsert(connection, journal, rows, replace=_KEPT)
 
 
 def forget_played(connection: Connection, tournament_id: int) -> None:

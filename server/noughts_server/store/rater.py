@@ -190,7 +190,7 @@ class Ledger:
             # The newest run goes on: one tournament alone makes one row, however many commits it takes.
             first_seq, first_ordinal = head.first_seq, head.first_ordinal
         run = (first_seq, list_id, tournament_id, first_ordinal, span)
-        dialect.upsert(self._connection, rating_runs, [run], add=("games",))
+        dialect.of(self._connection).upsert(self._connection, rating_runs, [run], add=("games",))
         # A second tournament in the same transaction must not go on with the run of the first.
         self._head = None
         self._next_seq += span
@@ -274,12 +274,12 @@ def owners_of(connection: Connection, tournament: Row[Any]) -> tuple[int, ...] |
 
 def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     """Stores ratings, whether or not the bots have one already."""
-    dialect.upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
+    dialect.of(connection).upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
 
 
 def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
     """Stores points of ratings' histories, over those that stand there already."""
-    dialect.upsert(connection, rating_history, rows, replace=("rating", "at"))
+    dialect.of(connection).upsert(connection, rating_history, rows, replace=("rating", "at"))
 
 
 def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:

@@ -124,7 +124,7 @@ def _commit_tournament(
     if not fresh:
         return
     stored = list(fresh.values())
-    dialect.insert_games(connection, stored, now_ms)
+    dialect.of(connection).insert_games(connection, stored, now_ms)
     forget_played(connection, row.id)
     scores = list(map(_SCORE, stored))
     _count_scores(connection, row.id, scores)
@@ -212,8 +212,8 @@ def _count_scores(connection: Connection, tournament_id: int, scores: list[SlotR
         totals[second][2 - column] += count
     pair_rows = [(tournament_id, *pair, *counts) for pair, counts in pairs.items()]
     entry_rows = [(tournament_id, entry, *counts) for entry, counts in totals.items()]
-    dialect.upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
-    dialect.upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
+    dialect.of(connection).upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
+    dialect.of(connection).upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
 
 
 def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> Advance:

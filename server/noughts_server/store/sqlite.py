@@ -1,27 +1,24 @@
-"""What differs between databases, in one place: connections, upserts and the bulk insert of games.
-
-For SQLite. The statements of the other modules are SQL that PostgreSQL understands as well.
-"""
+"""SQLite: what `dialect` asks of a database."""
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import BadDatabaseUrl
-
-Item = TypeVar("Item")
+from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable, NoughtsError
+from noughts_server.store import troubles
+from noughts_server.store.bulk import powers_of_two, upsert_statement
 
 # Rows of up to 2,030 bytes stay within their page (a timed game that fills a 15x15 board has 1,140); with SQLite's
 # usual 4,096 bytes a page, a row of a table without rowid beyond 1,002 bytes takes an overflow page of its own.
@@ -30,10 +27,8 @@ _JOURNAL_BYTES = 64 << 20
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
 
-# One statement writes many rows: sqlite3 lets go of the GIL once a step, and getting it back from a busy event loop
-# may take milliseconds. With a step for each row a batch of 3,000 games was seen to take three seconds.
-_ROWS_A_STATEMENT = 256
 _KEPT_STATEMENTS = 64
+_MOST_FINDINGS = 100
 
 
 def parse_url(url: str) -> URL:
@@ -49,6 +44,11 @@ def parse_url(url: str) -> URL:
         # Every thread has its own connection, and to SQLite each would be another database.
         raise BadDatabaseUrl(url, f"a file, {expected}")
     return parsed
+
+
+def place(url: URL) -> str:
+    """What the database is called in messages: its file."""
+    return str(url.database)
 
 
 def prepare_place(url: URL) -> bool:
@@ -155,8 +155,8 @@ def upsert(
 
     Where the primary key exists already, adds to the columns `add` and overwrites the columns `replace`.
     """
-    for part in _parts(rows):
-        statement = _upsert_statement(table, len(part), add, replace)
+    for part in powers_of_two(rows):
+        statement = upsert_statement(table, len(part), add, replace, "?")
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
 
 
@@ -170,11 +170,8 @@ def next_attempt(connection: Connection, table: Table, **key: int) -> int:
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
-    """Stores games whose slots are free; raises IntegrityError when one is not.
-
-    Another database would use its own bulk load here.
-    """
-    for part in _parts(games):
+    """Stores games whose slots are free; raises IntegrityError when one is not."""
+    for part in powers_of_two(games):
         parameters: list[int | bytes | str | None] = [ended_at]
         for (
             tournament,
@@ -208,27 +205,36 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
 
-def _parts(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Cuts rows into powers of two: the few statements for them are prepared once and kept."""
-    begin, size = 0, _ROWS_A_STATEMENT
-    while begin < len(rows):
-        while size > len(rows) - begin:
-            size //= 2
-        yield rows[begin : begin + size]
-        begin += size
+def findings(connection: Connection) -> Iterator[str]:
+    """What the database's own check finds, the first of it."""
+    try:
+        for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_FINDINGS})"):
+            if row[0] != "ok":
+                yield " ".join(str(row[0]).split())
+        for row in islice(connection.exec_driver_sql("PRAGMA foreign_key_check"), _MOST_FINDINGS):
+            yield f"a row of {row[0]} points to a row of {row[2]} that is not there"
+    except DBAPIError as error:
+        yield str(error.orig)
 
 
-@lru_cache(maxsize=_KEPT_STATEMENTS)
-def _upsert_statement(table: Table, count: int, add: tuple[str, ...], replace: tuple[str, ...]) -> str:
-    columns = ", ".join(column.name for column in table.columns)
-    row = ",".join("?" * len(table.columns))
-    key = ", ".join(column.name for column in table.primary_key.columns)
-    changes = [f"{name} = {table.name}.{name} + excluded.{name}" for name in add]
-    changes += [f"{name} = excluded.{name}" for name in replace]
-    return (
-        f"INSERT INTO {table.name} ({columns}) VALUES {','.join([f'({row})'] * count)}"  # noqa: S608  # only names
-        f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(changes)}"
-    )
+def named(error: DBAPIError) -> NoughtsError | None:
+    """The error by our name for it; None for one of ours, as of a statement that is wrong."""
+    return troubles.named(error)
+
+
+def unusable(url: URL, error: NoughtsError) -> DatabaseUnusable:
+    """What keeps a database from being opened, with its place, and what to do."""
+    return troubles.unusable(Path(place(url)), error)
+
+
+def identity(url: URL) -> troubles.Identity | None:
+    """Which files the database is; None where it is none."""
+    return troubles.identity(place(url))
+
+
+def missing(url: URL, before: troubles.Identity) -> str | None:
+    """What has become of the files of an open database; None: they are there."""
+    return troubles.missing(before, troubles.identity(place(url)))
 
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)

@@ -4,6 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from alembic import command  # noqa: TID251
 from alembic.autogenerate import compare_metadata  # noqa: TID251  # compares what only the store may import
 from alembic.config import Config  # noqa: TID251
@@ -15,6 +16,11 @@ from noughts_server.store.database import Connection, Store
 from noughts_server.store.migrate import MIGRATIONS
 from noughts_server.store.schema import REVISION, metadata
 from tests.support.arena import Arena
+
+
+@pytest.fixture(autouse=True)
+def database_kind() -> None:
+    """SQLite alone."""
 
 
 def differences(connection: Connection) -> list[object]:

@@ -26,7 +26,7 @@ async def mixed(arena: Arena, *, own_rated: bool) -> Tournament:
         return start_tournament(connection, "cup", now_ms=NOW)
 
     await arena.tournament(games_per_pair=20, start=False)
-    arena.execute(f"UPDATE tournaments SET own_rated = {int(own_rated)}")
+    arena.execute(f"UPDATE tournaments SET own_rated = ({int(own_rated)} = 1)")
     tournament = await arena.store.write(begin)
     await arena.commit(await arena.play(tournament))
     return tournament

@@ -71,6 +71,13 @@ DATABASE = Group(
             extra="server",
         ),
         Command(
+            "copy",
+            "operator.db:copy",
+            "Copies a league from one database to another, of whatever kind, and compares all of it.",
+            ("noughts db copy games.db postgresql://noughts@localhost/noughts",),
+            extra="server",
+        ),
+        Command(
             "prune",
             "operator.db:prune",
             "Drops what nobody needs any more: old answers to requests, and old notes on games that a bot lost by a "

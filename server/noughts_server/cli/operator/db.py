@@ -1,5 +1,6 @@
 """`noughts db`: looking after a database. Works on the database itself, also beside its server."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,8 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from noughts_server.store.database import Store
 
 _MOST_SHOWN = 50
@@ -88,6 +91,45 @@ def backup(
     else:
         shown = output.printable(str(target))
         output.stdout().print(f"{shown}: {output.count(games, 'game')}, {size:,} bytes", soft_wrap=True)
+
+
+def copy(
+    source: Annotated[str, Argument(metavar="FROM", help="The database that there is: a file, or an SQLAlchemy URL.")],
+    target: Annotated[str, Argument(metavar="TO", help="Another one, in which there is nothing yet.")],
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Copies a league from one database to another, of whatever kind, and compares all of it.
+
+    From SQLite to PostgreSQL, or back. No server may be at work on either of them.
+
+    JSON: {"rows", "games"}.
+    """
+    from noughts_server.cli.drawing.progress import counting
+    from noughts_server.cli.errors import UsageProblem
+    from noughts_server.cli.options import read_database
+    from noughts_server.cli.signals import run_loop
+    from noughts_server.store.copying import copy_database
+    from noughts_server.store.database import Store
+
+    urls = [str(read_database(text)) for text in (source, target)]
+    if urls[0] == urls[1]:
+        raise UsageProblem("FROM and TO: got one database, expected two")
+
+    async def copied(show: "Callable[[int, int, str], None]") -> dict[str, int]:
+        async with AsyncExitStack() as stack:
+            old = await Store.open(urls[0], alone=True, create=False)
+            stack.push_async_callback(old.close)
+            new = await Store.open(urls[1], alone=True)
+            stack.push_async_callback(new.close)
+            return await copy_database(old, new, lambda done, total: show(done, total, ""))
+
+    with counting("Rows") as show:
+        rows = run_loop(copied(show))
+    if output_format is Format.JSON:
+        output.print_json({"rows": sum(rows.values()), "games": rows["games"]})
+    else:
+        games, total = output.count(rows["games"], "game"), output.count(sum(rows.values()), "row")
+        output.stdout().print(f"{games}, {total} in all: copied, and compared with the copy", soft_wrap=True)
 
 
 def prune(

