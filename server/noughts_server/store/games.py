@@ -182,23 +182,25 @@ def export(
     chosen = _games(tournament).where(games.c.ordinal > after)
     if through is not None:
         chosen = chosen.where(games.c.ordinal <= through)
-    for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
-        first, second = labels[row.first_entry], labels[row.second_entry]
-        yield ExportedGame(
-            variant,
-            first,
-            second,
-            game_seed(seed, row.ordinal),
-            unpack_moves(row.moves, cells),
-            unpack_times(row.times),
-            results[row.result],
-            terminations[row.termination],
-            times[first],
-            times[second],
-            row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
-            agreement_of(row, labels),
-            row.opening_plies,
-        )
+    # Whoever stops in the middle leaves no cursor open.
+    with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
+        for row in rows:
+            first, second = labels[row.first_entry], labels[row.second_entry]
+            yield ExportedGame(
+                variant,
+                first,
+                second,
+                game_seed(seed, row.ordinal),
+                unpack_moves(row.moves, cells),
+                unpack_times(row.times),
+                results[row.result],
+                terminations[row.termination],
+                times[first],
+                times[second],
+                row.fault or (terminations[row.termination].replace("_", " ") if row.termination in FAULTS else ""),
+                agreement_of(row, labels),
+                row.opening_plies,
+            )
 
 
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:
