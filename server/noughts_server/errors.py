@@ -22,7 +22,8 @@
     │       ├── DatabaseBusy       another process holds it
     │       ├── DatabaseFull       its disk is full
     │       ├── DatabaseReadOnly   its file, folder or disk is read-only
-    │       └── DatabaseFailing    its disk fails
+    │       ├── DatabaseFailing    its disk fails
+    │       └── DatabaseUnreachable  its server does not answer
     ├── DatabaseDamaged        what was to be read, or written beside, cannot be read
     └── OperatorError          for whoever runs the server: callers only learn that something internal failed
         ├── AddressUnusable    it cannot listen there

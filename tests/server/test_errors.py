@@ -23,6 +23,7 @@ from noughts_server.errors import (
     DatabaseReadOnly,
     DatabaseTooNew,
     DatabaseTrouble,
+    DatabaseUnreachable,
     DatabaseUnusable,
     Draining,
     FieldViolation,
@@ -69,6 +70,7 @@ EXAMPLES = (
     DatabaseFull("database or disk is full"),
     DatabaseReadOnly(),
     DatabaseFailing("disk I/O error"),
+    DatabaseUnreachable("connection refused"),
     DatabaseDamaged("database disk image is malformed"),
     UnknownMethod("/noughts.v1.PlayService/Win"),
 )
