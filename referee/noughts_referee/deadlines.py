@@ -131,6 +131,31 @@ class Questions:
         rejoin()
         self._resent = {game for game in self._asked() if game in self._written}
 
+    def opened_earlier(self, game: Game, took_us: int) -> None:
+        """The question that a game in the outbox asks was put so long ago, by somebody else."""
+        since = self._now() - took_us
+        self._held[game.handle] = game.ply, since
+        if game.time is not None:
+            deadline = since + self._allowed(game) + self._player.network_us
+            self._limits.set([(deadline, game.handle, game.ply)])
+
+    def let_go(self) -> dict[int, int]:
+        """Forgets all questions; returns how long those with clocks have been open, by game."""
+        now = self._now()
+        self._spread()
+        since = {**self._written, **{game: held for game, (_, held) in self._held.items()}}
+        running, player = self._player.games, self._player
+        opened = {
+            handle: now - at
+            for handle, at in since.items()
+            if handle in running and running[handle].mover is player and running[handle].time is not None
+        }
+        self._limits.stop()
+        self._frames.clear()
+        for known in (self._written, self._held, self._resent):
+            known.clear()
+        return opened
+
     def stop(self) -> None:
         """No limit is watched any longer."""
         self._limits.stop()

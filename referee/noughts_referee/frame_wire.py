@@ -28,7 +28,7 @@ from noughts_referee.frame_encoding import (
     starts_columns,
     turns_columns,
 )
-from noughts_referee.game import Outbox, opening_ply
+from noughts_referee.game import Game, Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.round_trips import RoundTrips
@@ -182,6 +182,22 @@ class FrameWire:
                 timer.cancel()
         self._grace = self._lingering = None
 
+    def let_go(self, closed: StreamClosed) -> dict[int, int]:
+        """The bot's games go on elsewhere: its stream ends, if it has one, and nobody's grace runs on.
+
+        Returns how long its open questions with clocks have been open, by game, in microseconds.
+        """
+        self.close(closed)
+        self.capacity_timed = self.capacity_untimed = 0
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+        return self._questions.let_go()
+
+    def opened_earlier(self, game: Game, took_us: int) -> None:
+        """A question in the outbox has been open for so long, elsewhere: its clock has run since then."""
+        self._questions.opened_earlier(game, took_us)
+
     def dismiss(self, termination: Termination = Termination.DISCONNECTED, fault: str = "") -> None:
         """The bot will not come back: it loses its running games at once; `fault` says why (see `Game.fault`)."""
         self.capacity_timed = self.capacity_untimed = 0
@@ -200,7 +216,7 @@ class FrameWire:
         welcome.network_cap_us = self._settings.network_cap_us
         # Who reads its welcome is online: whatever it does next must find it so. The older stream is closed in the same
         # breath, and never gets what is meant for the newer, however many log in at once.
-        self.close(_session_replaced(welcome.bot))
+        self.close(session_replaced(welcome.bot))
         trips = RoundTrips(self._settings.network_cap_us)
         stream = _Stream(frames, self._now() / 1e6, trips, prepares=prepares, heartbeat_due=trips.wanted)
         if trips.wanted:
@@ -506,7 +522,8 @@ def _uneven(message: str) -> StreamClosed:
     return StreamClosed(grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN", message)
 
 
-def _session_replaced(bot: str) -> StreamClosed:
+def session_replaced(bot: str) -> StreamClosed:
+    """What a bot is told whose name has logged in again."""
     return StreamClosed(
         grpc.StatusCode.ABORTED,
         "SESSION_REPLACED",

@@ -327,6 +327,12 @@ class Referee:
         self._reconsider(player.guests)
         self._settle()
 
+    def seats_changed(self, player: Seated) -> None:
+        """The player takes more games than before, or fewer."""
+        self._reconsider(player.room)
+        self._reconsider(player.guests)
+        self._settle()
+
     def forfeit(self, player: Seated, termination: Termination, fault: str = "") -> None:
         """The player is gone for good and loses its running games; `fault` says why (see `Game.fault`)."""
         self.arbiter.forfeit(player, termination, fault)

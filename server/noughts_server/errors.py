@@ -28,6 +28,8 @@
     └── OperatorError          for whoever runs the server: callers only learn that something internal failed
         ├── AddressUnusable    it cannot listen there
         ├── TlsUnusable        its certificate or key cannot be used
+        ├── BadBusUrl          the address of the bus cannot be read
+        ├── BusUnusable        the bus of a cluster cannot be reached, or does not let us in
         ├── BadDatabaseUrl     the address of the database cannot be read
         ├── DatabaseUnusable   it cannot be opened, or is damaged
         ├── DatabaseGone       its files were taken away, or replaced, while it was open
@@ -375,6 +377,24 @@ class TlsUnusable(OperatorError):
     def __init__(self, subject: str, *, got: str, expected: str, hint: str) -> None:
         text = f"{subject}: got {got}, expected {expected}"
         super().__init__(text, subject=subject, got=got, expected=expected, hint=hint)
+
+
+class BadBusUrl(OperatorError):
+    """The address of a bus cannot be read."""
+
+    reason = "BAD_BUS_URL"
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"bus {got!r}: expected {expected}", subject="bus", got=got, expected=expected)
+
+
+class BusUnusable(OperatorError):
+    """The bus at `url` cannot be used: `problem` says why."""
+
+    reason = "BUS_UNUSABLE"
+
+    def __init__(self, url: str, problem: str, *, hint: str = "") -> None:
+        super().__init__(f"bus {url}: {problem}", subject=url, got=problem, hint=hint)
 
 
 class BadDatabaseUrl(OperatorError):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from grpc_health.v1 import health, health_pb2
@@ -13,6 +13,7 @@ from noughts_bots.process import allow_many_files, tune_collector
 from noughts_referee.frame_wire import WireSettings
 from noughts_referee.referee import Referee
 from noughts_server.feed.feed import Feed
+from noughts_server.feed.observer import FeedObserver
 from noughts_server.monitoring.counters import Counters
 from noughts_server.monitoring.event_log import EventLog
 from noughts_server.runtime.absences import Absences
@@ -29,6 +30,9 @@ from noughts_server.services.interceptor import CallInterceptor
 from noughts_server.services.limiter import Limiter
 from noughts_server.settings import ServerSettings
 from noughts_server.store.database import Store, default_database_url
+
+if TYPE_CHECKING:
+    from noughts_server.cluster.control import Control
 
 logger = structlog.get_logger("noughts.server")
 
@@ -74,22 +78,25 @@ async def running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         async with _running_server(settings) as server:
             yield server
     except BaseExceptionGroup as group:
-        raise _first(group) from group
+        raise first_of(group) from group
 
 
-def _first(group: BaseExceptionGroup) -> BaseException:
+def first_of(group: BaseExceptionGroup) -> BaseException:
+    """The first of what went wrong."""
     error = group.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+    return first_of(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 @asynccontextmanager
 async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
     tune_collector()
     allow_many_files()
-    bus = MemoryBus()
     async with AsyncExitStack() as stack:
-        store = await Store.open(settings.database or default_database_url(), alone=True)
+        shared = settings.bus is not None
+        store = await Store.open(settings.database or default_database_url(), alone=not shared)
         stack.push_async_callback(store.close)
+        control = await stack.enter_async_context(_joined(store, settings))
+        bus: Bus = MemoryBus() if control is None else control.bus
         recorder = Recorder(
             store,
             lambda report: bus.publish(COMMITTED, report),
@@ -100,15 +107,21 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
         stack.push_async_callback(recorder.close)
         # Before that: a trouble of the store must not keep a server from ending.
         stack.callback(store.lose_patience, settings.store_patience)
-        referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
-        sessions = Sessions(
-            referee, bus, WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
-        )
-        director = Director(store, referee, recorder, bus, store_patience=settings.store_patience)
-        feed = Feed(store, referee, bus, settings.feed)
+        wires = WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
+        if control is None:
+            referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
+            director = Director(store, referee, recorder, bus, store_patience=settings.store_patience)
+            feed = Feed(store, FeedObserver(referee, bus), bus, settings.feed)
+        else:
+            referee = control.desk
+            director = control.director(recorder, store_patience=settings.store_patience)
+            feed = Feed(store, control.observer, control.feed_bus, settings.feed)
+        sessions = Sessions(referee, bus, wires)
         counters = Counters(referee, bus)
-        token_expiry, challenge_expiry = TokenExpiry(store, sessions), ChallengeExpiry(store, sessions, director)
-        absences = Absences(store, referee, director, settings.absence)
+        token_expiry = TokenExpiry(store, sessions)
+        challenge_expiry = ChallengeExpiry(store, sessions, director, control.leads if control else lambda: True)
+        # In a cluster the referees see to that.
+        absences = Absences(store, referee, director, 0 if shared else settings.absence)
         health_servicer = health.aio.HealthServicer()
         guard = StoreGuard(store, referee, lambda serves: _tell_health(health_servicer, serves))
         await stack.enter_async_context(counters.measuring())
@@ -145,6 +158,8 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             rate_own_games=settings.rate_own_games,
             absence=settings.absence,
         )
+        if control is not None:
+            await stack.enter_async_context(control.taking_part(sessions))
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
         await stack.enter_async_context(
@@ -171,6 +186,18 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             health=health_servicer,
         )
         referee.stop_starting()
+
+
+@asynccontextmanager
+async def _joined(store: Store, settings: ServerSettings) -> "AsyncIterator[Control | None]":
+    """The server's part in a cluster, if it belongs to one."""
+    if settings.bus is None:
+        yield None
+        return
+    from noughts_server.cluster.control import joined
+
+    async with joined(store, settings.bus, margin_us=settings.margin_us) as control:
+        yield control
 
 
 async def _tell_health(servicer: health.aio.HealthServicer, serves: bool) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from noughts_proto.security import Identity
 from noughts_referee.clock import MARGIN_US
+from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.limits import Limits
 
@@ -16,6 +17,8 @@ class ServerSettings:
     listen: str = "127.0.0.1:7450"
     database: str | None = None
     """An SQLAlchemy URL or a path; None is the default database of this user."""
+    bus: BusSettings | None = None
+    """The bus of the cluster that it belongs to; None: it is alone, and plays all games itself."""
     margin_us: int = MARGIN_US
     """What a move may overstep its limit for transport, in microseconds."""
     network_cap_us: int = 100_000

@@ -11,7 +11,9 @@ from google.rpc.status_pb2 import Status
 from noughts_server.errors import (
     AddressUnusable,
     AlreadyExists,
+    BadBusUrl,
     BadDatabaseUrl,
+    BusUnusable,
     DatabaseBusy,
     DatabaseDamaged,
     DatabaseFailing,
@@ -77,6 +79,8 @@ CODES: Mapping[type[NoughtsError], int] = {
     OperatorError: Code.INTERNAL,
     AddressUnusable: Code.INTERNAL,
     TlsUnusable: Code.INTERNAL,
+    BadBusUrl: Code.INTERNAL,
+    BusUnusable: Code.INTERNAL,
     BadDatabaseUrl: Code.INTERNAL,
     DatabaseUnusable: Code.INTERNAL,
     DatabaseTooNew: Code.INTERNAL,

@@ -14,7 +14,9 @@ from noughts_server import errors
 from noughts_server.errors import (
     AddressUnusable,
     AlreadyExists,
+    BadBusUrl,
     BadDatabaseUrl,
+    BusUnusable,
     DatabaseBusy,
     DatabaseDamaged,
     DatabaseFailing,
@@ -78,6 +80,8 @@ FOR_THE_OPERATOR = (
     OperatorError("something"),
     AddressUnusable("/secret/place:1"),
     TlsUnusable("/secret/place", got="nothing", expected="a certificate", hint="Make one."),
+    BadBusUrl("/secret/place", "something else"),
+    BusUnusable("nats://secret", "it does not answer"),
     BadDatabaseUrl("/secret/place", "something else"),
     DatabaseUnusable("/secret/place", "is damaged"),
     DatabaseTooNew("/secret/place", found="9999", known="0001"),

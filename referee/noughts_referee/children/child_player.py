@@ -1,7 +1,7 @@
 """A child player through all its lives: started, judged, started again after a crash, benched when it cannot be."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import grpc
@@ -50,11 +50,13 @@ class ChildPlayer:
         on_life: Callable[[RunningChild], None] = lambda child: None,
         on_fault: Callable[[Fault], None],
         invite: Invite | None = None,
+        start: Callable[[], Awaitable[RunningChild]] | None = None,
     ) -> None:
         """`accept` answers a Hello or raises NotStarted; `on_fault` hears how each life ended, and whether it was the
         last. What it raises ends the play.
 
-        A child for which there is `invite` dials in, in each of its lives with a ticket of its own.
+        A child for which there is `invite` dials in, in each of its lives with a ticket of its own. `start` begins a
+        life of what is no child of its own: several of them, or an engine.
         """
         self._command = command
         self._launcher = launcher
@@ -65,6 +67,7 @@ class ChildPlayer:
         """Hears of each life that begins."""
         self._on_fault = on_fault
         self._invite = invite
+        self._start = start
         kind = CHILD_KINDS[command.kind]
         self._is_spoken_for = kind.hosted and kind.starts_programs
         self._failures = 0
@@ -76,7 +79,10 @@ class ChildPlayer:
         Raises what keeps us from starting any child: that is nobody's fault but ours.
         """
         while self._failures < MOST_STARTS:
-            child = await start_child(self._launcher, self._command, self._settings, self._invite)
+            if self._start is not None:
+                child = await self._start()
+            else:
+                child = await start_child(self._launcher, self._command, self._settings, self._invite)
             lost: tuple[LostGame, ...] = ()
             self._on_life(child)
             try:

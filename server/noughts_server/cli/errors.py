@@ -80,7 +80,7 @@ _BROUGHT_BY = {
     "play": ("textual",),
     "charts": ("jinja2", "pygal"),
     "web": ("starlette", "uvicorn"),
-    "cluster": ("psycopg",),
+    "cluster": ("nats", "psycopg"),
 }  # fmt: skip
 """The packages that each of our extras brings; the first one tells whether it is there."""
 

@@ -55,6 +55,17 @@ TREE = Group(
             extra="server",
         ),
         Command(
+            "referee",
+            "operator.referee:referee",
+            "Plays the games of a cluster, which several servers share, until Ctrl-C.",
+            (
+                "noughts referee --db postgresql+psycopg://noughts@db/noughts --bus nats://bus:4222",
+                "noughts referee --db URL --bus URL --seats 8 --offers Wine=gomocup:./pbrain-wine",
+            ),
+            panel=SERVER,
+            extra="cluster",
+        ),
+        Command(
             "web",
             "operator.web:web",
             "Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.",

@@ -3,11 +3,18 @@
 _LARGEST_UNIT = 2_048
 # A small tournament is still cut into this many units, so that several processes could share it.
 _UNITS_AT_LEAST = 32
+# Several do share them: at the end of a tournament each waits for the last unit of the others.
+_LARGEST_SHARED = 128
+_SHARED_AT_LEAST = 256
 
 
-def unit_games(total: int) -> int:
-    """How many slots a unit of a tournament of `total` games holds; the last unit may hold fewer."""
-    return max(1, min(_LARGEST_UNIT, total // _UNITS_AT_LEAST))
+def unit_games(total: int, *, shared: bool = False) -> int:
+    """How many slots a unit of a tournament of `total` games holds; the last unit may hold fewer.
+
+    `shared`: several referees will play it.
+    """
+    largest, at_least = (_LARGEST_SHARED, _SHARED_AT_LEAST) if shared else (_LARGEST_UNIT, _UNITS_AT_LEAST)
+    return max(1, min(largest, total // at_least))
 
 
 def unit_count(total: int, games: int) -> int:

@@ -8,13 +8,12 @@ from contextlib import asynccontextmanager, contextmanager
 
 import structlog
 
-from noughts_referee.referee import Referee
 from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import Draining, Unavailable
 from noughts_server.feed.channel import Channel, FeedSettings, Numbering
 from noughts_server.feed.followers import SlotFollowers
 from noughts_server.feed.game_channel import GameChannel
-from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
+from noughts_server.feed.observer import PLAYED, GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.feed.watcher import FeedCounts, Watcher
 from noughts_server.messages.resource_names import game_id, tournament_id
@@ -33,14 +32,14 @@ FEATURED = "featured"
 class Feed:
     """Lets watchers in, and has the channels do their work."""
 
-    def __init__(self, store: Store, referee: Referee, bus: Bus, settings: FeedSettings) -> None:
+    def __init__(self, store: Store, observer: Observed, bus: Bus, settings: FeedSettings) -> None:
         self.settings = settings
         self.counts = FeedCounts()
         self.epoch = secrets.randbits(64) or 1
         """Of this server's numbers."""
         self._store = store
         self._bus = bus
-        self._observer = FeedObserver(referee, bus)
+        self._observer = observer
         self._followers = SlotFollowers(self._observer)
         self._channels: dict[str, Channel] = {}
         self._opening = asyncio.Lock()

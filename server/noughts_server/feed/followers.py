@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_server.feed.observer import FeedObserver, SlotKey
+from noughts_server.feed.observer import Observed, SlotKey
 
 if TYPE_CHECKING:
     from noughts_server.feed.channel import Channel
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class SlotFollowers:
     """The channels of each slot that is followed; the observer is told which those are."""
 
-    def __init__(self, observer: FeedObserver) -> None:
+    def __init__(self, observer: Observed) -> None:
         self._observer = observer
         self._channels: defaultdict[SlotKey, list[Channel]] = defaultdict(list)
 

@@ -53,6 +53,8 @@ class GameChannel(Channel):
                 self.finish()
 
     def played(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
+        if self.over:
+            return  # told by its commit, which in a cluster may be heard of first
         if isinstance(event, pb.WatchedPly):
             self.emit(pb.Increments(plies=[event]))
         elif self._known.state == pb.GAME_STATE_WAITING:

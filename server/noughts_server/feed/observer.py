@@ -1,12 +1,12 @@
 """The observer: looks over the referee's shoulder, only at the games that somebody wants to see.
 
-It publishes values on the bus, so that it may one day sit in another process than the feed. While nobody watches, the
-referee has no observer.
+It publishes values on the bus: in a cluster it sits in another process than the feed. While nobody watches, the referee
+has no observer.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.game import Game
@@ -34,6 +34,25 @@ class GameEvent(NamedTuple):
     event: pb.WatchedGame | pb.WatchedPly
 
 
+class Observed(Protocol):
+    """What the feed needs to know of games that are being played, wherever that is."""
+
+    def want(self, slot: SlotKey) -> pb.WatchedGame | None:
+        """What happens in this slot is published until `unwant` was called as often. Its game, if that is running."""
+
+    def unwant(self, slot: SlotKey) -> None:
+        """One reason less to look at the slot."""
+
+    def follows(self, slot: SlotKey) -> bool:
+        """Whether a game is running in this slot, which is wanted."""
+
+    def running(self, tournament: int) -> Iterator[SlotKey]:
+        """The slots of the tournament whose games are running; of very many, some."""
+
+    def in_flight(self, tournament: int) -> int:
+        """How many those are."""
+
+
 class FeedObserver:
     """The referee's observer while any slot is wanted."""
 
@@ -49,6 +68,10 @@ class FeedObserver:
         if not self._wanted:
             self._referee.observe(self)
         self._wanted[slot] += 1
+        return self.snapshot(slot)
+
+    def snapshot(self, slot: SlotKey) -> pb.WatchedGame | None:
+        """The game of a slot that is wanted, if it is running."""
         for game in self._referee.running(slot.tournament):
             if game.slot.ordinal == slot.ordinal:
                 return _game_message(self._following.setdefault(game.handle, _Followed(game)))

@@ -9,7 +9,7 @@ from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.channel import Channel, Numbering
 from noughts_server.feed.followers import SlotFollowers
-from noughts_server.feed.observer import FeedObserver, SlotKey
+from noughts_server.feed.observer import Observed, SlotKey
 from noughts_server.feed.stored import OVER, end_message, read_featured, read_tournament
 from noughts_server.store.database import Store
 from noughts_server.store.results import TournamentProgress
@@ -79,7 +79,7 @@ class TournamentsChannel(Channel):
     """One tournament with its standings (`slug`), or those that are running, the newest if they are many (None)."""
 
     def __init__(
-        self, slug: str | None, store: Store, followers: SlotFollowers, observer: FeedObserver, numbering: Numbering
+        self, slug: str | None, store: Store, followers: SlotFollowers, observer: Observed, numbering: Numbering
     ) -> None:
         super().__init__(numbering, numbering.settings.buffered_frames)
         self._slug = slug

@@ -1,6 +1,7 @@
 """Ends challenges that wait for a bot which does not come back: they would count as open for ever."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 import structlog
@@ -17,10 +18,14 @@ logger = structlog.get_logger("noughts.challenges")
 class ChallengeExpiry:
     """Looks at the open challenges once in a grace: one query for all of them."""
 
-    def __init__(self, store: Store, sessions: Sessions, director: Director) -> None:
+    def __init__(
+        self, store: Store, sessions: Sessions, director: Director, leads: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Of the servers of a cluster only the one that `leads` does it."""
         self._store = store
         self._sessions = sessions
         self._director = director
+        self._leads = leads
         self._waiting: set[str] = set()
         """Challenges of which a bot was not there when last looked at."""
 
@@ -28,6 +33,9 @@ class ChallengeExpiry:
         """Looks again and again, until it is cancelled."""
         while True:
             await asyncio.sleep(max(1.0, self._sessions.settings.grace))
+            if not self._leads():
+                self._waiting.clear()
+                continue
             try:
                 await self._look()
             except NoughtsError as error:

@@ -259,10 +259,13 @@ class Director:
         if self._tasks is None:
             raise RuntimeError("the director is not directing")
         self.problems.pop(tournament.id, None)
-        supply = Supply(tournament.id, self._store, self._referee, self._recorder, self._progress)
+        supply = self._new_supply(tournament.id)
         task = self._tasks.create_task(self._supply(supply, tournament), name=tournament.name)
         self._supplies[tournament.id], self._playing[tournament.id] = supply, task
         task.add_done_callback(lambda done: self._forget(tournament.id, done))
+
+    def _new_supply(self, tournament: int) -> Supply:
+        return Supply(tournament, self._store, self._referee, self._recorder, self._progress)
 
     def _forget(self, tournament: int, task: asyncio.Task[None]) -> None:
         if self._playing.get(tournament) is task:

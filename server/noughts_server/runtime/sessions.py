@@ -121,6 +121,8 @@ class Sessions:
         """When versions that have a wire of their own went offline, in that order."""
         self._tickets: dict[str, Ticket] = {}
         self._streams = 0
+        self._elsewhere: dict[int, tuple[str, OnlineBot]] = {}
+        """Of each version that has a stream at another server of the cluster: at which, and how it logged in."""
 
     def wire(self, version: int, settings: WireSettings | None = None) -> FrameWire:
         """The wire of a bot version, made at first sight; with `settings`, else with those of the server."""
@@ -146,7 +148,7 @@ class Sessions:
     def present_changed(self, version: int) -> None:
         """The bot version has come or gone."""
         self._left.pop(version, None)
-        if self.online(version):
+        if self._online_here(version):
             self._present.add(version)
         else:
             self._present.discard(version)
@@ -164,12 +166,17 @@ class Sessions:
         return (self._wires[version],) if version in self._wires else ()
 
     def online(self, version: int) -> bool:
-        """Whether the bot version has a stream now, or a process that plays."""
+        """Whether the bot version has a stream now, or a process that plays; at any server of a cluster."""
+        return self._online_here(version) or version in self._elsewhere
+
+    def _online_here(self, version: int) -> bool:
         return any(wire.online for wire in self._wires_of(version))
 
     def login(self, version: int) -> OnlineBot | None:
         """How the bot version logged in, if it is online."""
-        return self._logins.get(version) if self.online(version) else None
+        if self._online_here(version):
+            return self._logins.get(version)
+        return self._elsewhere[version][1] if version in self._elsewhere else None
 
     def logged_in(self, version: int, login: OnlineBot) -> None:
         """A bot version has just logged in."""
@@ -184,7 +191,7 @@ class Sessions:
             if now - since < _FORGET_SECONDS:
                 return
             del self._left[version]
-            if version in self._wires and not self.online(version) and self._referee.release(version):
+            if version in self._wires and not self._online_here(version) and self._referee.release(version):
                 del self._wires[version]
                 self._logins.pop(version, None)
 
@@ -207,23 +214,26 @@ class Sessions:
         return {login.bot for login in self.logins_online().values()}
 
     def logins_online(self) -> dict[int, OnlineBot]:
-        """The bot versions that have a stream now, and how they logged in."""
+        """The bot versions that have a stream now, and how they logged in; at any server of a cluster."""
+        return {**{version: login for version, (_, login) in self._elsewhere.items()}, **self._online_logins()}
+
+    def _online_logins(self) -> dict[int, OnlineBot]:
         return {
             version: self._logins[version]
             for version in self._present
-            if version in self._logins and self.online(version)
+            if version in self._logins and self._online_here(version)
         }
 
     def tokens(self) -> set[int]:
-        """The tokens by which bots that are online logged in."""
-        return {login.token for login in self.logins_online().values() if login.token is not None}
+        """The tokens by which bots logged in that are online here."""
+        return {login.token for login in self._online_logins().values() if login.token is not None}
 
     def expel(self, token: int, closed: Callable[[], StreamClosed]) -> None:
         """Ends every stream that was opened with the token, and says why, each in an error of its own.
 
         Its bots lose their running games.
         """
-        for version, login in self.logins_online().items():
+        for version, login in self._online_logins().items():
             if login.token == token:
                 for wire in self._wires_of(version):
                     wire.close(closed())
@@ -239,8 +249,32 @@ class Sessions:
         return [
             Present(self.name(version), sum(len(wire.player.games) for wire in self._wires_of(version)))
             for version in self._present
-            if self.online(version)
+            if self._online_here(version)
         ]
+
+    # In a cluster.
+
+    def logins_here(self) -> dict[int, OnlineBot]:
+        """The bot versions that logged in at this server and belong to it: within their grace, too."""
+        return self._logins
+
+    def logged_out(self, version: int) -> None:
+        """A bot version has logged in at another server."""
+        self._logins.pop(version, None)
+        self._present.discard(version)
+
+    def elsewhere(self, server: str, version: int, login: OnlineBot | None) -> None:
+        """A bot version has a stream at another server, or has none there any more."""
+        before = self._elsewhere.get(version)
+        if login is not None:
+            self._elsewhere[version] = server, login
+        elif before is not None and before[0] == server:
+            del self._elsewhere[version]
+
+    def only_elsewhere(self, server: str, versions: set[int]) -> None:
+        """These are all that another server knows."""
+        for version in [each for each, (at, _) in self._elsewhere.items() if at == server and each not in versions]:
+            del self._elsewhere[version]
 
     def close_all(self, closed: Callable[[], StreamClosed]) -> None:
         """Ends every stream, and says why, each in an error of its own; nobody's grace runs on afterwards."""

@@ -1,24 +1,28 @@
 """Units of work: claiming one fences off whoever claimed it before."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select, update
 
 from noughts_referee.work_units import GameSoFar, Slot
 from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.units import unit_count, unit_ordinals
-from noughts_server.errors import NotFound
-from noughts_server.store import dialect
+from noughts_server.errors import NotFound, WrongState
+from noughts_server.store import dialect, nodes
 from noughts_server.store.journal import games_so_far
 from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.schema import games, units
 from noughts_server.store.tournaments import (
+    Tournament,
     TournamentState,
     get_tournament_by_id,
     require_state,
     schedule_of,
 )
+
+MOST_DEATHS = 5
+"""So many referees may be lost with a unit before nobody tries it any more: it may be what ended them."""
 
 
 class Claim(NamedTuple):
@@ -73,6 +77,66 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
     if tournament.settings.journaled:
         begun = games_so_far(connection, tournament.id, ordinals.start, ordinals.stop - 1, attempt=attempt)
     return Claim(attempt, tuple(schedule.slots(missing)), encounters, begun)
+
+
+class HeldClaim(NamedTuple):
+    """A unit that a referee of a cluster holds until it gives it back, or is dead."""
+
+    number: int
+    claim: Claim
+
+
+def claim_next(
+    connection: Connection, tournament_id: int, holder: str, *, holding: Collection[int], played: Collection[int]
+) -> HeldClaim | None:
+    """Claims the first unit that has missing games and that nobody who lives is playing; None: there is none now.
+
+    `holding` are those that the holder is playing, `played` those of which it has stored all games: they are given
+    back. Writes. Raises NotFound, WrongState (the tournament is not running, or too many were lost with a unit).
+    """
+    tournament = get_tournament_by_id(connection, tournament_id)
+    require_state(tournament, TournamentState.RUNNING)
+    if not tournament.unit_games:
+        return None
+    for number in played:
+        _give_back(connection, tournament, number)
+    first = tournament.folded // tournament.unit_games
+    count = unit_count(tournament.games_total, tournament.unit_games)
+    known: dict[int, Row[Any]] = {
+        row.number: row
+        for row in connection.execute(
+            select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
+        )
+    }
+    alive = {node.name for node in nodes.alive(connection)} - {holder}
+    for number in range(first, count):
+        row = known.get(number)
+        deaths = 0
+        if row is not None:
+            size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
+            if row.played >= size or row.holder in alive or (row.holder == holder and number in holding):
+                continue
+            deaths = row.deaths + (row.holder not in (None, holder))
+        if deaths > MOST_DEATHS:
+            got = f"with unit {number}, whose games have ended {deaths} referees"
+            raise WrongState(tournament.name, got=got, expected="a unit that can be played", hint=_AFTER_DEATHS)
+        claim = claim_unit(connection, tournament_id, number)
+        if not claim.slots:
+            _give_back(connection, tournament, number)
+            continue
+        key = (units.c.tournament_id == tournament_id) & (units.c.number == number)
+        connection.execute(update(units).where(key).values(holder=holder, deaths=deaths))
+        return HeldClaim(number, claim)
+    return None
+
+
+_AFTER_DEATHS = "Look into the referees' logs; pause the tournament and start it to have the unit tried again."
+
+
+def _give_back(connection: Connection, tournament: Tournament, number: int) -> None:
+    size = len(unit_ordinals(number, tournament.games_total, tournament.unit_games))
+    key = (units.c.tournament_id == tournament.id) & (units.c.number == number)
+    connection.execute(update(units).where(key).values(holder=None, played=size, deaths=0))
 
 
 def _encounters(schedule: Schedule, ordinals: list[int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, func, insert, select, text
 
 from noughts_server.errors import DatabaseUnusable
 from noughts_server.store.database import Store
-from noughts_server.store.schema import metadata
+from noughts_server.store.schema import metadata, nodes
 
 _ROWS_AT_ONCE = 1_000
 
@@ -33,7 +33,8 @@ async def copy_database(
 
 
 def _copy(source: Connection, target: Connection, name: str, on_progress: Callable[[int, int], None]) -> dict[str, int]:
-    tables = metadata.sorted_tables
+    # Who belongs to a cluster there does not belong to one here.
+    tables = [table for table in metadata.sorted_tables if table is not nodes]
     for table in tables:
         if target.execute(select(func.count()).select_from(table)).scalar_one():
             raise DatabaseUnusable(name, f"there are {table.name} in it already", hint="Choose one that is empty.")

@@ -161,6 +161,12 @@ def next_attempt(connection: Connection, table: Table, **key: int) -> int:
     return int(connection.execute(statement.returning(table.c.attempt)).scalar_one())
 
 
+def now_ms(connection: Connection) -> int:
+    """What time it is by the database's clock, in milliseconds since 1970."""
+    statement = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    return int(connection.exec_driver_sql(statement).scalar_one())
+
+
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
     """Stores games whose slots are free, by COPY; raises IntegrityError of the driver when one is not."""
     driver: Any = connection.connection.driver_connection

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0012"
+REVISION = "0013"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -197,6 +197,26 @@ units = Table(
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("attempt", Integer, nullable=False),
+    # In a cluster: the referee that plays it (`nodes.name`); null: none, or a server that is alone.
+    Column("holder", String(80)),
+    # In a cluster: how many slots it had when all of them were played. Extensions may give it more.
+    Column("played", Integer, nullable=False, server_default="0"),
+    # How many of its holders were lost with it.
+    Column("deaths", SmallInteger, nullable=False, server_default="0"),
+)
+
+# The servers and referees of a cluster, while they live.
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("name", String(80), primary_key=True),
+    # A NodeKind.
+    Column("kind", SmallInteger, nullable=False),
+    # Moments by the clock of the database: those of the machines may differ.
+    Column("started_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    # Games of bots of its own that it plays at once.
+    Column("seats", Integer, nullable=False),
 )
 
 LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sorted(FAULTS))})")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -167,6 +168,11 @@ def next_attempt(connection: Connection, table: Table, **key: int) -> int:
         index_elements=list(table.primary_key.columns), set_={"attempt": table.c.attempt + 1}
     )
     return int(connection.execute(statement.returning(table.c.attempt)).scalar_one())
+
+
+def now_ms(connection: Connection) -> int:
+    """What time it is on this machine, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:

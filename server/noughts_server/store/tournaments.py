@@ -23,10 +23,11 @@ from noughts_server.limits import Limits
 from noughts_server.store import rater
 from noughts_server.store.join_window import Joining
 from noughts_server.store.journal import forget_all
+from noughts_server.store.nodes import has_referees
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.pairings import StoredSchedule
 from noughts_server.store.rating_lists import ensure_list
-from noughts_server.store.schema import entries, owners, tournaments
+from noughts_server.store.schema import entries, owners, tournaments, units
 from noughts_server.store.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.settings_checks import MOST_GAMES, canonical_variant, check_games_per_pair, check_settings
 from noughts_server.store.tournament_options import options_document, read_options
@@ -208,6 +209,8 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     if tournament.state is TournamentState.RUNNING:
         return tournament
     if tournament.state is TournamentState.PAUSED:
+        # Whatever has ended referees is tried again.
+        connection.execute(update(units).where(units.c.tournament_id == tournament.id).values(deaths=0))
         return _set_state(connection, tournament, state=TournamentState.RUNNING)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
     waiting_for = tournament.joining.not_yet(now_ms)
@@ -229,7 +232,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         unit, total = tournament.settings.games_per_pair if endless else _GROWING_UNIT, 0
     else:
         total = make_schedule(kind, count, tournament.settings.games_per_pair).total
-        unit = unit_games(total)
+        unit = unit_games(total, shared=has_referees(connection))
     _set_state(
         connection,
         tournament,

@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import connection_options, options
+from noughts_server.cli import bus_options, connection_options, options
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
@@ -124,6 +124,11 @@ def serve(
     rate_own_games: RateOwnOption = False,
     limit: LimitOption = None,
     proxy: ProxyOption = None,
+    bus: bus_options.BusOption = None,
+    bus_creds: bus_options.CredentialsOption = None,
+    bus_ca: bus_options.AuthoritiesOption = None,
+    bus_cert: bus_options.CertificateOption = None,
+    bus_key: bus_options.KeyOption = None,
     log_level: Annotated[
         options.LogLevel, Option("--log-level", help="What to log on stderr.")
     ] = options.LogLevel.INFO,
@@ -148,6 +153,9 @@ def serve(
     margin_us = options.read_margin(margin)
     network_cap_us = options.read_margin(network_cap, "--network-cap")
     patience = 0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds()
+    shared = None
+    if bus is not None:
+        shared = bus_options.read_bus("noughts serve --bus", bus, database, bus_creds, bus_ca, bus_cert, bus_key)
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
     from noughts_server.cli.signals import run_loop
@@ -158,6 +166,7 @@ def serve(
     settings = ServerSettings(
         listen=listen,
         database=options.read_database(database),
+        bus=shared,
         margin_us=margin_us,
         network_cap_us=network_cap_us,
         grace=grace,

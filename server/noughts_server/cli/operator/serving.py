@@ -39,11 +39,11 @@ async def serve_until_stopped(
             await stopping.wait()
             if output_format is Format.TEXT:
                 output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
-            await _first_of(server.drain(), aborting.wait())
+            await first_of(server.drain(), aborting.wait())
     return not aborting.is_set()
 
 
-async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
     """Returns when one of them has ended; the others are cancelled."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(wait) for wait in waits]

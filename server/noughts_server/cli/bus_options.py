@@ -1,0 +1,69 @@
+"""Where the bus of a cluster is: options of `serve` and `referee`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_server.cli.errors import UsageProblem, require_extra
+from noughts_server.cli.parameters import Option
+
+if TYPE_CHECKING:
+    from noughts_server.cluster.bus_settings import BusSettings
+
+BusOption = Annotated[
+    str | None,
+    Option(
+        "--bus",
+        metavar="URL",
+        envvar="NOUGHTS_BUS",
+        help="The bus of a cluster, e.g. nats://HOST:4222; several with commas. Games are then played by referees.",
+        show_default=False,
+    ),
+]
+CredentialsOption = Annotated[
+    Path | None,
+    Option("--bus-creds", metavar="FILE", help="Credentials for the bus, as nsc makes them.", show_default=False),
+]
+AuthoritiesOption = Annotated[
+    Path | None,
+    Option("--bus-ca", metavar="FILE", help="Encrypt; authorities of the bus's certificate (PEM).", show_default=False),
+]
+CertificateOption = Annotated[
+    Path | None,
+    Option("--bus-cert", metavar="FILE", help="A certificate of our own for the bus (PEM).", show_default=False),
+]
+KeyOption = Annotated[
+    Path | None, Option("--bus-key", metavar="FILE", help="The key of that certificate (PEM).", show_default=False)
+]
+
+
+def read_bus(
+    command: str,
+    url: str,
+    database: str | None,
+    credentials: Path | None,
+    authorities: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+) -> "BusSettings":
+    """The bus as the options have it. Raises UsageProblem where no cluster could be made of it."""
+    require_extra(command, "cluster")
+    from noughts_server.cluster.bus_settings import BusSettings
+    from noughts_server.errors import BadBusUrl
+
+    if database is None or not database.startswith("postgres"):
+        got = "none" if database is None else repr(database)
+        raise UsageProblem(
+            f"--db: got {got} beside --bus, expected a PostgreSQL, which all processes of a cluster share",
+            "For example --db postgresql+psycopg://noughts@db.example/noughts",
+        )
+    if (certificate is None) is not (key is None):
+        raise UsageProblem("--bus-cert and --bus-key: got one of them, expected both or none")
+    settings = BusSettings(url, credentials, authorities, certificate, key)
+    for option, path in (("--bus-creds", credentials), ("--bus-ca", authorities), ("--bus-cert", certificate)):
+        if path is not None and not path.is_file():
+            raise UsageProblem(f"{option} {str(path)!r}: got no file there, expected one")
+    try:
+        settings.urls  # noqa: B018  # read for what it raises
+    except BadBusUrl as error:
+        raise UsageProblem(f"--bus: got {error.got!r}, expected {error.expected}") from error
+    return settings

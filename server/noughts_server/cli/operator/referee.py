@@ -1,0 +1,148 @@
+"""`noughts referee`: plays the games of a cluster until it is told to stop."""
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_server.cli import bus_options, child_options, options
+from noughts_server.cli.errors import INTERRUPTED, UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
+from noughts_server.cli.times import read_duration
+
+if TYPE_CHECKING:
+    from noughts_server.local.offers import Offer
+    from noughts_server.referee_node import RefereeSettings
+
+SeatsOption = Annotated[
+    int,
+    Option(
+        "--seats",
+        min=0,
+        max=1024,
+        metavar="N",
+        help="Games at once of the bots that are offered here; 0: as many as this machine has cores.",
+    ),
+]
+OffersOption = Annotated[
+    list[str] | None,
+    Option(
+        "--offers",
+        metavar="SPEC",
+        help="A program or plugin that is installed here, e.g. Wine=gomocup:./pbrain-wine; may be given several times.",
+        show_default=False,
+    ),
+]
+OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Whose the offered bots are.")]
+
+
+def referee(
+    database: options.DatabaseOption = None,
+    bus: bus_options.BusOption = None,
+    seats: SeatsOption = 0,
+    offers: OffersOption = None,
+    owner: OwnerOption = "referees",
+    margin: options.MarginOption = "50ms",
+    grace: Annotated[
+        float,
+        Option(
+            "--grace", min=0, max=86_400, metavar="SECONDS", help="How long a bot may be away whose server is gone."
+        ),
+    ] = 30.0,
+    absence: Annotated[
+        str,
+        Option("--absence", metavar="DURATION", help="How long an entry may keep its games waiting; 0: for ever."),
+    ] = "10m",
+    require_lock: child_options.RequireLockOption = False,
+    no_lock: child_options.NoLockOption = False,
+    bus_creds: bus_options.CredentialsOption = None,
+    bus_ca: bus_options.AuthoritiesOption = None,
+    bus_cert: bus_options.CertificateOption = None,
+    bus_key: bus_options.KeyOption = None,
+    log_level: Annotated[
+        options.LogLevel, Option("--log-level", help="What to log on stderr.")
+    ] = options.LogLevel.INFO,
+    log_format: Annotated[
+        options.LogFormat, Option("--log-format", help="auto: console on a terminal, else logfmt.")
+    ] = options.LogFormat.AUTO,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays the games of a cluster until Ctrl-C: the first finishes those that are running, the second stops at once.
+
+    JSON: {"referee": NAME, "seats": N}, one line, once it plays.
+    """
+    if bus is None:
+        raise UsageProblem(
+            "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",
+            "A server without --bus plays its games itself: it needs no referee.",
+        )
+    settings = bus_options.read_bus(
+        "noughts referee", bus, database, bus_creds, bus_ca, bus_cert, bus_key
+    )  # fmt: skip
+    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    offered = _read_offers(offers or [])
+    from noughts_server.cli.logs import configure_logs
+    from noughts_server.cli.signals import run_loop
+    from noughts_server.referee_node import RefereeSettings
+
+    configure_logs(log_level, log_format)
+    assert database is not None
+    chosen = RefereeSettings(
+        database,
+        settings,
+        seats or len(os.sched_getaffinity(0)),
+        offered,
+        owner,
+        locking,
+        options.read_margin(margin),
+        grace,
+        0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds(),
+    )
+    if not run_loop(_play_until_stopped(chosen, output_format)):
+        raise SystemExit(INTERRUPTED)
+
+
+def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
+    if not texts:
+        return ()
+    from noughts_bots.specs import parse_spec, unique_labels
+    from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
+    from noughts_server.local.offers import Offer
+
+    specs = tuple(map(parse_spec, texts))
+    for text, spec in zip(texts, specs, strict=True):
+        if not check_startable(spec):
+            raise UsageProblem(
+                f"--offers {text!r}: got no program or plugin, expected one (`gomocup:COMMAND`, `py:FILE.py:CLASS` ...)",
+                "Reference bots play from anywhere: noughts bot run NAME --server HOST:PORT",
+            )
+        require_frames_on_pipes(spec, DIAL_YOURSELF)
+    return tuple(Offer(label, "1", spec) for label, spec in zip(unique_labels(specs), specs, strict=True))
+
+
+async def _play_until_stopped(settings: "RefereeSettings", output_format: Format) -> bool:
+    from noughts_server.cli import output
+    from noughts_server.cli.operator.serving import first_of
+    from noughts_server.cli.signals import two_stages
+    from noughts_server.referee_node import running_referee
+
+    stopping, aborting = asyncio.Event(), asyncio.Event()
+
+    def abort() -> None:
+        stopping.set()
+        aborting.set()
+
+    async with running_referee(settings) as node:
+        with two_stages(stopping.set, abort):
+            if output_format is Format.JSON:
+                output.print_json({"referee": node.name, "seats": settings.seats})
+            else:
+                console = output.stdout()
+                output.heading(console, f"{node.name} plays")
+                console.print("Stop:   Ctrl-C", soft_wrap=True)
+                console.file.flush()
+            await stopping.wait()
+            if output_format is Format.TEXT:
+                output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")
+            await first_of(node.drain(), aborting.wait())
+    return not aborting.is_set()

@@ -1,0 +1,9 @@
+"""Beyond one machine: several servers and referees that share a PostgreSQL and talk over a NATS.
+
+- `nats_bus`, `codecs`: the bus, and what its messages are on the network.
+- `membership`: who belongs to the cluster and lives.
+- At a server: `desk` (asks of referees become questions to the bots whose streams it holds), `presence` (who has logged
+  in where), `far_observer` (games that are watched here and played elsewhere), `control` (its director).
+- At a referee: `far_bots` (bots whose streams servers hold), `supply` (units are claimed in the database), `wants`
+  (the games that are watched), `referee` (its composition root).
+"""

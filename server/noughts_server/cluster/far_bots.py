@@ -1,0 +1,312 @@
+"""Bots whose streams servers hold, as a referee of the cluster sees them.
+
+What a bot is to be told goes to its server as `BotAsks`, all that came up in one turn of the event loop together; back
+come `BotAnswers` with the times that the server has measured. Whatever got lost on the way is made good by complete
+asks: a question is known by its game and ply, and so asked and answered only once.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+import structlog
+
+from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.frame_encoding import choice, choice_reason
+from noughts_referee.game import Game, Outbox
+from noughts_referee.monotonic import microseconds
+from noughts_referee.referee import Referee, Seated
+from noughts_referee.rules import FAULTS, Termination
+from noughts_server.cluster.codecs import SERVERS, TO_REFEREE, TO_SERVER
+from noughts_server.cluster.membership import Membership
+from noughts_server.runtime.bus import Bus, listening
+
+logger = structlog.get_logger("noughts.cluster")
+
+SILENT_SECONDS = 4.0
+"""A server from which nothing was heard for so long is gone: its bots may log in at another."""
+# What the starts of one message carry at most, in moves.
+_MOST_MOVES = 100_000
+
+
+class FarWire:
+    """The wire of one bot whose stream a server holds."""
+
+    def __init__(self, bots: "FarBots", player: Seated) -> None:
+        self.player = player
+        self.server = ""
+        """Which holds it, or held it last."""
+        self.complete = False
+        """Whether the next asks are to be complete."""
+        self.spent_us: dict[int, int] = {}
+        """Since when questions of these games are open, at servers that the bot has left: moments of this machine."""
+        self.grace: asyncio.TimerHandle | None = None
+        self._bots = bots
+        self._presence = pb.BotPresence()
+
+    @property
+    def online(self) -> bool:
+        """Whether the bot has a stream."""
+        return bool(self.server) and self._presence.online
+
+    @property
+    def capacity_timed(self) -> int:
+        """Games with clocks that it takes from this referee."""
+        return self._bots.share(self._presence.seats_timed) if self.online else 0
+
+    @property
+    def capacity_untimed(self) -> int:
+        """Games without clocks that it takes from this referee."""
+        return self._bots.share(self._presence.seats_untimed) if self.online else 0
+
+    @property
+    def seats(self) -> tuple[int, int]:
+        """Games at once, without clocks and with: of all referees together."""
+        return self._presence.seats_untimed, self._presence.seats_timed
+
+    def wake(self) -> None:
+        """The player's outbox has something to send."""
+        if self.server:
+            self._bots.dirty(self)
+
+    def known_as(self, presence: pb.BotPresence) -> bool:
+        """What its server says of it; returns whether it takes other games now."""
+        before = self.online, self.capacity_timed, self.capacity_untimed
+        self._presence = presence
+        player = self.player
+        player.opens = presence.opens
+        player.network_us, player.margin_us = presence.network_us, presence.margin_us
+        return before != (self.online, self.capacity_timed, self.capacity_untimed)
+
+
+class FarBots:
+    """All of them, by key of the bot version."""
+
+    def __init__(self, referee: Referee, bus: Bus, membership: Membership, grace: float) -> None:
+        """`grace`: how long a bot may be away when its server is gone."""
+        self._referee = referee
+        self._bus = bus
+        self._membership = membership
+        self._grace = grace
+        self._wires: dict[int, FarWire] = {}
+        self._dirty: dict[FarWire, None] = {}
+        self._flushing = False
+        self._heard: dict[str, float] = {}
+        """When something was heard of each server last."""
+        membership.on_change.append(self._shares_changed)
+
+    def seats(self, version: int) -> tuple[int, int] | None:
+        """Games at once of a bot, without clocks and with; None: it has no stream."""
+        wire = self._wires.get(version)
+        return wire.seats if wire is not None and wire.online else None
+
+    def share(self, seats: int) -> int:
+        """What of a bot's seats this referee may use. Where there are not enough for all, the oldest has them."""
+        referees = self._membership.referees
+        if len(referees) <= seats:
+            return seats // max(1, len(referees))
+        return seats if self._membership.first else 0
+
+    async def run(self) -> None:
+        """Listens until it is cancelled."""
+        name = self._membership.node.name
+        with (
+            listening(self._bus, SERVERS, self._presence),
+            listening(self._bus, f"{TO_REFEREE}:{name}", self._answers),
+        ):
+            while True:
+                await asyncio.sleep(SILENT_SECONDS / 4)
+                now = asyncio.get_running_loop().time()
+                for server, heard in list(self._heard.items()):
+                    if now - heard > SILENT_SECONDS:
+                        logger.warning("nothing is heard of a server", server=server)
+                        self._gone(server)
+
+    def begin_anew(self) -> None:
+        """Messages were lost: the servers are told of all games."""
+        for wire in self._wires.values():
+            if wire.server:
+                self._rejoin(wire)
+
+    # Who is where.
+
+    def _presence(self, message: pb.ServerPresence) -> None:
+        server = message.server
+        if message.leaving:
+            self._gone(server)
+            return
+        self._heard[server] = asyncio.get_running_loop().time()
+        for bot in message.bots:
+            self._bot_at(server, bot)
+        if message.complete:
+            there = {bot.version for bot in message.bots}
+            for version, wire in self._wires.items():
+                if wire.server == server and version not in there:
+                    self._away(wire)
+
+    def _bot_at(self, server: str, presence: pb.BotPresence) -> None:
+        wire = self._wires.get(presence.version)
+        if wire is None:
+            player = self._referee.player(presence.version)
+            if player.wire is not None:
+                return  # it plays on this machine
+            wire = self._wires[presence.version] = FarWire(self, player)
+        here = wire.server == server
+        # A bot that has moved may for a moment be listed at its old server, too.
+        if not here and not presence.online:
+            return
+        if not here and wire.online and not presence.fresh:
+            return
+        changed = wire.known_as(presence)
+        if not here:
+            wire.server = server
+            self._back(wire)
+            self._rejoin(wire)
+        elif changed:
+            self._back(wire)
+            self._referee.seats_changed(wire.player)
+
+    def _rejoin(self, wire: FarWire) -> None:
+        wire.complete = True
+        self._referee.joined(wire.player, wire)
+
+    def _back(self, wire: FarWire) -> None:
+        if wire.grace is not None and wire.online:
+            wire.grace.cancel()
+            wire.grace = None
+
+    def _gone(self, server: str) -> None:
+        self._heard.pop(server, None)
+        for wire in self._wires.values():
+            if wire.server == server:
+                self._away(wire)
+
+    def _away(self, wire: FarWire) -> None:
+        """Its server is gone, or knows nothing of it: nobody there counts the grace."""
+        wire.server = ""
+        wire.known_as(pb.BotPresence(version=wire.player.key, opens=wire.player.opens))
+        if wire.grace is None and wire.player.games:
+            wire.grace = asyncio.get_running_loop().call_later(self._grace, self._lost, wire)
+
+    def _lost(self, wire: FarWire) -> None:
+        wire.grace = None
+        self._referee.forfeit(wire.player, Termination.DISCONNECTED)
+
+    def _shares_changed(self) -> None:
+        for wire in self._wires.values():
+            if wire.online:
+                self._referee.seats_changed(wire.player)
+
+    # What they are asked.
+
+    def dirty(self, wire: FarWire) -> None:
+        """The wire has something to send."""
+        self._dirty[wire] = None
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        dirty, self._dirty = self._dirty, {}
+        by_server: dict[str, pb.ClusterAsks] = {}
+        name = self._membership.node.name
+        for wire in dirty:
+            if not wire.server:
+                continue
+            asks = by_server.get(wire.server)
+            if asks is None:
+                asks = by_server[wire.server] = pb.ClusterAsks(referee=name)
+            outbox = wire.player.take_outbox()
+            if len(outbox.starts) > 1:
+                # A bot that comes to thousands of long games: they fill several messages.
+                rest = outbox.split(_MOST_MOVES)
+                if rest:
+                    wire.player.outbox = rest
+                    self.dirty(wire)
+            fill_asks(asks.bots.add(version=wire.player.key, complete=wire.complete), wire, outbox)
+            wire.complete = False
+        for server, asks in by_server.items():
+            self._bus.publish(f"{TO_SERVER}:{server}", asks)
+
+    # What they answer.
+
+    def _answers(self, message: pb.ClusterAnswers) -> None:
+        self._heard[message.server] = asyncio.get_running_loop().time()
+        for bot in message.bots:
+            wire = self._wires.get(bot.version)
+            if wire is None:
+                continue
+            if bot.left_game:
+                now = microseconds()
+                wire.spent_us.update((game, now - took) for game, took in zip(bot.left_game, bot.left_us, strict=True))
+            if wire.server == message.server:
+                self._answered(wire, bot)
+
+    def _answered(self, wire: FarWire, bot: pb.BotAnswers) -> None:
+        referee, player = self._referee, wire.player
+        if bot.game:
+            scores = list(zip(bot.scored, bot.score, strict=True))
+            times_us = bot.time_us[:]
+            referee.answered(
+                player, bot.game[:], bot.ply[:], bot.cell[:], times_us, bot.resigned[:], scores, bot.reason[:]
+            )
+        if bot.choices:
+            made = [each.choice for each in bot.choices]
+            chosen = [(each.game, each.step, choice(each), choice_reason(each)) for each in made]
+            referee.chosen(player, chosen, [each.time_us for each in bot.choices])
+        if bot.silent_game:
+            referee.silent(player, zip(bot.silent_game, bot.silent_ply, bot.silent_us, strict=True))
+        if bot.forfeit:
+            referee.forfeit(player, Termination(bot.forfeit), bot.fault)
+        if bot.lost:
+            self._rejoin(wire)
+
+
+def fill_asks(asks: pb.BotAsks, wire: FarWire, outbox: Outbox) -> None:
+    """What a player is to be told, as columns."""
+    player = wire.player
+    add_starts(asks.starts, outbox.starts)
+    add_starts(asks.openings, outbox.openings)
+    asks.game.extend(outbox.turn_game)
+    asks.ply.extend(outbox.turn_ply)
+    asks.cell.extend(outbox.turn_cell)
+    if outbox.turns_timed:
+        running = player.games.get
+        for handle in outbox.turn_game:
+            game = running(handle)
+            clocks = (0, 0) if game is None else (game.clock_us(0), game.clock_us(1))
+            asks.first_clock_us.append(clocks[0])
+            asks.second_clock_us.append(clocks[1])
+    if wire.spent_us:
+        now, since = microseconds(), wire.spent_us
+        asks.spent_us.extend([now - since.get(handle, now) for handle in outbox.turn_game])
+        wire.spent_us = {}
+    for game in outbox.ends:
+        asks.end_game.append(game.handle)
+        asks.end_result.append(game.result)
+        asks.end_termination.append(game.termination)
+        asks.end_plies.append(game.ply)
+        asks.end_cell.append(game.moves[-1] if game.moves else 0)
+        told = game.termination in FAULTS and game.players[game.result.loser or 0] is player
+        asks.end_fault.append(game.fault if told else "")
+
+
+def add_starts(messages: "Iterable[pb.ClusterStarts]", games: list[Game]) -> None:
+    """The games as they stand, a message for each tournament."""
+    by_tournament: dict[int, pb.ClusterStarts] = {}
+    for game in games:
+        key = game.conditions.tournament
+        starts = by_tournament.get(key)
+        if starts is None:
+            starts = by_tournament[key] = messages.add(tournament=key)  # type: ignore[attr-defined]
+        starts.game.append(game.handle)
+        ordinal, first, second = game.slot
+        starts.ordinal.append(ordinal)
+        starts.first.append(first)
+        starts.second.append(second)
+        starts.ply.append(game.ply)
+        starts.move_count.append(len(game.moves))
+        starts.moves.extend(game.moves)
+        if game.conditions.timed:
+            starts.first_clock_us.append(game.clock_us(0))
+            starts.second_clock_us.append(game.clock_us(1))

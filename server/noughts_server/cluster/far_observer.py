@@ -1,0 +1,169 @@
+"""Games that are watched at a server and played by referees elsewhere.
+
+The referees are told once a second, and whenever it changes, which games are watched; they tell what happens in these.
+What was lost on the way is found by the numbers of the plies: then the referees are asked how the game stands.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+
+from noughts_proto.feed_view import View
+from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_proto.v1 import feed_pb2
+from noughts_server.cluster.codecs import WANTS
+from noughts_server.cluster.desk import Desk
+from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
+from noughts_server.runtime.bus import Bus, Handler, Subscription
+
+_PERIOD_SECONDS = 1.0
+_AHEAD_SECONDS = 3.0
+# Games of a tournament that are got to know before somebody chooses among them.
+_AHEAD = 8
+
+
+class _Watched:
+    """A game that is watched, as far as it is known."""
+
+    def __init__(self) -> None:
+        self.view = View()
+        self.name = ""
+
+    @property
+    def game(self) -> feed_pb2.WatchedGame | None:
+        return self.view.games.get(self.name)
+
+    def set(self, game: feed_pb2.WatchedGame) -> None:
+        self.name = game.name
+        self.view.games[game.name] = feed_pb2.WatchedGame.FromString(game.SerializeToString())
+
+
+class FarObserver:
+    """Stands where a `FeedObserver` stands in a server that is alone."""
+
+    def __init__(self, desk: Desk, bus: Bus, server: str) -> None:
+        self._desk = desk
+        self._bus = bus
+        self._server = server
+        self._wanted: Counter[SlotKey] = Counter()
+        self._watched: dict[SlotKey, _Watched] = {}
+        self._ahead: dict[SlotKey, float] = {}
+        """Slots that somebody may choose soon, and until when that is waited for."""
+        self._unknown: set[SlotKey] = set()
+        self._telling = False
+
+    def filtered(self, handler: Handler) -> Handler:
+        """Calls the handler with the events that are new."""
+
+        def hear(played: GameEvent) -> None:
+            if self._is_new(played):
+                handler(played)
+
+        return hear
+
+    async def run(self) -> None:
+        """Tells the referees, until it is cancelled."""
+        while True:
+            now = asyncio.get_running_loop().time()
+            for slot in [slot for slot, until in self._ahead.items() if until < now]:
+                del self._ahead[slot]
+                self.unwant(slot)
+            self._tell()
+            await asyncio.sleep(_PERIOD_SECONDS)
+
+    def begin_anew(self) -> None:
+        """Messages were lost: nothing that is known is known to be so still."""
+        self._unknown.update(self._wanted)
+        self._soon()
+
+    def want(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
+        """As `Observed.want`; a game that nobody has watched before is told of a little later."""
+        self._wanted[slot] += 1
+        watched = self._watched.get(slot)
+        if watched is None:
+            self._watched[slot] = _Watched()
+            self._unknown.add(slot)
+            self._soon()
+            return None
+        return watched.game
+
+    def unwant(self, slot: SlotKey) -> None:
+        """As `Observed.unwant`."""
+        self._wanted[slot] -= 1
+        if self._wanted[slot] <= 0:
+            del self._wanted[slot]
+            self._watched.pop(slot, None)
+            self._unknown.discard(slot)
+            self._soon()
+
+    def follows(self, slot: SlotKey) -> bool:
+        """As `Observed.follows`."""
+        watched = self._watched.get(slot)
+        return watched is not None and watched.game is not None and slot.ordinal in self._desk.slots(slot.tournament)
+
+    def running(self, tournament: int) -> Iterator[SlotKey]:
+        """Those that can be shown at once; others will be with the next look."""
+        until = asyncio.get_running_loop().time() + _AHEAD_SECONDS
+        for ordinal in self._desk.slots(tournament)[:_AHEAD]:
+            slot = SlotKey(tournament, ordinal)
+            if slot not in self._ahead:
+                self.want(slot)
+            self._ahead[slot] = until
+            if self._watched[slot].game is not None:
+                yield slot
+
+    def in_flight(self, tournament: int) -> int:
+        """As `Observed.in_flight`."""
+        return self._desk.in_flight(tournament)
+
+    def _is_new(self, played: GameEvent) -> bool:
+        watched = self._watched.get(played.slot)
+        if watched is None:
+            return False
+        event, known = played.event, watched.game
+        if isinstance(event, feed_pb2.WatchedGame):
+            self._unknown.discard(played.slot)
+            # Others wanted to know how it stands, too.
+            same = known is not None and event.moves == known.moves and event.times_us == known.times_us
+            told = event.HasField("first_score") or event.HasField("second_score")
+            watched.set(event)
+            return not same or told
+        if known is None or event.ply < len(known.moves):
+            return False
+        if event.ply > len(known.moves):
+            self._unknown.add(played.slot)
+            self._soon()
+            return False
+        watched.view.apply(feed_pb2.Increments(plies=[event]))
+        return True
+
+    def _soon(self) -> None:
+        if not self._telling:
+            self._telling = True
+            asyncio.get_running_loop().call_soon(self._tell)
+
+    def _tell(self) -> None:
+        self._telling = False
+        message = pb.FeedWants(server=self._server)
+        for row, slot in enumerate(self._wanted):
+            message.tournament.append(slot.tournament)
+            message.ordinal.append(slot.ordinal)
+            if slot in self._unknown:
+                message.unknown.append(row)
+        self._bus.publish(WANTS, message)
+
+
+class FilteredBus:
+    """The bus as the feed of a server of a cluster hears it: each event of a game once, and in order."""
+
+    def __init__(self, bus: Bus, observer: FarObserver) -> None:
+        self._bus = bus
+        self._observer = observer
+
+    def publish(self, subject: str, message: object) -> None:
+        """As the bus."""
+        self._bus.publish(subject, message)
+
+    def subscribe(self, subject: str, handler: Handler) -> Subscription:
+        """As the bus."""
+        return self._bus.subscribe(subject, self._observer.filtered(handler) if subject == PLAYED else handler)

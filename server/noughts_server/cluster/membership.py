@@ -1,0 +1,85 @@
+"""A node's place in the cluster: it says once a second that it lives, and learns who else does."""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import structlog
+
+from noughts_server.cluster.nats_bus import NatsBus
+from noughts_server.errors import DatabaseTrouble, Draining
+from noughts_server.store.database import Store
+from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave
+
+logger = structlog.get_logger("noughts.cluster")
+
+_PERIOD_SECONDS = 1.0
+
+
+def node_name(kind: NodeKind) -> str:
+    """A name that no other process has, nor ever had."""
+    return f"{kind.name.lower()}-{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+class Membership:
+    """Who lives, as far as this node knows. It is silent while it has no bus: it could do nothing for the others."""
+
+    def __init__(self, store: Store, bus: NatsBus, node: Node) -> None:
+        self.node = node
+        self.alive: tuple[Node, ...] = (node,)
+        """The nodes that live, the oldest first."""
+        self.on_change: list[Callable[[], None]] = []
+        """Called when others live than before."""
+        self.on_presumed_dead: list[Callable[[], None]] = []
+        """Called when this node was silent for so long that others have taken over what it held."""
+        self._store = store
+        self._bus = bus
+
+    @property
+    def referees(self) -> tuple[str, ...]:
+        """The names of the referees that live, the oldest first."""
+        return tuple(node.name for node in self.alive if node.kind is NodeKind.REFEREE)
+
+    @property
+    def first(self) -> bool:
+        """Whether it is the oldest of its kind: what only one may do is its work."""
+        return next((node.name for node in self.alive if node.kind is self.node.kind), "") == self.node.name
+
+    @asynccontextmanager
+    async def belonging(self) -> AsyncIterator[None]:
+        """Belongs to the cluster inside the block."""
+        self._learn(await self._store.write_patiently(lambda connection: beat(connection, self.node)))
+        async with asyncio.TaskGroup() as tasks:
+            beating = tasks.create_task(self._beat(), name="membership")
+            try:
+                yield
+            finally:
+                beating.cancel()
+                with suppress(DatabaseTrouble, Draining, TimeoutError):
+                    async with asyncio.timeout(_PERIOD_SECONDS):
+                        await self._store.write(lambda connection: leave(connection, self.node.name))
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(_PERIOD_SECONDS)
+            if self._bus.connected:
+                self._learn(await self._store.write_patiently(lambda connection: beat(connection, self.node)))
+
+    def _learn(self, found: Beat) -> None:
+        if found.silent_ms > LIFETIME_MS:
+            logger.error("this node was taken for dead: it begins anew", silent_seconds=found.silent_ms / 1000)
+            for callback in self.on_presumed_dead:
+                callback()
+        before = {node.name for node in self.alive}
+        self.alive = found.alive
+        now = {node.name for node in found.alive}
+        if before != now:
+            for name in sorted(now - before):
+                logger.info("joins the cluster", node=name)
+            for name in sorted(before - now):
+                logger.warning("has left the cluster", node=name)
+            for callback in self.on_change:
+                callback()

@@ -1,0 +1,198 @@
+"""The bus of a cluster: NATS, beside the memory of each process.
+
+What is published reaches the subscribers in this process at once, as on a `MemoryBus`, and those elsewhere over NATS,
+where its subject has a codec. A message is lost when the connection of its sender or of its receiver is: whoever relies
+on messages is told when there is one again (`on_connected`), and begins anew.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import nats.errors
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from noughts_server.cluster.bus_settings import BusSettings
+from noughts_server.cluster.codecs import codec
+from noughts_server.errors import BusUnusable
+from noughts_server.runtime.bus import Handler, MemoryBus, Subscription
+
+logger = structlog.get_logger("noughts.bus")
+
+_ROOT = "noughts."
+# A cut link is found within two of these.
+_PING_SECONDS = 1
+_CONNECT_SECONDS = 2
+_RECONNECT_SECONDS = 0.25
+# What waits to be sent; more than that is lost, as if the connection had been.
+_MOST_WAITING = 50_000
+_PENDING_BYTES = 64 * 1024 * 1024
+
+
+class NatsBus:
+    """Publish and subscribe, here and in the other processes of the cluster. Used from one event loop."""
+
+    def __init__(self, settings: BusSettings, name: str) -> None:
+        self.settings = settings
+        self.on_connected: list[Callable[[], None]] = []
+        """Called when there is a connection again, and when messages to this process were lost."""
+        self.lost = 0
+        """Messages of this process that were not sent."""
+        self._name = name
+        self._local = MemoryBus()
+        self._client = Client()
+        self._subjects: dict[str, int] = {}
+        """How many subscriptions here each subject has that is known elsewhere."""
+        self._waiting: deque[tuple[str, bytes]] = deque()
+        self._wanted: deque[str] = deque()
+        """Subjects that are to be subscribed to."""
+        self._work = asyncio.Event()
+
+    @property
+    def connected(self) -> bool:
+        """Whether messages reach others now, as far as is known."""
+        return self._client.is_connected
+
+    def publish(self, subject: str, message: Any) -> None:
+        """Hands the message to all who are subscribed now, wherever they are."""
+        self._local.publish(subject, message)
+        how = codec(subject)
+        if how is None:
+            return
+        if not self.connected or len(self._waiting) >= _MOST_WAITING:
+            self.lost += 1
+            return
+        self._waiting.extend((subject, data) for data in how.encode(message))
+        self._work.set()
+
+    def subscribe(self, subject: str, handler: Handler) -> Subscription:
+        """Calls the handler with each message, from here or elsewhere, until the subscription is closed."""
+        if codec(subject) is not None and subject not in self._subjects:
+            self._subjects[subject] = 1
+            self._wanted.append(subject)
+            self._work.set()
+        return self._local.subscribe(subject, handler)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Connected inside the block. Raises BadBusUrl, BusUnusable."""
+        await self._connect()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                pump = tasks.create_task(self._pump(), name="bus")
+                try:
+                    yield
+                finally:
+                    await self._flush()
+                    pump.cancel()
+        finally:
+            await self._client.close()
+
+    async def _connect(self) -> None:
+        settings = self.settings
+        options: dict[str, Any] = {}
+        if settings.credentials is not None:
+            options["user_credentials"] = str(settings.credentials)
+        context = settings.context()
+        if context is not None:
+            options["tls"] = context
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS * 3):
+                await self._client.connect(
+                    settings.urls,
+                    name=self._name,
+                    no_echo=True,
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_lost,
+                    reconnected_cb=self._on_back,
+                    connect_timeout=_CONNECT_SECONDS,
+                    reconnect_time_wait=_RECONNECT_SECONDS,  # type: ignore[arg-type]  # it only sleeps so long
+                    max_reconnect_attempts=-1,
+                    ping_interval=_PING_SECONDS,
+                    max_outstanding_pings=2,
+                    allow_reconnect=True,
+                    # What was not sent before a connection was lost is of no use after it.
+                    pending_size=_PENDING_BYTES,
+                    skip_subject_validation=True,
+                    **options,
+                )
+        except (OSError, TimeoutError, nats.errors.Error, ValueError) as error:
+            await self._client.close()
+            reason = str(error) or type(error).__name__
+            hint = "Is NATS running there, and are its credentials right? `nats-server` starts one on nats://127.0.0.1:4222."
+            raise BusUnusable(settings.place, f"it cannot be reached ({reason})", hint=hint) from error
+
+    async def _pump(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            await self._flush()
+
+    async def _flush(self) -> None:
+        client = self._client
+        try:
+            while self._wanted:
+                subject = self._wanted[0]
+                await client.subscribe(
+                    _on_the_wire(subject),
+                    cb=self._handler(subject),
+                    pending_msgs_limit=_MOST_WAITING,
+                    pending_bytes_limit=_PENDING_BYTES,
+                )
+                self._wanted.popleft()
+            while self._waiting:
+                subject, data = self._waiting.popleft()
+                if not client.is_connected:
+                    self.lost += 1
+                    continue
+                await client.publish(_on_the_wire(subject), data)
+        except nats.errors.MaxPayloadError:
+            self.lost += 1
+            logger.error("a message was too large for the bus", subject=subject, bytes=len(data), hint=_LARGER)
+            self._work.set()
+        except (nats.errors.Error, OSError) as error:
+            self.lost += 1
+            logger.warning("a message was not sent", error=str(error))
+            self._work.set()
+            await asyncio.sleep(_RECONNECT_SECONDS)
+
+    def _handler(self, subject: str) -> Callable[[Msg], Any]:
+        how = codec(subject)
+        assert how is not None
+        decode, publish = how.decode, self._local.publish
+
+        async def handle(message: Msg) -> None:
+            publish(subject, decode(message.data))
+
+        return handle
+
+    async def _on_error(self, error: Exception) -> None:
+        if isinstance(error, nats.errors.SlowConsumerError):
+            logger.error("messages of the bus were lost: this process is too slow", subject=error.subject)
+            self._begin_anew()
+        elif self._client.is_connected:
+            logger.warning("the bus complains", error=str(error) or type(error).__name__)
+
+    async def _on_lost(self) -> None:
+        if not self._client.is_closed:
+            self._waiting.clear()
+            logger.error("the bus is away", bus=self.settings.place)
+
+    async def _on_back(self) -> None:
+        logger.warning("the bus is back", bus=self.settings.place)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        for callback in self.on_connected:
+            callback()
+
+
+_LARGER = "Give NATS a larger max_payload: docs/cluster.md has its settings."
+
+
+def _on_the_wire(subject: str) -> str:
+    return _ROOT + subject.replace(":", ".")

@@ -1,0 +1,156 @@
+"""Who has logged in where: each server tells the others and the referees of its bots, and hears of theirs.
+
+All of them once a second, and those that come or go at once. A bot is at the server at which it logged in last: an
+older one lets it go.
+"""
+
+import asyncio
+from itertools import count
+
+from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.frame_wire import FrameWire, session_replaced
+from noughts_server.cluster.codecs import REFEREES, SERVERS
+from noughts_server.cluster.desk import Desk
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
+
+_PERIOD_SECONDS = 1.0
+_SILENT_SECONDS = 4.0
+_MOST_BOTS = 2_000
+
+
+class Presence:
+    """This server's place among the others."""
+
+    def __init__(self, sessions: Sessions, desk: Desk, bus: Bus, name: str) -> None:
+        self._sessions = sessions
+        self._desk = desk
+        self._bus = bus
+        self._name = name
+        self._logins: dict[int, int] = {}
+        """By key of the bot version: counts its logins here."""
+        self._count = count(1)
+        self._known: dict[int, OnlineBot] = {}
+        """The login of each version, as it was told last."""
+        self._fresh: set[int] = set()
+        self._changed: dict[int, None] = {}
+        self._heard: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """Tells and listens until it is cancelled."""
+        with (
+            listening(self._bus, SERVERS, self._hear),
+            listening(self._bus, REFEREES, self._hear_referee),
+            listening(self._bus, PRESENCE, self._come_or_gone),
+        ):
+            try:
+                while True:
+                    self._tell_all()
+                    await asyncio.sleep(_PERIOD_SECONDS)
+                    now = asyncio.get_running_loop().time()
+                    for server, heard in list(self._heard.items()):
+                        if now - heard > _SILENT_SECONDS:
+                            self._gone(server)
+            finally:
+                self._bus.publish(SERVERS, pb.ServerPresence(server=self._name, leaving=True))
+
+    def begin_anew(self) -> None:
+        """Messages were lost."""
+        self._tell_all()
+
+    # What is told.
+
+    def _tell_all(self) -> None:
+        versions = list(self._sessions.logins_here())
+        for begin in range(0, max(1, len(versions)), _MOST_BOTS):
+            part = versions[begin : begin + _MOST_BOTS]
+            message = pb.ServerPresence(server=self._name, complete=len(versions) <= _MOST_BOTS)
+            message.bots.extend(filter(None, map(self._message, part)))
+            self._bus.publish(SERVERS, message)
+
+    def _come_or_gone(self, version: int) -> None:
+        login = self._sessions.logins_here().get(version)
+        wire = self._sessions.wire(version)
+        if login is not None and wire.online:
+            # Each login is an object of its own.
+            if self._known.get(version) is not login:
+                self._known[version] = login
+            self._fresh.add(version)
+            self._logins[version] = next(self._count)
+        if not self._changed:
+            asyncio.get_running_loop().call_soon(self._tell_changed)
+        self._changed[version] = None
+
+    def _tell_changed(self) -> None:
+        changed, self._changed = self._changed, {}
+        message = pb.ServerPresence(server=self._name)
+        message.bots.extend(filter(None, map(self._message, changed)))
+        self._bus.publish(SERVERS, message)
+
+    def _message(self, version: int) -> pb.BotPresence | None:
+        login = self._sessions.logins_here().get(version)
+        if login is None:
+            return None
+        wire = self._sessions.wire(version)
+        player = wire.player
+        fresh = version in self._fresh
+        self._fresh.discard(version)
+        return pb.BotPresence(
+            version=version,
+            bot=login.bot,
+            name=login.name,
+            token=login.token or 0,
+            declines_challenges=login.declines_challenges,
+            variants=login.variants,
+            seats_timed=wire.capacity_timed,
+            seats_untimed=wire.capacity_untimed,
+            opens=player.opens,
+            network_us=player.network_us,
+            margin_us=player.margin_us,
+            online=wire.online,
+            fresh=fresh,
+            login=self._logins.get(version, 0),
+        )
+
+    # What is heard.
+
+    def _hear(self, message: pb.ServerPresence) -> None:
+        server = message.server
+        if server == self._name:
+            return
+        if message.leaving:
+            self._gone(server)
+            return
+        self._heard[server] = asyncio.get_running_loop().time()
+        for bot in message.bots:
+            if bot.fresh and bot.online:
+                self._let_go(bot.version, bot.name)
+            self._sessions.elsewhere(server, bot.version, _login(bot) if bot.online else None)
+        if message.complete:
+            self._sessions.only_elsewhere(server, {bot.version for bot in message.bots})
+
+    def _hear_referee(self, message: pb.RefereePresence) -> None:
+        """What plays on referees' machines is there for whoever asks, too."""
+        if message.leaving:
+            self._gone(message.referee)
+        elif message.offers or message.referee in self._heard:
+            self._heard[message.referee] = asyncio.get_running_loop().time()
+            for bot in message.offers:
+                self._sessions.elsewhere(message.referee, bot.version, _login(bot))
+            self._sessions.only_elsewhere(message.referee, {bot.version for bot in message.offers})
+
+    def _let_go(self, version: int, name: str) -> None:
+        if version in self._sessions.logins_here():
+            wire = self._sessions.wire(version)
+            assert isinstance(wire, FrameWire)
+            self._sessions.logged_out(version)
+            self._known.pop(version, None)
+            self._desk.moved(version, wire.let_go(session_replaced(name)))
+
+    def _gone(self, server: str) -> None:
+        self._heard.pop(server, None)
+        self._sessions.only_elsewhere(server, set())
+
+
+def _login(bot: pb.BotPresence) -> OnlineBot:
+    return OnlineBot(bot.bot, bot.name, bot.token or None, bot.declines_challenges, tuple(bot.variants))

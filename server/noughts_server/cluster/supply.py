@@ -1,0 +1,246 @@
+"""What a referee of a cluster plays: units that it claims in the database, of every tournament that is running.
+
+The table of units is the queue. A unit that is claimed is held until all of its games are stored; who is silent for too
+long holds nothing any more, and whatever he stores later is refused, because its attempt is over.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import replace
+
+import structlog
+
+from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.referee import Referee
+from noughts_referee.work_units import Conditions, FinishedGame, Unit
+from noughts_server.cluster.codecs import REFEREES
+from noughts_server.cluster.far_bots import FarBots
+from noughts_server.cluster.membership import Membership
+from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.director import CHANGED, Director
+from noughts_server.runtime.opened_units import OpenedUnits
+from noughts_server.runtime.recorder import COMMITTED, Recorder
+from noughts_server.runtime.supply import Progress, Supply
+from noughts_server.store.claims import HeldClaim, claim_next
+from noughts_server.store.database import Store
+from noughts_server.store.results import CommitReport
+from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament_by_id, running_tournaments
+
+logger = structlog.get_logger("noughts.cluster")
+
+_LOOK_SECONDS = 1.0
+_FEWEST_QUEUED = 64
+
+
+class SharedSupply(Supply):
+    """One tournament, of which other referees play other units."""
+
+    def __init__(
+        self,
+        tournament: int,
+        store: Store,
+        referee: Referee,
+        recorder: Recorder,
+        progress: Progress,
+        node: str,
+        share: Callable[[Conditions], Conditions | None],
+    ) -> None:
+        """`share` makes of a tournament's conditions those of this referee; None: it can play nothing of it now."""
+        super().__init__(tournament, store, referee, recorder, progress)
+        self._node = node
+        self._share = share
+        self._held: dict[int, set[int]] = {}
+        """The slots of each unit that is being played which are not stored yet."""
+        self._unit_of: dict[int, int] = {}
+        self._news = asyncio.Event()
+
+    def look(self) -> None:
+        """There may be more to play than before."""
+        self._news.set()
+        self._progress.made()
+
+    def stored(self, games: list[FinishedGame]) -> None:
+        """These have been committed."""
+        for game in games:
+            number = self._unit_of.pop(game.ordinal, None)
+            if number is not None:
+                self._held[number].discard(game.ordinal)
+
+    async def play(self) -> None:
+        """Plays what nobody else plays, for as long as the tournament runs. Raises NoughtsError."""
+        key, referee = self._key, self._referee
+        # Games of the time before a pause are finished first: no slot may be played twice at the same time.
+        await self._progress.until(lambda: not referee.in_flight(key))
+        await self._recorder.flush()
+        tournament = await self._read_tournament()
+        while tournament.state is TournamentState.RUNNING:
+            self._news.clear()
+            full = self.conditions = await self._read_conditions()
+            self.withdrawn(full.withdrawn)
+            playing = self._share(full)
+            claim = None if playing is None or not self._hungry(playing) else await self._claim_next()
+            if claim is not None and playing is not None:
+                await self._play(tournament, playing, claim)
+            else:
+                await self._wait()
+            tournament = await self._read_tournament()
+        referee.forget(key)
+
+    def _hungry(self, playing: Conditions) -> bool:
+        queued = self._referee.queued(self._key)
+        # What waits here could be played elsewhere: with clocks, a game of it takes a while.
+        return queued < (1 if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, 1_024)))
+
+    async def _claim_next(self) -> HeldClaim | None:
+        holding, played = self._units()
+        node, key = self._node, self._key
+        claim = await self._store.write_patiently(
+            lambda connection: claim_next(connection, key, node, holding=holding, played=played)
+        )
+        for number in played:
+            del self._held[number]
+        return claim
+
+    def _units(self) -> tuple[Collection[int], Collection[int]]:
+        """Those that are being played, and those of which all games are stored."""
+        played = [number for number, slots in self._held.items() if not slots]
+        if self._is_idle() and not self._recorder.backlog:
+            # Whatever is missing of the others was refused, or ended void: it is claimed anew.
+            return (), played
+        return self._held.keys() - set(played), played
+
+    async def _play(self, tournament: Tournament, playing: Conditions, held: HeldClaim) -> None:
+        ordinals = {slot.ordinal for slot in held.claim.slots}
+        self._held[held.number] = ordinals
+        self._unit_of.update(dict.fromkeys(ordinals, held.number))
+        unit = Unit(playing, held.claim.attempt, held.claim.slots, begun=held.claim.begun)
+        async for part in OpenedUnits(tournament.settings, playing).parts(unit, held.claim.encounters):
+            self._referee.add(part)
+
+    async def _wait(self) -> None:
+        """Until something has changed: games were stored, nodes have joined or left, or time has passed."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await self._news.wait()
+
+    async def _read_tournament(self) -> Tournament:
+        key = self._key
+        return await self._store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
+
+
+class FollowingDirector(Director):
+    """Plays at a referee whatever is running in the database; it is the servers that start, pause and cancel."""
+
+    def __init__(
+        self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: FarBots
+    ) -> None:
+        super().__init__(store, referee, recorder, bus)
+        self._membership = membership
+        self._bots = bots
+        self._looking = asyncio.Event()
+        self.installed: Collection[int] = ()
+        """Bot versions that play on this machine."""
+        self.seats = 1
+        """Games of these that are played at once."""
+        self._offered: dict[str, set[int]] = {}
+        """Bot versions that play on the machines of others, by referee."""
+        membership.on_change.append(self._looking.set)
+        membership.on_presumed_dead.append(self.begin_anew)
+
+    async def follow(self) -> None:
+        """Plays until it is cancelled."""
+        with (
+            listening(self._bus, CHANGED, self._has_changed),
+            listening(self._bus, COMMITTED, self._stored),
+            listening(self._bus, REFEREES, self._hear),
+        ):
+            while True:
+                self._looking.clear()
+                await self._look()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        await self._looking.wait()
+
+    def begin_anew(self) -> None:
+        """Others have taken over what was being played here."""
+        for key in list(self._playing):
+            self._drop(key)
+        self._looking.set()
+
+    def look(self) -> None:
+        """There may be more to play than before."""
+        self._looking.set()
+
+    def _has_changed(self, tournament: int) -> None:
+        self._looking.set()
+
+    def _hear(self, message: pb.RefereePresence) -> None:
+        self._offered[message.referee] = set() if message.leaving else {bot.version for bot in message.offers}
+
+    def _stored(self, report: CommitReport) -> None:
+        for key, supply in self._supplies.items():
+            assert isinstance(supply, SharedSupply)
+            supply.stored([game for game in report.games if game.tournament == key])
+            supply.look()
+        if report.stale:
+            logger.error("games were refused: others play their units", games=report.stale)
+
+    async def _look(self) -> None:
+        known = tuple(self._supplies)
+        running, others = await self._store.read_patiently(
+            lambda connection: (
+                running_tournaments(connection),
+                [get_tournament_by_id(connection, key) for key in known],
+            )
+        )
+        for tournament in others:
+            if tournament.state is TournamentState.PAUSED:
+                self._stop(tournament)
+            elif tournament.state is TournamentState.CANCELLED:
+                self._drop(tournament.id)
+                self._referee.forget(tournament.id)
+                self._supplies.pop(tournament.id, None)
+        for tournament in running:
+            supply = self._supplies.get(tournament.id)
+            if tournament.id not in self._playing:
+                if tournament.id not in self.problems:
+                    self._play(tournament)
+            elif isinstance(supply, SharedSupply):
+                supply.look()
+
+    def _drop(self, key: int) -> None:
+        task = self._playing.pop(key, None)
+        if task is not None:
+            task.cancel()
+        self._referee.withdraw(key)
+        self._referee.abandon(key)
+
+    def _new_supply(self, tournament: int) -> Supply:
+        return SharedSupply(
+            tournament,
+            self._store,
+            self._referee,
+            self._recorder,
+            self._progress,
+            self._membership.node.name,
+            self._shared,
+        )
+
+    def _shared(self, conditions: Conditions) -> Conditions | None:
+        """What this referee plays of a tournament: what cannot be divided is all the oldest's."""
+        referees = len(self._membership.referees)
+        elsewhere = {version for name in self._membership.referees for version in self._offered.get(name, ())}
+        seats, installed = [conditions.concurrency], False
+        for version in set(conditions.players):
+            known = self._bots.seats(version)
+            if version in self.installed:
+                installed = True
+            elif known is not None:
+                seats.append(known[conditions.timed])
+            elif version in elsewhere:
+                return None
+        if min(seats) < referees:
+            return conditions if self._membership.first else None
+        share = conditions.concurrency // max(1, referees)
+        return replace(conditions, concurrency=min(share, self.seats) if installed else share)
