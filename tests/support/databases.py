@@ -2,8 +2,10 @@
 
 import hashlib
 import os
+import signal
 import sqlite3
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import psycopg
 from sqlalchemy import create_engine  # noqa: TID251  # the template's tables are made as the store makes them
 
@@ -57,6 +60,21 @@ def restarted() -> Iterator[Callable[[], None]]:
     """PostgreSQL is away inside the block, until the function that it is given is called."""
     _server().stop()
     yield _server().ensure_postgres_running
+
+
+def killed() -> Callable[[], None]:
+    """Kills PostgreSQL; the function that it returns starts it again."""
+    server = _server()
+    os.kill(server.get_pid(), signal.SIGKILL)
+    while psutil.pid_exists(server.get_pid() or 0):
+        time.sleep(0.01)
+    started: Callable[[], None] = server.ensure_postgres_running
+    return started
+
+
+def place() -> str:
+    """The folder of PostgreSQL's socket."""
+    return Place.host
 
 
 def rows_of(path: Path, statement: str) -> list[tuple[Any, ...]]:

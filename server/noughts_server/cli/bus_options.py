@@ -14,7 +14,6 @@ BusOption = Annotated[
     Option(
         "--bus",
         metavar="URL",
-        envvar="NOUGHTS_BUS",
         help="The bus of a cluster, e.g. nats://HOST:4222; several with commas. Games are then played by referees.",
         show_default=False,
     ),

@@ -1,0 +1,404 @@
+"""A cluster on this machine: a real PostgreSQL and NATS, servers, referees and bots as processes, and links to cut."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sysconfig
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import grpc
+import grpc.aio
+
+from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
+from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
+from noughts_server.records.replay import faults_of_stored
+from noughts_server.store.checking import check_database
+from noughts_server.store.database import Store
+from noughts_server.store.rating_lists import rebuild_ratings
+from noughts_server.store.tokens import create_token
+from tests.chaos.nursery import Forked, noughts
+from tests.support.databases import POSTGRESQL, databases_of, killed, made, place, rows_of, url_of
+
+Returned = TypeVar("Returned")
+
+NATS_SERVER = str(Path(sysconfig.get_path("scripts")) / "nats-server")
+PATIENCE = 60.0
+"""Seconds after which something that must come has failed to."""
+_LOOK = 0.05
+_PASSING = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.UNKNOWN,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+}
+_OPTIONS = (*CLIENT_OPTIONS, ("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 200))
+ORGANISER = "ada"
+
+
+class Nats:
+    """A NATS of its own process, which can be killed and started again at its port."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.port = 0
+        self._folder = folder
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Starts it, at its port if it has one already."""
+        log = self._folder / f"nats-{time.monotonic_ns()}.log"
+        port = str(self.port or -1)
+        command = [NATS_SERVER, "--addr", "127.0.0.1", "--port", port, "--log", str(log), *self._options]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + PATIENCE
+        while not (log.exists() and "Server is ready" in log.read_text()):
+            assert self._process.poll() is None, log.read_text() if log.exists() else "nats-server has ended"
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        found = re.search(r"client connections on 127\.0\.0\.1:(\d+)", log.read_text())
+        assert found is not None
+        self.port = int(found[1])
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(PATIENCE)
+
+
+class Relay:
+    """A TCP port that leads elsewhere, until it is cut: an address behind which servers change, or a long cable."""
+
+    def __init__(self, target: Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]) -> None:
+        self.port = 0
+        self._target = target
+        self._server: asyncio.Server | None = None
+        self._is_cut = False
+        self._open: set[asyncio.StreamWriter] = set()
+        self._mended = asyncio.Event()
+        self._mended.set()
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def cut(self) -> None:
+        """Nothing passes any more, and nobody is told: as if the cable had been pulled."""
+        self._mended.clear()
+
+    def mend(self) -> None:
+        """What was underway is lost: both ends find their connections broken, and new ones can be made."""
+        for writer in list(self._open):
+            writer.transport.abort()
+        self._mended.set()
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.mend()
+        await self._server.wait_closed()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._mended.wait()
+        try:
+            there, back = await self._target()
+        except OSError:
+            writer.transport.abort()
+            return
+        self._open |= {writer, back}
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._carry(reader, back))
+                tasks.create_task(self._carry(there, writer))
+        except* (OSError, EOFError):
+            pass
+        finally:
+            for each in (writer, back):
+                self._open.discard(each)
+                each.transport.abort()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            await self._mended.wait()
+            writer.write(data)
+            await writer.drain()
+        raise EOFError
+
+
+class Cluster:
+    """All of it. `running` makes one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = folder / "cluster"
+        self.nats = Nats(folder)
+        self.servers: list[Forked] = []
+        self.referees: list[Forked] = []
+        self.bots: list[Forked] = []
+        self.addresses: dict[str, str] = {}
+        """HOST:PORT of each server, by what it writes to."""
+        self.tokens: dict[str, str] = {}
+        self.front = Relay(self._any_server)
+        self._started = 0
+        self._channel: grpc.aio.Channel | None = None
+        self._turn = 0
+
+    @property
+    def url(self) -> str:
+        """Of the database."""
+        return url_of(self.database)
+
+    async def _any_server(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to one of the servers, to each in its turn."""
+        alive = [server for server in self.servers if server.alive]
+        for _ in range(len(alive)):
+            self._turn += 1
+            address = self.addresses.get(str(alive[self._turn % len(alive)].said))
+            if address is not None:
+                with suppress(OSError):
+                    return await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+        raise ConnectionRefusedError("no server is there")
+
+    async def store(self) -> Store:
+        """The database, opened once more."""
+        return await Store.open(self.url)
+
+    async def make_tokens(self, *owners: str) -> None:
+        store = await self.store()
+        for owner in owners:
+            made_token = await store.write(
+                lambda connection, owner=owner: create_token(connection, owner=owner, now_ms=store.now_ms())  # type: ignore[misc]
+            )
+            self.tokens[owner] = made_token.secret
+        await store.close()
+
+    # Processes
+
+    def _said(self, what: str) -> Path:
+        self._started += 1
+        return self.folder / f"{what}-{self._started}"
+
+    async def start_server(self, *options: str, bus: str = "", database: str = "") -> Forked:
+        """Another server."""
+        said = self._said("server")
+        words = [
+            *("serve", "--no-web", "--listen", "127.0.0.1:0", "--rate-own-games", "--format", "json"),
+            *("--db", database or self.url, "--bus", bus or self.nats.url, *options),
+        ]
+        server = noughts(words, said, {})
+        self.servers.append(server)
+        self.addresses[str(said)] = (await self.announced(server))["grpc"]
+        return server
+
+    async def start_referee(self, *options: str, bus: str = "", database: str = "") -> Forked:
+        """Another referee."""
+        words = ["referee", "--format", "json", "--db", database or self.url, "--bus", bus or self.nats.url, *options]
+        referee = noughts(words, self._said("referee"), {})
+        self.referees.append(referee)
+        await self.announced(referee)
+        return referee
+
+    def start_bots(self, names: Sequence[str], spec: str = "random", address: str = "", **variables: str) -> Forked:
+        """Bots of the organiser in one process, which dial the front."""
+        bots = Forked(
+            self._said("bots"), _play, spec, list(names), address or f"127.0.0.1:{self.front.port}",
+            self.tokens[ORGANISER], variables,
+        )  # fmt: skip
+        self.bots.append(bots)
+        return bots
+
+    async def announced(self, process: Forked) -> dict[str, Any]:
+        """The first line that it says."""
+        deadline = time.monotonic() + PATIENCE
+        while not (process.said.exists() and (said := process.said.read_text()).endswith("\n")):
+            assert process.alive, self.log(process)
+            assert time.monotonic() < deadline, self.log(process)
+            await asyncio.sleep(_LOOK)
+        found: dict[str, Any] = json.loads(said)
+        return found
+
+    @staticmethod
+    def log(process: Forked) -> str:
+        log = process.said.with_suffix(".log")
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    def logs(self) -> str:
+        """What all servers and referees have logged."""
+        return "".join(f"--- {each.said.name}\n{self.log(each)}" for each in (*self.servers, *self.referees))
+
+    async def close(self) -> None:
+        """Stops everything, politely."""
+        if self._channel is not None:
+            await self._channel.close()
+        for process in (*self.bots, *self.referees, *self.servers):
+            process.signal(signal.SIGCONT)
+            if process.alive:
+                await asyncio.to_thread(process.stop)
+
+    def kill(self) -> None:
+        for process in (*self.bots, *self.referees, *self.servers):
+            process.kill()
+        self.nats.kill()
+
+    # Tournaments
+
+    def stub(self, kind: Callable[[grpc.aio.Channel], Any]) -> Any:
+        if self._channel is None:
+            self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{self.front.port}", options=_OPTIONS)
+        return kind(self._channel)
+
+    async def asked(self, call: Callable[..., Awaitable[Returned]], request: object) -> Returned:
+        """The organiser's call, which is made again while no server is there."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                metadata = ((TOKEN_KEY, f"Bearer {self.tokens[ORGANISER]}"),)
+                return await call(request, metadata=metadata, timeout=20)
+            except grpc.aio.AioRpcError as error:
+                if error.code() not in _PASSING or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_LOOK)
+
+    async def all_online(self, names: Sequence[str]) -> None:
+        """Returns when these bots are online, as any server sees it."""
+        bots = self.stub(bots_pb2_grpc.BotServiceStub)
+        deadline = time.monotonic() + PATIENCE
+        wanted = {f"bots/{name}" for name in names}
+        while True:
+            answer = await self.asked(bots.ListBots, bots_pb2.ListBotsRequest(page_size=1000))
+            if wanted <= {bot.name for bot in answer.bots if bot.online}:
+                return
+            assert time.monotonic() < deadline, f"the bots do not come\n{self.logs()}"
+            await asyncio.sleep(_LOOK)
+
+    async def organise(self, slug: str, bots: Sequence[str], **settings: Any) -> None:
+        """Makes a tournament of these bots and starts it."""
+        stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
+        name = f"tournaments/{slug}"
+        usual: Mapping[str, Any] = {"variant": "tictactoe", "concurrency": 4_096, "seed": 5}
+        wanted = tournaments_pb2.Tournament(name=name, **{**usual, **settings})
+        request = tournaments_pb2.CreateTournamentRequest(tournament=wanted, request_id=slug)
+        await self.asked(stub.CreateTournament, request)
+        for bot in bots:
+            entry = tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}")
+            await self.asked(stub.JoinTournament, entry)
+        await self.asked(stub.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
+
+    async def tournament(self, slug: str) -> tournaments_pb2.Tournament:
+        stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
+        request = tournaments_pb2.GetTournamentRequest(name=f"tournaments/{slug}")
+        answer = await self.asked(stub.GetTournament, request)
+        found: tournaments_pb2.Tournament = answer.tournament
+        return found
+
+    async def finished(self, slug: str, seconds: float = PATIENCE) -> tournaments_pb2.Tournament:
+        """The tournament when its last game is stored."""
+        deadline = time.monotonic() + seconds
+        while True:
+            tournament = await self.tournament(slug)
+            if tournament.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED:
+                return tournament
+            assert time.monotonic() < deadline, f"{tournament}\n{self.logs()[-20_000:]}"
+            await asyncio.sleep(_LOOK)
+
+    def stored(self) -> int:
+        """How many games are stored, as another program sees it."""
+        return int(rows_of(self.database, "SELECT coalesce(sum(games_done), 0) FROM tournaments")[0][0])
+
+    async def look_back(self, *slugs: str) -> None:
+        """What must hold when everything has been played: every slot once, and ratings that follow from the games."""
+        for slug in slugs:
+            ordinals = [row[0] for row in rows_of(self.database, _ORDINALS.format(slug))]
+            total = rows_of(self.database, f"SELECT games_total FROM tournaments WHERE slug = '{slug}'")[0][0]
+            assert ordinals == list(range(1, total + 1))
+        store = await self.store()
+        try:
+            report = await store.read(lambda connection: check_database(connection, faults_of_stored))
+            assert report.findings == []
+            assert (await store.write(rebuild_ratings)).differences == []
+        finally:
+            await store.close()
+
+
+_ORDINALS = "SELECT ordinal FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' ORDER BY ordinal"
+
+
+@asynccontextmanager
+async def running(*, servers: int = 2, referees: int = 2, options: Sequence[str] = ()) -> AsyncIterator[Cluster]:
+    """A cluster, as long as the block lasts. It has the organiser's token."""
+    with tempfile.TemporaryDirectory(prefix="noughts-cluster-") as folder, databases_of(POSTGRESQL):
+        cluster = Cluster(Path(folder))
+        made(cluster.database)
+        try:
+            await cluster.make_tokens(ORGANISER)
+            await asyncio.to_thread(cluster.nats.start)
+            for _ in range(servers):
+                await cluster.start_server()
+            for _ in range(referees):
+                await cluster.start_referee(*options)
+            await cluster.front.start()
+            yield cluster
+            await cluster.close()
+            await cluster.front.stop()
+        finally:
+            cluster.kill()
+
+
+@asynccontextmanager
+async def postgresql_killed() -> AsyncIterator[None]:
+    """PostgreSQL is killed, and started again at the end of the block."""
+    again = await asyncio.to_thread(killed)
+    yield
+    await asyncio.to_thread(again)
+
+
+@asynccontextmanager
+async def far_away(cluster: Cluster) -> AsyncIterator[tuple[str, str, list[Relay]]]:
+    """The addresses of bus and database over cables of their own, which can be cut."""
+
+    async def bus() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", cluster.nats.port)
+
+    async def database() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_unix_connection(os.path.join(place(), ".s.PGSQL.5432"))
+
+    cables = [Relay(bus), Relay(database)]
+    for cable in cables:
+        await cable.start()
+    name = cluster.url.partition("@/")[2].partition("?")[0]
+    yield (
+        f"nats://127.0.0.1:{cables[0].port}",
+        f"postgresql+psycopg://postgres@127.0.0.1:{cables[1].port}/{quote(name)}",
+        cables,
+    )
+    for cable in cables:
+        await cable.stop()
+
+
+def _play(spec: str, names: list[str], address: str, token: str, variables: dict[str, str]) -> None:
+    """In a process of its own: bots until it is ended."""
+    os.environ.update(variables)
+    from noughts_bots.event_loop import run_loop
+    from noughts_bots.session import Login, play
+    from noughts_bots.specs import make_bot, parse_spec
+
+    async def all_of_them() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for name in names:
+                tasks.create_task(play(make_bot(parse_spec(spec)), Login(address, token, name=name)))
+
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    run_loop(all_of_them())
