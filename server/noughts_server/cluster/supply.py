@@ -31,6 +31,8 @@ logger = structlog.get_logger("noughts.cluster")
 
 _LOOK_SECONDS = 1.0
 _FEWEST_QUEUED = 64
+# Units of games without clocks that are claimed at once.
+_MOST_UNITS = 4
 
 
 class SharedSupply(Supply):
@@ -54,11 +56,17 @@ class SharedSupply(Supply):
         """The slots of each unit that is being played which are not stored yet."""
         self._unit_of: dict[int, int] = {}
         self._news = asyncio.Event()
+        self._changed = False
 
     def look(self) -> None:
         """There may be more to play than before."""
         self._news.set()
         self._progress.made()
+
+    def changed(self) -> None:
+        """It may be paused, or have other entries."""
+        self._changed = True
+        self.look()
 
     def stored(self, games: list[FinishedGame]) -> None:
         """These have been committed."""
@@ -75,15 +83,19 @@ class SharedSupply(Supply):
         await self._recorder.flush()
         tournament = await self._read_tournament()
         while tournament.state is TournamentState.RUNNING:
-            self._news.clear()
+            self._changed = False
             full = self.conditions = await self._read_conditions()
             self.withdrawn(full.withdrawn)
-            playing = self._share(full)
-            claim = None if playing is None or not self._hungry(playing) else await self._claim_next()
-            if claim is not None and playing is not None:
-                await self._play(tournament, playing, claim)
-            else:
-                await self._wait()
+            opened = OpenedUnits(tournament.settings, full)
+            while not self._changed:
+                self._news.clear()
+                playing = self._share(full)
+                claims = [] if playing is None or not self._hungry(playing) else await self._claim_next(playing)
+                for claim in claims:
+                    assert playing is not None
+                    await self._play(opened, playing, claim)
+                if not claims:
+                    await self._wait()
             tournament = await self._read_tournament()
         referee.forget(key)
 
@@ -92,15 +104,15 @@ class SharedSupply(Supply):
         # What waits here could be played elsewhere: with clocks, a game of it takes a while.
         return queued < (1 if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, 1_024)))
 
-    async def _claim_next(self) -> HeldClaim | None:
+    async def _claim_next(self, playing: Conditions) -> list[HeldClaim]:
         holding, played = self._units()
-        node, key = self._node, self._key
-        claim = await self._store.write_patiently(
-            lambda connection: claim_next(connection, key, node, holding=holding, played=played)
+        node, key, most = self._node, self._key, 1 if playing.timed else _MOST_UNITS
+        claims = await self._store.write_patiently(
+            lambda connection: claim_next(connection, key, node, holding=holding, played=played, most=most)
         )
         for number in played:
             del self._held[number]
-        return claim
+        return claims
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
         """Those that are being played, and those of which all games are stored."""
@@ -110,12 +122,12 @@ class SharedSupply(Supply):
             return (), played
         return self._held.keys() - set(played), played
 
-    async def _play(self, tournament: Tournament, playing: Conditions, held: HeldClaim) -> None:
+    async def _play(self, opened: OpenedUnits, playing: Conditions, held: HeldClaim) -> None:
         ordinals = {slot.ordinal for slot in held.claim.slots}
         self._held[held.number] = ordinals
         self._unit_of.update(dict.fromkeys(ordinals, held.number))
         unit = Unit(playing, held.claim.attempt, held.claim.slots, begun=held.claim.begun)
-        async for part in OpenedUnits(tournament.settings, playing).parts(unit, held.claim.encounters):
+        async for part in opened.parts(unit, held.claim.encounters):
             self._referee.add(part)
 
     async def _wait(self) -> None:
@@ -201,13 +213,18 @@ class FollowingDirector(Director):
                 self._drop(tournament.id)
                 self._referee.forget(tournament.id)
                 self._supplies.pop(tournament.id, None)
+            elif tournament.state is TournamentState.FINISHED:
+                self._changed(tournament.id)
         for tournament in running:
-            supply = self._supplies.get(tournament.id)
-            if tournament.id not in self._playing:
-                if tournament.id not in self.problems:
-                    self._play(tournament)
-            elif isinstance(supply, SharedSupply):
-                supply.look()
+            if tournament.id in self._playing:
+                self._changed(tournament.id)
+            elif tournament.id not in self.problems:
+                self._play(tournament)
+
+    def _changed(self, key: int) -> None:
+        supply = self._supplies.get(key)
+        if isinstance(supply, SharedSupply):
+            supply.changed()
 
     def _drop(self, key: int) -> None:
         task = self._playing.pop(key, None)
@@ -243,4 +260,4 @@ class FollowingDirector(Director):
         if min(seats) < referees:
             return conditions if self._membership.first else None
         share = conditions.concurrency // max(1, referees)
-        return replace(conditions, concurrency=min(share, self.seats) if installed else share)
+        return replace(conditions, concurrency=min(share, self.seats) if installed and conditions.timed else share)

@@ -58,6 +58,11 @@ def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     require_state(tournament, TournamentState.RUNNING)
+    return _claim(connection, tournament, number)
+
+
+def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim:
+    tournament_id = tournament.id
     ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
     if not ordinals:
         raise NotFound(f"{tournament.name}/units/{number}")
@@ -87,19 +92,27 @@ class HeldClaim(NamedTuple):
 
 
 def claim_next(
-    connection: Connection, tournament_id: int, holder: str, *, holding: Collection[int], played: Collection[int]
-) -> HeldClaim | None:
-    """Claims the first unit that has missing games and that nobody who lives is playing; None: there is none now.
+    connection: Connection,
+    tournament_id: int,
+    holder: str,
+    *,
+    holding: Collection[int],
+    played: Collection[int],
+    most: int = 1,
+) -> list[HeldClaim]:
+    """Claims the first units, `most` at most, that have missing games and that nobody who lives is playing.
 
     `holding` are those that the holder is playing, `played` those of which it has stored all games: they are given
-    back. Writes. Raises NotFound, WrongState (the tournament is not running, or too many were lost with a unit).
+    back. Writes. Nothing comes of a tournament that is not running. Raises NotFound, WrongState (too many were lost with
+    a unit).
     """
     tournament = get_tournament_by_id(connection, tournament_id)
-    require_state(tournament, TournamentState.RUNNING)
     if not tournament.unit_games:
-        return None
+        return []
     for number in played:
         _give_back(connection, tournament, number)
+    if tournament.state is not TournamentState.RUNNING:
+        return []
     first = tournament.folded // tournament.unit_games
     count = unit_count(tournament.games_total, tournament.unit_games)
     known: dict[int, Row[Any]] = {
@@ -109,6 +122,7 @@ def claim_next(
         )
     }
     alive = {node.name for node in nodes.alive(connection)} - {holder}
+    claims: list[HeldClaim] = []
     for number in range(first, count):
         row = known.get(number)
         deaths = 0
@@ -120,14 +134,16 @@ def claim_next(
         if deaths > MOST_DEATHS:
             got = f"with unit {number}, whose games have ended {deaths} referees"
             raise WrongState(tournament.name, got=got, expected="a unit that can be played", hint=_AFTER_DEATHS)
-        claim = claim_unit(connection, tournament_id, number)
+        claim = _claim(connection, tournament, number)
         if not claim.slots:
             _give_back(connection, tournament, number)
             continue
         key = (units.c.tournament_id == tournament_id) & (units.c.number == number)
         connection.execute(update(units).where(key).values(holder=holder, deaths=deaths))
-        return HeldClaim(number, claim)
-    return None
+        claims.append(HeldClaim(number, claim))
+        if len(claims) == most:
+            break
+    return claims
 
 
 _AFTER_DEATHS = "Look into the referees' logs; pause the tournament and start it to have the unit tried again."

@@ -1,0 +1,151 @@
+"""What a cluster must get through, one trouble after the other, while it plays."""
+
+import asyncio
+import re
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tests.cluster.ground import Cluster, far_away, postgresql_killed
+from tests.cluster.watching import Observer
+from tests.support.databases import rows_of
+
+FROZEN_SECONDS = 6.0
+MOST_SECONDS = 10.0
+"""So long play may stand still."""
+_LOOK = 0.05
+
+
+@dataclass
+class Tally:
+    """What came of it."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    """From each trouble to the next game that was stored."""
+    refused: int = 0
+    """Games that came too late."""
+    games: int = 0
+    games_a_second: float = 0.0
+    observers: list[Observer] = field(default_factory=list)
+
+
+Trouble = Callable[[Cluster], Awaitable[None]]
+
+
+async def kill_referee(cluster: Cluster) -> None:
+    """A referee ends at once; another comes."""
+    cluster.referees[0].kill()
+    await cluster.start_referee(*_OPTIONS)
+
+
+async def kill_server(cluster: Cluster) -> None:
+    """A server ends at once, and its bots find the other; another comes."""
+    cluster.servers[0].kill()
+    cluster.servers.append(cluster.servers.pop(0))
+    await cluster.start_server()
+
+
+async def kill_bus(cluster: Cluster) -> None:
+    """NATS ends at once, and is started again."""
+    await asyncio.to_thread(cluster.nats.kill)
+    await asyncio.sleep(0.5)
+    await asyncio.to_thread(cluster.nats.start)
+
+
+async def kill_database(cluster: Cluster) -> None:
+    """PostgreSQL ends at once, and is started again."""
+    async with postgresql_killed():
+        await asyncio.sleep(0.5)
+
+
+async def freeze_referee(cluster: Cluster) -> None:
+    """A referee stands still, long enough to be taken for dead, and goes on."""
+    referee = next(each for each in cluster.referees if each.alive)
+    referee.signal(signal.SIGSTOP)
+    await asyncio.sleep(FROZEN_SECONDS)
+    referee.signal(signal.SIGCONT)
+
+
+_OPTIONS = ("--absence", "0")
+TROUBLES: dict[str, Trouble] = {
+    "kill -9 of a referee": kill_referee,
+    "kill -9 of a server": kill_server,
+    "kill -9 of NATS": kill_bus,
+    "kill -9 of PostgreSQL": kill_database,
+    f"a referee frozen for {FROZEN_SECONDS:g} s": freeze_referee,
+}
+
+
+async def goes_on(cluster: Cluster, games: int, beyond: int = 0) -> float:
+    """When more than so many games are stored: the moment."""
+    deadline = time.monotonic() + 2 * MOST_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            if cluster.stored() > games + beyond:
+                return time.monotonic()
+        except Exception:  # noqa: BLE001, S110  # PostgreSQL is away
+            pass
+        await asyncio.sleep(_LOOK)
+    raise AssertionError(f"nothing is stored any more\n{cluster.logs()[-30_000:]}")
+
+
+async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: float = 1.0) -> None:
+    """All these troubles, with a rest after each."""
+    for name in troubles:
+        before, began = cluster.stored(), time.monotonic()
+        trouble = asyncio.create_task(TROUBLES[name](cluster))
+        # What was underway when it began does not count.
+        await asyncio.sleep(0.6)
+        before = max(before, _stored_or(cluster, before))
+        tally.seconds[name] = await goes_on(cluster, before) - began
+        await trouble
+        await asyncio.sleep(rest)
+
+
+def _stored_or(cluster: Cluster, games: int) -> int:
+    try:
+        return cluster.stored()
+    except Exception:  # noqa: BLE001  # PostgreSQL is away
+        return games
+
+
+async def cut_link(cluster: Cluster, tally: Tally) -> None:
+    """A referee far away, whose cable is pulled for longer than it may be silent."""
+    async with far_away(cluster) as (bus, database, cables):
+        await cluster.start_referee(*_OPTIONS, bus=bus, database=database)
+        await asyncio.sleep(2)
+        before, began = cluster.stored(), time.monotonic()
+        for cable in cables:
+            cable.cut()
+        await asyncio.sleep(0.6)
+        tally.seconds["a cut link to a referee"] = await goes_on(cluster, cluster.stored(), 1) - began
+        await asyncio.sleep(max(0.0, FROZEN_SECONDS - (time.monotonic() - began)))
+        for cable in cables:
+            cable.mend()
+        await asyncio.sleep(2)
+        referee = cluster.referees.pop()
+        await asyncio.to_thread(referee.stop)
+        assert before
+
+
+@asynccontextmanager
+async def observed(cluster: Cluster, name: str) -> AsyncIterator[list[Observer]]:
+    """Somebody watches at each server."""
+    observers = [Observer(address, name) for address in cluster.addresses.values()]
+    async with asyncio.TaskGroup() as tasks:
+        watching = [tasks.create_task(each.watch()) for each in observers]
+        yield observers
+        for task in watching:
+            task.cancel()
+
+
+def refused(cluster: Cluster) -> int:
+    """Games that were stored too late: by whom others had taken over."""
+    return sum(int(number) for number in re.findall(r'games were refused[^\n]*games=(\d+)', cluster.logs()))
+
+
+def attempts(cluster: Cluster) -> int:
+    """Units that were claimed more than once."""
+    return int(rows_of(cluster.database, "SELECT count(*) FROM units WHERE attempt > 1")[0][0])
