@@ -31,7 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
     parser.add_argument("--games", type=int, default=20_000)
     parser.add_argument("--calm", action="store_true", help="no troubles")
-    parser.add_argument("--variant", default="mnk:7,7,5")
+    parser.add_argument("--variant", default="mnk:11,11,5")
     options = parser.parse_args()
     tally = asyncio.run(_run(options.games, options.variant, calm=options.calm))
     return _told(tally)

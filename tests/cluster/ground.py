@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import grpc
 import grpc.aio
@@ -26,7 +25,7 @@ from noughts_server.store.database import Store
 from noughts_server.store.rating_lists import rebuild_ratings
 from noughts_server.store.tokens import create_token
 from tests.chaos.nursery import Forked, noughts
-from tests.support.databases import POSTGRESQL, databases_of, killed, made, place, rows_of, url_of
+from tests.support.databases import POSTGRESQL, change, databases_of, killed, made, place, rows_of, url_of
 
 Returned = TypeVar("Returned")
 
@@ -160,6 +159,11 @@ class Cluster:
     def url(self) -> str:
         """Of the database."""
         return url_of(self.database)
+
+    @property
+    def database_name(self) -> str:
+        """Its name in PostgreSQL."""
+        return self.url.partition("@/")[2].partition("?")[0]
 
     async def _any_server(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to one of the servers, to each in its turn."""
@@ -342,6 +346,8 @@ async def running(*, servers: int = 2, referees: int = 2, options: Sequence[str]
     with tempfile.TemporaryDirectory(prefix="noughts-cluster-") as folder, databases_of(POSTGRESQL):
         cluster = Cluster(Path(folder))
         made(cluster.database)
+        # It is killed here, and must have what it said that it has.
+        change(cluster.database, f'ALTER DATABASE "{cluster.database_name}" SET synchronous_commit = on')
         try:
             await cluster.make_tokens(ORGANISER)
             await asyncio.to_thread(cluster.nats.start)
@@ -378,10 +384,9 @@ async def far_away(cluster: Cluster) -> AsyncIterator[tuple[str, str, list[Relay
     cables = [Relay(bus), Relay(database)]
     for cable in cables:
         await cable.start()
-    name = cluster.url.partition("@/")[2].partition("?")[0]
     yield (
         f"nats://127.0.0.1:{cables[0].port}",
-        f"postgresql+psycopg://postgres@127.0.0.1:{cables[1].port}/{quote(name)}",
+        f"postgresql+psycopg://postgres@127.0.0.1:{cables[1].port}/{cluster.database_name}",
         cables,
     )
     for cable in cables:

@@ -4,9 +4,10 @@ import asyncio
 import re
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.cluster.ground import Cluster, far_away, postgresql_killed
 from tests.cluster.watching import Observer
@@ -31,7 +32,7 @@ class Tally:
     observers: list[Observer] = field(default_factory=list)
 
 
-Trouble = Callable[[Cluster], Awaitable[None]]
+Trouble = Callable[[Cluster], Coroutine[Any, Any, None]]
 
 
 async def kill_referee(cluster: Cluster) -> None:
@@ -85,7 +86,7 @@ async def goes_on(cluster: Cluster, games: int, beyond: int = 0) -> float:
         try:
             if cluster.stored() > games + beyond:
                 return time.monotonic()
-        except Exception:  # noqa: BLE001, S110  # PostgreSQL is away
+        except Exception:  # PostgreSQL is away
             pass
         await asyncio.sleep(_LOOK)
     raise AssertionError(f"nothing is stored any more\n{cluster.logs()[-30_000:]}")
@@ -107,7 +108,7 @@ async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: 
 def _stored_or(cluster: Cluster, games: int) -> int:
     try:
         return cluster.stored()
-    except Exception:  # noqa: BLE001  # PostgreSQL is away
+    except Exception:  # PostgreSQL is away
         return games
 
 
@@ -143,7 +144,7 @@ async def observed(cluster: Cluster, name: str) -> AsyncIterator[list[Observer]]
 
 def refused(cluster: Cluster) -> int:
     """Games that were stored too late: by whom others had taken over."""
-    return sum(int(number) for number in re.findall(r'games were refused[^\n]*games=(\d+)', cluster.logs()))
+    return sum(int(number) for number in re.findall(r"games were refused[^\n]*games=(\d+)", cluster.logs()))
 
 
 def attempts(cluster: Cluster) -> int:

@@ -6,7 +6,6 @@ With them goes the journal: how far games of long time controls are.
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 
 import structlog
 
@@ -154,8 +153,15 @@ class Recorder:
         self._publish(report)
 
     async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
-        now = self._store.now_ms()
-        commit = partial(commit_games, games=games, state=self._state, now_ms=now, advanced=advanced)
+        now, state = self._store.now_ms(), self._state
+        tried = False
+
+        def commit(connection: Connection) -> CommitReport:
+            # A connection that was lost in the middle of a commit leaves open whether there was one.
+            nonlocal tried
+            again, tried = tried, True
+            return commit_games(connection, games, state, now_ms=now, advanced=advanced, again=again)
+
         try:
             return await self._store.write_patiently(commit)
         except DatabaseDamaged as error:

@@ -33,12 +33,15 @@ _DRIVER = "postgresql+psycopg"
 _WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
 """Keys of advisory locks; they are a database's own."""
 _CONNECT_SECONDS = 5
+_SILENT_SECONDS = 5
+"""So long a transaction may rest between two statements, and a connection hear nothing."""
 
 _KINDS: dict[str, type[DatabaseTrouble | DatabaseDamaged]] = {
     "08": DatabaseUnreachable,  # the connection
     "53100": DatabaseFull,
     "53": DatabaseBusy,  # memory, connections
     "25006": DatabaseReadOnly,
+    "25P03": DatabaseUnreachable,  # we have said nothing for so long that it has hung up
     "55P03": DatabaseBusy,  # a lock was waited for too long
     "57014": DatabaseBusy,  # a statement took too long
     "57P": DatabaseUnreachable,  # it starts, or stops
@@ -117,13 +120,32 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
         isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
         connect_args={
             "connect_timeout": _CONNECT_SECONDS,
-            "options": f"-c lock_timeout={round(1000 * busy_seconds)} -c timezone=UTC",
+            # Neither side waits for a machine that is gone: what it holds, above all the lock of those who write, is
+            # needed by others.
+            "options": " ".join(f"-c {name}={value}" for name, value in _settings(busy_seconds).items()),
+            "keepalives_idle": 2,
+            "keepalives_interval": 1,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 1000 * _SILENT_SECONDS,
         },
         execution_options={} if writes else {"postgresql_readonly": True},
     )
     if writes:
         event.listen(engine, "begin", _take)
     return engine
+
+
+def _settings(busy_seconds: float) -> dict[str, str | int]:
+    """What a session asks PostgreSQL for; times in milliseconds or seconds, as it has them."""
+    return {
+        "lock_timeout": round(1000 * busy_seconds),
+        "timezone": "UTC",
+        "idle_in_transaction_session_timeout": 1000 * _SILENT_SECONDS,
+        "tcp_keepalives_idle": 2,
+        "tcp_keepalives_interval": 1,
+        "tcp_keepalives_count": 3,
+        "tcp_user_timeout": 1000 * _SILENT_SECONDS,
+    }
 
 
 def _take(connection: Connection) -> None:

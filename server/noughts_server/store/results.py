@@ -82,10 +82,13 @@ def commit_games(
     *,
     now_ms: int,
     advanced: Sequence[GameSoFar] = (),
+    again: bool = False,
 ) -> CommitReport:
     """Stores a batch of games with scores, progress and ratings, and how far others are, of no slot two.
 
     Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
+    `again`: the same was tried before, and nobody knows whether it was committed. Then games of the current attempt that
+    are stored already were stored so, and the report has them.
     Hand `report.changes` to `state.apply` once the transaction is committed, and not otherwise.
     """
     report = CommitReport()
@@ -103,7 +106,7 @@ def commit_games(
             state.forget(tournament_id)
             report.stale += len(batch)
         else:
-            _commit_tournament(connection, batch, row, state, ledger, report, now_ms)
+            _commit_tournament(connection, batch, row, state, ledger, report, now_ms, again=again)
     ledger.store()
     return report
 
@@ -116,11 +119,20 @@ def _commit_tournament(
     ledger: Ledger,
     report: CommitReport,
     now_ms: int,
+    *,
+    again: bool,
 ) -> None:
     progress = state.progress(connection, row)
     if max(max(game.first, game.second) for game in batch) >= len(progress.bots):
         progress.bots, progress.owners = bots_of(connection, row.id), owners_of(connection, row)  # some have joined
-    fresh = _admit(connection, batch, row, progress, report)
+    fresh, known = _admit(connection, batch, row, progress, report)
+    if again and known:
+        report.games += known
+        report.duplicates -= len(known)
+        if not fresh:
+            over = row.state == TournamentState.FINISHED
+            name = f"tournaments/{row.slug}"
+            report.progress.append(TournamentProgress(row.id, name, row.games_done, row.games_total, over))
     if not fresh:
         return
     stored = list(fresh.values())
@@ -152,25 +164,27 @@ def _admit(
     row: Row[Any],
     progress: Progress,
     report: CommitReport,
-) -> dict[int, FinishedGame]:
-    """The games to store, by ordinal and in its order."""
+) -> tuple[dict[int, FinishedGame], list[FinishedGame]]:
+    """The games to store, by ordinal and in its order; and those of the current attempt whose slots have their game."""
     unit_games, total = row.unit_games, row.games_total
     if not total:
         report.stale += len(batch)
-        return {}
+        return {}, []
     # The unit follows from the slot, so that no game can hide behind the attempt of another unit.
     attempts = _attempts(connection, row.id, {(game.ordinal - 1) // unit_games for game in batch})
     folded, beyond = progress.folded, progress.beyond
     fresh: dict[int, FinishedGame] = {}
+    known: list[FinishedGame] = []
     for game in batch:
         ordinal = game.ordinal
         if attempts.get((ordinal - 1) // unit_games) != game.attempt or ordinal > total:
             report.stale += 1
         elif ordinal <= folded or ordinal in beyond or ordinal in fresh:
             report.duplicates += 1
+            known.append(game)
         else:
             fresh[ordinal] = game
-    return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}
+    return {ordinal: fresh[ordinal] for ordinal in sorted(fresh)}, known
 
 
 def _current(
