@@ -8,6 +8,8 @@ import asyncio
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -38,17 +40,24 @@ def main() -> int:
 
 
 async def _run(games: int, variant: str, *, calm: bool) -> Tally:
-    tally = Tally()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "lowest.py"
-        path.write_text(_CHILD)
-        path.chmod(0o644)
-        Path(folder).chmod(0o755)
+    tally = Tally(say=_CONSOLE.print)
+    with _child() as path:
         offers = [f"child{number}=py:{path}:Lowest" for number in (1, 2)]
         options = [word for offer in offers for word in ("--offers", offer)]
         async with running(servers=2, referees=3, options=("--owner", "ada", *options)) as cluster:
             await _play(cluster, tally, games, variant, calm=calm)
     return tally
+
+
+@contextmanager
+def _child() -> Iterator[Path]:
+    """The file of a bot, where locked children may read it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lowest.py"
+        path.write_text(_CHILD)
+        path.chmod(0o644)
+        Path(folder).chmod(0o755)
+        yield path
 
 
 async def _play(cluster: Cluster, tally: Tally, games: int, variant: str, *, calm: bool) -> None:
@@ -66,6 +75,7 @@ async def _play(cluster: Cluster, tally: Tally, games: int, variant: str, *, cal
         if not calm:
             await suffer(cluster, tally, list(TROUBLES))
             await cut_link(cluster, tally)
+        _CONSOLE.print(f"all troubles are over after {time.monotonic() - began:.0f} s: {cluster.stored():,} games")
         await cluster.finished("league", 600)
     tally.games = cluster.stored()
     tally.games_a_second = tally.games / (time.monotonic() - began)

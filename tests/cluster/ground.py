@@ -151,6 +151,8 @@ class Cluster:
         """HOST:PORT of each server, by what it writes to."""
         self.tokens: dict[str, str] = {}
         self.front = Relay(self._any_server)
+        self.referee_options: tuple[str, ...] = ()
+        """What each referee is started with."""
         self._started = 0
         self._channel: grpc.aio.Channel | None = None
         self._turn = 0
@@ -209,7 +211,8 @@ class Cluster:
 
     async def start_referee(self, *options: str, bus: str = "", database: str = "") -> Forked:
         """Another referee."""
-        words = ["referee", "--format", "json", "--db", database or self.url, "--bus", bus or self.nats.url, *options]
+        words = ["referee", "--format", "json", "--db", database or self.url, "--bus", bus or self.nats.url]
+        words += [*self.referee_options, *options]
         referee = noughts(words, self._said("referee"), {})
         self.referees.append(referee)
         await self.announced(referee)
@@ -343,7 +346,7 @@ _ORDINALS = "SELECT ordinal FROM games JOIN tournaments ON id = tournament_id WH
 @asynccontextmanager
 async def running(*, servers: int = 2, referees: int = 2, options: Sequence[str] = ()) -> AsyncIterator[Cluster]:
     """A cluster, as long as the block lasts. It has the organiser's token."""
-    with tempfile.TemporaryDirectory(prefix="noughts-cluster-") as folder, databases_of(POSTGRESQL):
+    with tempfile.TemporaryDirectory(prefix="noughts-cluster-", delete="NOUGHTS_KEEP" not in os.environ) as folder, databases_of(POSTGRESQL):
         cluster = Cluster(Path(folder))
         made(cluster.database)
         # It is killed here, and must have what it said that it has.
@@ -353,8 +356,9 @@ async def running(*, servers: int = 2, referees: int = 2, options: Sequence[str]
             await asyncio.to_thread(cluster.nats.start)
             for _ in range(servers):
                 await cluster.start_server()
+            cluster.referee_options = tuple(options)
             for _ in range(referees):
-                await cluster.start_referee(*options)
+                await cluster.start_referee()
             await cluster.front.start()
             yield cluster
             await cluster.close()

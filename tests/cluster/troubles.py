@@ -30,6 +30,7 @@ class Tally:
     games: int = 0
     games_a_second: float = 0.0
     observers: list[Observer] = field(default_factory=list)
+    say: Callable[[str], object] = lambda line: None
 
 
 Trouble = Callable[[Cluster], Coroutine[Any, Any, None]]
@@ -37,8 +38,8 @@ Trouble = Callable[[Cluster], Coroutine[Any, Any, None]]
 
 async def kill_referee(cluster: Cluster) -> None:
     """A referee ends at once; another comes."""
-    cluster.referees[0].kill()
-    await cluster.start_referee(*_OPTIONS)
+    cluster.referees.pop(0).kill()
+    await cluster.start_referee()
 
 
 async def kill_server(cluster: Cluster) -> None:
@@ -69,7 +70,6 @@ async def freeze_referee(cluster: Cluster) -> None:
     referee.signal(signal.SIGCONT)
 
 
-_OPTIONS = ("--absence", "0")
 TROUBLES: dict[str, Trouble] = {
     "kill -9 of a referee": kill_referee,
     "kill -9 of a server": kill_server,
@@ -96,12 +96,13 @@ async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: 
     """All these troubles, with a rest after each."""
     for name in troubles:
         before, began = cluster.stored(), time.monotonic()
-        trouble = asyncio.create_task(TROUBLES[name](cluster))
-        # What was underway when it began does not count.
-        await asyncio.sleep(0.6)
-        before = max(before, _stored_or(cluster, before))
-        tally.seconds[name] = await goes_on(cluster, before) - began
-        await trouble
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(TROUBLES[name](cluster))
+            # What was underway when it began does not count.
+            await asyncio.sleep(0.6)
+            before = max(before, _stored_or(cluster, before))
+            tally.seconds[name] = await goes_on(cluster, before) - began
+        tally.say(f"{name}: {tally.seconds[name]:.1f} s")
         await asyncio.sleep(rest)
 
 
@@ -115,7 +116,7 @@ def _stored_or(cluster: Cluster, games: int) -> int:
 async def cut_link(cluster: Cluster, tally: Tally) -> None:
     """A referee far away, whose cable is pulled for longer than it may be silent."""
     async with far_away(cluster) as (bus, database, cables):
-        await cluster.start_referee(*_OPTIONS, bus=bus, database=database)
+        await cluster.start_referee(bus=bus, database=database)
         await asyncio.sleep(2)
         before, began = cluster.stored(), time.monotonic()
         for cable in cables:

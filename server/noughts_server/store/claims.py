@@ -103,8 +103,8 @@ def claim_next(
     """Claims the first units, `most` at most, that have missing games and that nobody who lives is playing.
 
     `holding` are those that the holder is playing, `played` those of which it has stored all games: they are given
-    back. Writes. Nothing comes of a tournament that is not running. Raises NotFound, WrongState (too many were lost with
-    a unit).
+    back. Writes. Nothing comes of a tournament that is not running. Raises NotFound, WrongState (too many were lost
+    with a unit).
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:

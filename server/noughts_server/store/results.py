@@ -87,8 +87,8 @@ def commit_games(
     """Stores a batch of games with scores, progress and ratings, and how far others are, of no slot two.
 
     Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
-    `again`: the same was tried before, and nobody knows whether it was committed. Then games of the current attempt that
-    are stored already were stored so, and the report has them.
+    `again`: the same was tried before, and nobody knows whether it was committed. Then games of the current attempt
+    that are stored already were stored so, and the report has them.
     Hand `report.changes` to `state.apply` once the transaction is committed, and not otherwise.
     """
     report = CommitReport()

@@ -76,9 +76,7 @@ def referee(
             "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",
             "A server without --bus plays its games itself: it needs no referee.",
         )
-    settings = bus_options.read_bus(
-        "noughts referee", bus, database, bus_creds, bus_ca, bus_cert, bus_key
-    )  # fmt: skip
+    settings = bus_options.read_bus("noughts referee", bus, database, bus_creds, bus_ca, bus_cert, bus_key)
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     offered = _read_offers(offers or [])
     from noughts_server.cli.logs import configure_logs
@@ -113,7 +111,8 @@ def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
     for text, spec in zip(texts, specs, strict=True):
         if not check_startable(spec):
             raise UsageProblem(
-                f"--offers {text!r}: got no program or plugin, expected one (`gomocup:COMMAND`, `py:FILE.py:CLASS` ...)",
+                f"--offers {text!r}: got no program or plugin, "
+                "expected one (`gomocup:COMMAND`, `py:FILE.py:CLASS` ...)",
                 "Reference bots play from anywhere: noughts bot run NAME --server HOST:PORT",
             )
         require_frames_on_pipes(spec, DIAL_YOURSELF)
