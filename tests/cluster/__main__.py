@@ -33,18 +33,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
     parser.add_argument("--games", type=int, default=20_000)
     parser.add_argument("--calm", action="store_true", help="no troubles")
+    parser.add_argument("--logs", type=Path, help="an empty folder for what the processes log")
     parser.add_argument("--variant", default="mnk:11,11,5")
     options = parser.parse_args()
-    tally = asyncio.run(_run(options.games, options.variant, calm=options.calm))
+    tally = asyncio.run(_run(options.games, options.variant, options.logs, calm=options.calm))
     return _told(tally)
 
 
-async def _run(games: int, variant: str, *, calm: bool) -> Tally:
+async def _run(games: int, variant: str, logs: Path | None, *, calm: bool) -> Tally:
     tally = Tally(say=_CONSOLE.print)
     with _child() as path:
         offers = [f"child{number}=py:{path}:Lowest" for number in (1, 2)]
         options = [word for offer in offers for word in ("--offers", offer)]
-        async with running(servers=2, referees=3, options=("--owner", "ada", *options)) as cluster:
+        async with running(servers=2, referees=3, options=("--owner", "ada", *options), logs=logs) as cluster:
             await _play(cluster, tally, games, variant, calm=calm)
     return tally
 

@@ -10,7 +10,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -344,10 +344,14 @@ _ORDINALS = "SELECT ordinal FROM games JOIN tournaments ON id = tournament_id WH
 
 
 @asynccontextmanager
-async def running(*, servers: int = 2, referees: int = 2, options: Sequence[str] = ()) -> AsyncIterator[Cluster]:
-    """A cluster, as long as the block lasts. It has the organiser's token."""
-    with tempfile.TemporaryDirectory(prefix="noughts-cluster-", delete="NOUGHTS_KEEP" not in os.environ) as folder, databases_of(POSTGRESQL):
-        cluster = Cluster(Path(folder))
+async def running(
+    *, servers: int = 2, referees: int = 2, options: Sequence[str] = (), logs: Path | None = None
+) -> AsyncIterator[Cluster]:
+    """A cluster, as long as the block lasts. It has the organiser's token. `logs`: a folder where they stay."""
+    with ExitStack() as stack:
+        folder = logs or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-cluster-")))
+        stack.enter_context(databases_of(POSTGRESQL))
+        cluster = Cluster(folder)
         made(cluster.database)
         # It is killed here, and must have what it said that it has.
         change(cluster.database, f'ALTER DATABASE "{cluster.database_name}" SET synchronous_commit = on')

@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import grpc
 
 from noughts_proto.child_kinds import CHILD_KINDS
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Invite
+from noughts_referee.children.frames import ChildFrames
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.lost_games import LostGame, running_games
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild, start_child
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, start_child
 from noughts_referee.clock import MICROSECONDS
 from noughts_referee.frame_wire import FrameWire
 from noughts_referee.rules import Termination
@@ -36,6 +38,24 @@ class Fault:
     """It was the last life: the child plays no more."""
 
 
+class Life(Protocol):
+    """A child from its start to its end: a process of its own, or an engine behind a seat."""
+
+    @property
+    def frames(self) -> ChildFrames:
+        """What carries its frames."""
+
+    @property
+    def stderr(self) -> str:
+        """The last of what it has written there."""
+
+    async def hello(self) -> pb.Hello:
+        """Its first frame. Raises NotStarted."""
+
+    async def stop(self, reason: str = "") -> Death:
+        """Ends it. `reason`: why, if the referee did."""
+
+
 class ChildPlayer:
     """One child, on the wire of its player."""
 
@@ -47,10 +67,10 @@ class ChildPlayer:
         settings: ChildSettings,
         *,
         accept: Callable[[pb.Hello], pb.Welcome],
-        on_life: Callable[[RunningChild], None] = lambda child: None,
+        on_life: Callable[[Life], None] = lambda child: None,
         on_fault: Callable[[Fault], None],
         invite: Invite | None = None,
-        start: Callable[[], Awaitable[RunningChild]] | None = None,
+        start: Callable[[], Awaitable[Life]] | None = None,
     ) -> None:
         """`accept` answers a Hello or raises NotStarted; `on_fault` hears how each life ended, and whether it was the
         last. What it raises ends the play.
@@ -104,7 +124,7 @@ class ChildPlayer:
                     await asyncio.wait([ending])
                     raise
 
-    async def _end(self, child: RunningChild, reason: str, lost: tuple[LostGame, ...]) -> None:
+    async def _end(self, child: Life, reason: str, lost: tuple[LostGame, ...]) -> None:
         """Sees to the end of a life, and tells of it."""
         death = await child.stop(reason)
         # One that has taken nothing but its welcome has not started either; nor has a program that ended before its
@@ -114,7 +134,7 @@ class ChildPlayer:
         benched = self._failures == MOST_STARTS
         self._on_fault(Fault(death, lost, benched))
 
-    async def _serve(self, child: RunningChild) -> str:
+    async def _serve(self, child: Life) -> str:
         """Plays until the child leaves; returns why, if the referee ended it."""
         hello = await child.hello()
         welcome = self._accept(hello)
@@ -146,7 +166,7 @@ class _ServerStopsError(Exception):
 class _Silence:
     """Ends the stream of a child that owes an answer in a game without a clock and is not heard of for too long."""
 
-    def __init__(self, wire: FrameWire, child: RunningChild, settings: ChildSettings) -> None:
+    def __init__(self, wire: FrameWire, child: Life, settings: ChildSettings) -> None:
         self._wire = wire
         self._child = child
         self._seconds = settings.silence

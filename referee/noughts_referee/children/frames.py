@@ -1,5 +1,7 @@
 """What is known of the frames of a child, whatever carries them, and how many of them are too many."""
 
+from abc import ABC, abstractmethod
+
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.monotonic import Now, microseconds
 
@@ -10,7 +12,7 @@ MOST_EMPTY = 1_000
 _SHOWN_BYTES = 200
 
 
-class ChildFrames:
+class ChildFrames(ABC):
     """What a child sends and is sent."""
 
     first = "say Hello"
@@ -31,6 +33,14 @@ class ChildFrames:
         self.answered = False
         """Whether the child has ever answered a question."""
         self._unasked = self._empty = 0
+
+    @abstractmethod
+    async def read(self) -> pb.PlayRequest | None:
+        """The next frame; None when there will be no more: `reason` says why."""
+
+    @abstractmethod
+    async def write(self, frame: pb.PlayResponse) -> None:
+        """Sends a frame; one at a time."""
 
     def _count_written(self) -> None:
         self._unasked = self._empty = 0

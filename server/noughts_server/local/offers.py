@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import cast
 
 import structlog
 
@@ -16,12 +14,12 @@ from noughts_referee.children.bench import Bench
 from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher
-from noughts_referee.children.running_child import NotStarted, RunningChild
+from noughts_referee.children.running_child import NotStarted
 from noughts_referee.frame_wire import MOST_GAMES, UNTIMED_GAMES, FrameWire, WireCounts
-from noughts_referee.referee import Referee
+from noughts_referee.referee import Referee, Seated
 from noughts_server.errors import NoughtsError
 from noughts_server.local.launcher import command_of
-from noughts_server.local.players import start_player
+from noughts_server.local.players import start_process
 from noughts_server.runtime.sessions import check_hello
 from noughts_server.store.bots import LoggedIn, log_in
 from noughts_server.store.database import Connection, Store
@@ -70,14 +68,17 @@ class Offers:
         ]
 
     async def play(self, offer: Offer, bot: LoggedIn) -> None:
-        """Plays one of them until it is cancelled, or cannot be started any more."""
+        """Plays one of them, in a process a seat, until it is cancelled, or cannot be started any more."""
         player = self._referee.player(bot.bot_version_id)
-        wire = FrameWire(player, self._referee, self._times.wire, self._counts)
+        members = player.enlist(self._seats) if self._seats > 1 else (player,)
+        async with asyncio.TaskGroup() as tasks:
+            for member in members:
+                tasks.create_task(self._play_seat(offer.spec, bot, member))
+
+    async def _play_seat(self, spec: BotSpec, bot: LoggedIn, member: Seated) -> None:
+        wire = FrameWire(member, self._referee, self._times.wire, self._counts)
         wire.on_presence = self._on_ready
-        spec = offer.spec
         assert spec.child_kind is not None
-        frames = spec.child_kind.speaks_frames
-        start = partial(start_player, spec, self._launcher, self._times, processes=self._seats)
 
         def ended(fault: Fault) -> None:
             logger.warning(
@@ -85,17 +86,18 @@ class Offers:
             )
             if fault.benched:
                 what = f"could not be started: at last it {fault.death.reason}"
-                self._bench.add(player, what, lambda games: None)
+                self._bench.add(member, what, lambda games: None)
                 self.bots.pop(bot.bot_version_id, None)
+                self._on_ready()
 
         await ChildPlayer(
-            command_of(spec) if frames else ChildCommand(spec.kind, spec.target),
+            command_of(spec) if spec.child_kind.speaks_frames else ChildCommand(spec.kind, spec.target),
             self._launcher,
             wire,
             self._times,
             accept=lambda hello: self._accept(bot, hello),
             on_fault=ended,
-            start=cast("Callable[[], asyncio.Future[RunningChild]]", start),
+            start=lambda: start_process(spec, self._launcher, self._times),
         ).play()
 
     def _accept(self, bot: LoggedIn, hello: pb.Hello) -> pb.Welcome:

@@ -28,9 +28,32 @@ async def start_player(
     Raises BotSpecError, and what the launcher raises.
     """
     assert spec.child_kind is not None
+    if processes == 1:
+        return await start_process(spec, launcher, settings, memory_bytes, heard)
     if spec.child_kind.speaks_frames:
-        command = replace(command_of(spec), memory_bytes=memory_bytes)
-        if processes == 1:
-            return await start_child(launcher, command, settings, heard=heard)
-        return TeamChild([await start_child(launcher, command, settings, heard=heard) for _ in range(processes)])
+        return TeamChild([await _start(spec, launcher, settings, memory_bytes, heard) for _ in range(processes)])
     return engine_child(spec, launcher, settings, processes, memory_bytes, heard)
+
+
+async def start_process(
+    spec: BotSpec,
+    launcher: Launcher,
+    settings: ChildSettings,
+    memory_bytes: int = 0,
+    heard: Callable[[bytes], None] | None = None,
+) -> RunningChild | EngineChild:
+    """Starts a child that is one process. See `start_player`."""
+    assert spec.child_kind is not None
+    if spec.child_kind.speaks_frames:
+        return await _start(spec, launcher, settings, memory_bytes, heard)
+    return engine_child(spec, launcher, settings, 1, memory_bytes, heard)
+
+
+async def _start(
+    spec: BotSpec,
+    launcher: Launcher,
+    settings: ChildSettings,
+    memory_bytes: int,
+    heard: Callable[[bytes], None] | None,
+) -> RunningChild:
+    return await start_child(launcher, replace(command_of(spec), memory_bytes=memory_bytes), settings, heard=heard)

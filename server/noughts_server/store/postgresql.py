@@ -34,7 +34,10 @@ _WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
 """Keys of advisory locks; they are a database's own."""
 _CONNECT_SECONDS = 5
 _SILENT_SECONDS = 5
-"""So long a transaction may rest between two statements, and a connection hear nothing."""
+"""So long a connection may hear nothing."""
+_RESTING_SECONDS = 3
+"""So long a transaction may rest between two statements: while it has the lock, no node of a cluster can say that it
+lives, so this is well below the time after which one counts as dead."""
 
 _KINDS: dict[str, type[DatabaseTrouble | DatabaseDamaged]] = {
     "08": DatabaseUnreachable,  # the connection
@@ -140,7 +143,7 @@ def _settings(busy_seconds: float) -> dict[str, str | int]:
     return {
         "lock_timeout": round(1000 * busy_seconds),
         "timezone": "UTC",
-        "idle_in_transaction_session_timeout": 1000 * _SILENT_SECONDS,
+        "idle_in_transaction_session_timeout": 1000 * _RESTING_SECONDS,
         "tcp_keepalives_idle": 2,
         "tcp_keepalives_interval": 1,
         "tcp_keepalives_count": 3,
