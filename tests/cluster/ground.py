@@ -9,6 +9,7 @@ import subprocess
 import sysconfig
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from noughts_server.store.database import Store
 from noughts_server.store.rating_lists import rebuild_ratings
 from noughts_server.store.tokens import create_token
 from tests.chaos.nursery import Forked, noughts
+from tests.cluster import players
 from tests.support.databases import POSTGRESQL, change, databases_of, killed, made, place, rows_of, url_of
 
 Returned = TypeVar("Returned")
@@ -325,6 +327,10 @@ class Cluster:
         """How many games are stored, as another program sees it."""
         return int(rows_of(self.database, "SELECT coalesce(sum(games_done), 0) FROM tournaments")[0][0])
 
+    def endings(self, slug: str) -> Counter[int]:
+        """How its games ended, by `Termination`."""
+        return Counter(dict(rows_of(self.database, _ENDINGS.format(slug))))
+
     async def look_back(self, *slugs: str) -> None:
         """What must hold when everything has been played: every slot once, and ratings that follow from the games."""
         for slug in slugs:
@@ -340,6 +346,7 @@ class Cluster:
             await store.close()
 
 
+_ENDINGS = "SELECT termination, count(*) FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' GROUP BY 1"
 _ORDINALS = "SELECT ordinal FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' ORDER BY ordinal"
 
 
@@ -402,7 +409,7 @@ async def far_away(cluster: Cluster) -> AsyncIterator[tuple[str, str, list[Relay
 
 
 def _play(spec: str, names: list[str], address: str, token: str, variables: dict[str, str]) -> None:
-    """In a process of its own: bots until it is ended."""
+    """In a process of its own: bots until it is ended. `spec` is a class of `players`, too."""
     os.environ.update(variables)
     from noughts_bots.event_loop import run_loop
     from noughts_bots.session import Login, play
@@ -411,7 +418,8 @@ def _play(spec: str, names: list[str], address: str, token: str, variables: dict
     async def all_of_them() -> None:
         async with asyncio.TaskGroup() as tasks:
             for name in names:
-                tasks.create_task(play(make_bot(parse_spec(spec)), Login(address, token, name=name)))
+                bot = getattr(players, spec)() if hasattr(players, spec) else make_bot(parse_spec(spec))
+                tasks.create_task(play(bot, Login(address, token, name=name)))
 
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     run_loop(all_of_them())

@@ -4,6 +4,7 @@ import asyncio
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,9 +31,34 @@ class Tally:
     games: int = 0
     games_a_second: float = 0.0
     observers: list[Observer] = field(default_factory=list)
+    again: int = 0
+    """Units that were claimed more than once."""
+    endings: Counter[int] = field(default_factory=Counter)
+    """How games ended, by `Termination`."""
     say: Callable[[str], object] = lambda line: None
 
+    @property
+    def gaps(self) -> list[str]:
+        """What watchers missed."""
+        return [gap for each in self.observers for gap in each.gaps]
 
+    @property
+    def messages(self) -> int:
+        """To all watchers."""
+        return sum(each.messages for each in self.observers)
+
+    @property
+    def plies(self) -> int:
+        """In these."""
+        return sum(each.plies for each in self.observers)
+
+    @property
+    def resyncs(self) -> int:
+        """How often watchers had to begin anew."""
+        return sum(each.resyncs for each in self.observers)
+
+
+CUT_LINK = "a cut link to a referee"
 Trouble = Callable[[Cluster], Coroutine[Any, Any, None]]
 
 
@@ -79,31 +105,40 @@ TROUBLES: dict[str, Trouble] = {
 }
 
 
-async def goes_on(cluster: Cluster, games: int, beyond: int = 0) -> float:
+async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: float) -> None:
+    """All these troubles, with a rest after each."""
+    for name in troubles:
+        if name == CUT_LINK:
+            await _cut_link(cluster, tally)
+        else:
+            async with asyncio.TaskGroup() as tasks:
+                began = time.monotonic()
+                tasks.create_task(TROUBLES[name](cluster))
+                await _measure(cluster, tally, name, began)
+        await asyncio.sleep(rest)
+
+
+async def _measure(cluster: Cluster, tally: Tally, name: str, began: float) -> None:
+    """How long it takes until games are stored again."""
+    before = _stored_or(cluster, 0)
+    # What was underway when it began does not count.
+    await asyncio.sleep(0.6)
+    before = max(before, _stored_or(cluster, before))
+    tally.seconds[name] = await _goes_on(cluster, before) - began
+    tally.say(f"{name}: {tally.seconds[name]:.1f} s")
+
+
+async def _goes_on(cluster: Cluster, games: int) -> float:
     """When more than so many games are stored: the moment."""
     deadline = time.monotonic() + 2 * MOST_SECONDS
     while time.monotonic() < deadline:
         try:
-            if cluster.stored() > games + beyond:
+            if cluster.stored() > games:
                 return time.monotonic()
         except Exception:  # PostgreSQL is away
             pass
         await asyncio.sleep(_LOOK)
     raise AssertionError(f"nothing is stored any more\n{cluster.logs()[-30_000:]}")
-
-
-async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: float = 1.0) -> None:
-    """All these troubles, with a rest after each."""
-    for name in troubles:
-        before, began = cluster.stored(), time.monotonic()
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(TROUBLES[name](cluster))
-            # What was underway when it began does not count.
-            await asyncio.sleep(0.6)
-            before = max(before, _stored_or(cluster, before))
-            tally.seconds[name] = await goes_on(cluster, before) - began
-        tally.say(f"{name}: {tally.seconds[name]:.1f} s")
-        await asyncio.sleep(rest)
 
 
 def _stored_or(cluster: Cluster, games: int) -> int:
@@ -113,23 +148,20 @@ def _stored_or(cluster: Cluster, games: int) -> int:
         return games
 
 
-async def cut_link(cluster: Cluster, tally: Tally) -> None:
+async def _cut_link(cluster: Cluster, tally: Tally) -> None:
     """A referee far away, whose cable is pulled for longer than it may be silent."""
     async with far_away(cluster) as (bus, database, cables):
-        await cluster.start_referee(bus=bus, database=database)
+        referee = await cluster.start_referee(bus=bus, database=database)
         await asyncio.sleep(2)
-        before, began = cluster.stored(), time.monotonic()
+        began = time.monotonic()
         for cable in cables:
             cable.cut()
-        await asyncio.sleep(0.6)
-        tally.seconds["a cut link to a referee"] = await goes_on(cluster, cluster.stored(), 1) - began
+        await _measure(cluster, tally, CUT_LINK, began)
         await asyncio.sleep(max(0.0, FROZEN_SECONDS - (time.monotonic() - began)))
         for cable in cables:
             cable.mend()
         await asyncio.sleep(2)
-        referee = cluster.referees.pop()
         await asyncio.to_thread(referee.stop)
-        assert before
 
 
 @asynccontextmanager

@@ -1,0 +1,21 @@
+"""A bot for tests of clusters, as a file of its own: locked children read it, too."""
+
+import time
+
+from noughts_bots import Bot, Position
+
+
+class Unhurried(Bot):
+    """Plays the lowest cell, and sleeps before: a cluster may be tried without work for many cores."""
+
+    seconds = 0.002
+
+    def choose(self, position: Position) -> int:
+        time.sleep(self.seconds)
+        return position.free[0]
+
+
+class Hasty(Unhurried):
+    """The same without rest."""
+
+    seconds = 0.0

@@ -1,0 +1,82 @@
+"""One run of a cluster: a league of remote bots and of offered ones, watched, with troubles or without."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.cluster import players
+from tests.cluster.ground import Cluster, running
+from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally, attempts, observed, refused, suffer
+
+REMOTE = tuple(f"bot{number}" for number in range(10))
+CHILDREN = ("child1", "child2")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What is played, and what happens meanwhile."""
+
+    games: int
+    """At least so many: each pair plays as many games as the others."""
+    variant: str = "mnk:11,11,5"
+    spec: str = "random"
+    """Of the remote bots."""
+    child: str = "Hasty"
+    """The class of the offered bots, in `players`."""
+    referees: int = 3
+    troubles: Sequence[str] = (*TROUBLES, CUT_LINK)
+    move_seconds: int = 0
+    """Limit of each move; 0: none."""
+    logs: Path | None = None
+    """A folder where they stay."""
+    rest: float = 1.0
+    """Seconds between two troubles."""
+
+
+async def run(scenario: Scenario, tally: Tally) -> None:
+    """Plays all of it. Raises AssertionError where a game was lost, or stored twice, or ratings differ."""
+    with bot_file() as path:
+        offers = [word for name in CHILDREN for word in ("--offers", f"{name}=py:{path}:{scenario.child}")]
+        options = ("--owner", "ada", *offers)
+        async with running(referees=scenario.referees, options=options, logs=scenario.logs) as cluster:
+            await _play(cluster, tally, scenario)
+
+
+@contextmanager
+def bot_file() -> Iterator[Path]:
+    """The file `players`, where locked children may read it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "players.py"
+        shutil.copyfile(players.__file__, path)
+        path.chmod(0o644)
+        Path(folder).chmod(0o755)
+        yield path
+
+
+async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
+    cluster.start_bots(REMOTE[:5], scenario.spec)
+    cluster.start_bots(REMOTE[5:], scenario.spec)
+    everybody = (*REMOTE, *CHILDREN)
+    await cluster.all_online(everybody)
+    pairs = len(everybody) * (len(everybody) - 1) // 2
+    settings: dict[str, Any] = {"games_per_pair": -(-scenario.games // pairs // 2) * 2, "variant": scenario.variant}
+    if scenario.move_seconds:
+        settings["time"] = {"move_us": scenario.move_seconds * 1_000_000}
+    began = time.monotonic()
+    await cluster.organise("league", everybody, rated=True, **settings)
+    async with observed(cluster, "tournaments/league") as observers:
+        tally.observers = observers
+        await suffer(cluster, tally, scenario.troubles, scenario.rest)
+        tally.say(f"all troubles are over after {time.monotonic() - began:.0f} s: {cluster.stored():,} games")
+        await cluster.finished("league", 600)
+    tally.games = cluster.stored()
+    tally.games_a_second = tally.games / (time.monotonic() - began)
+    await cluster.look_back("league")
+    tally.refused = refused(cluster)
+    tally.again = attempts(cluster)
+    tally.endings = cluster.endings("league")
