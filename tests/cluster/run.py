@@ -15,6 +15,7 @@ from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally, attempts, observed
 
 REMOTE = tuple(f"bot{number}" for number in range(10))
 CHILDREN = ("child1", "child2")
+WATCHED_GAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
         settings["time"] = {"move_us": scenario.move_seconds * 1_000_000}
     began = time.monotonic()
     await cluster.organise("league", everybody, rated=True, **settings)
-    async with observed(cluster, "tournaments/league") as observers:
+    watched = range(1, scenario.games, max(1, scenario.games // WATCHED_GAMES))
+    async with observed(cluster, "league", watched) as observers:
         tally.observers = observers
         await suffer(cluster, tally, scenario.troubles, scenario.rest)
         tally.say(f"all troubles are over after {time.monotonic() - began:.0f} s: {cluster.stored():,} games")

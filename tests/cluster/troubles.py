@@ -165,9 +165,11 @@ async def _cut_link(cluster: Cluster, tally: Tally) -> None:
 
 
 @asynccontextmanager
-async def observed(cluster: Cluster, name: str) -> AsyncIterator[list[Observer]]:
-    """Somebody watches at each server."""
-    observers = [Observer(address, name) for address in cluster.addresses.values()]
+async def observed(cluster: Cluster, slug: str, ordinals: Sequence[int] = ()) -> AsyncIterator[list[Observer]]:
+    """Somebody watches the tournament at each server, and some of its games at each."""
+    name = f"tournaments/{slug}"
+    names = [name, *(f"{name}/games/{ordinal}" for ordinal in ordinals)]
+    observers = [Observer(address, each) for address in cluster.addresses.values() for each in names]
     async with asyncio.TaskGroup() as tasks:
         watching = [tasks.create_task(each.watch()) for each in observers]
         yield observers

@@ -6,7 +6,7 @@ asks: a question is known by its game and ply, and so asked and answered only on
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import structlog
 
@@ -87,12 +87,14 @@ class FarBots:
         self._bus = bus
         self._membership = membership
         self._grace = grace
+        self.is_home: Callable[[], bool] = lambda: True
+        """Whether this referee has the seats of which there are not enough for all."""
         self._wires: dict[int, FarWire] = {}
         self._dirty: dict[FarWire, None] = {}
         self._flushing = False
         self._heard: dict[str, float] = {}
         """When something was heard of each server last."""
-        membership.on_change.append(self._shares_changed)
+        membership.on_change.append(self.shares_changed)
 
     def seats(self, version: int) -> tuple[int, int] | None:
         """Games at once of a bot, without clocks and with; None: it has no stream."""
@@ -100,11 +102,11 @@ class FarBots:
         return wire.seats if wire is not None and wire.online else None
 
     def share(self, seats: int) -> int:
-        """What of a bot's seats this referee may use. Where there are not enough for all, the oldest has them."""
+        """What of a bot's seats this referee may use. Where there are not enough for all, one has them."""
         referees = self._membership.referees
         if len(referees) <= seats:
             return seats // max(1, len(referees))
-        return seats if self._membership.first else 0
+        return seats if self.is_home() else 0
 
     async def run(self) -> None:
         """Listens until it is cancelled."""
@@ -191,7 +193,8 @@ class FarBots:
         wire.grace = None
         self._referee.forfeit(wire.player, Termination.DISCONNECTED)
 
-    def _shares_changed(self) -> None:
+    def shares_changed(self) -> None:
+        """Others have these bots' seats than before, or there are more or fewer who share them."""
         for wire in self._wires.values():
             if wire.online:
                 self._referee.seats_changed(wire.player)

@@ -22,7 +22,7 @@ from noughts_server.runtime.director import CHANGED, Director
 from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Progress, Supply
-from noughts_server.store.claims import HeldClaim, claim_next
+from noughts_server.store.claims import HeldClaim, claim_next, hand_over
 from noughts_server.store.database import Store
 from noughts_server.store.results import CommitReport
 from noughts_server.store.tournaments import Tournament, TournamentState, get_tournament_by_id, running_tournaments
@@ -90,6 +90,8 @@ class SharedSupply(Supply):
             while not self._changed:
                 self._news.clear()
                 playing = self._share(full)
+                if playing is None and self._held:
+                    await self._hand_over()
                 claims = [] if playing is None or not self._hungry(playing) else await self._claim_next(playing)
                 for claim in claims:
                     assert playing is not None
@@ -113,6 +115,17 @@ class SharedSupply(Supply):
         for number in played:
             del self._held[number]
         return claims
+
+    async def _hand_over(self) -> None:
+        """Others play what is not being played here."""
+        node, key = self._node, self._key
+        self._referee.withdraw(key)
+        await self._recorder.flush()
+        if self._referee.in_flight(key):
+            return  # and what their units have besides is played afterwards
+        await self._store.write_patiently(lambda connection: hand_over(connection, key, node))
+        self._held.clear()
+        self._unit_of.clear()
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
         """Those that are being played, and those of which all games are stored."""
@@ -157,6 +170,7 @@ class FollowingDirector(Director):
         """Games of these that are played at once."""
         self._offered: dict[str, set[int]] = {}
         """Bot versions that play on the machines of others, by referee."""
+        bots.is_home = self._is_home
         membership.on_change.append(self._looking.set)
         membership.on_presumed_dead.append(self.begin_anew)
 
@@ -188,7 +202,11 @@ class FollowingDirector(Director):
         self._looking.set()
 
     def _hear(self, message: pb.RefereePresence) -> None:
-        self._offered[message.referee] = set() if message.leaving else {bot.version for bot in message.offers}
+        offered = set() if message.leaving else {bot.version for bot in message.offers}
+        if self._offered.get(message.referee, set()) != offered:
+            self._offered[message.referee] = offered
+            self._bots.shares_changed()
+            self.look()
 
     def _stored(self, report: CommitReport) -> None:
         for key, supply in self._supplies.items():
@@ -244,8 +262,17 @@ class FollowingDirector(Director):
             self._shared,
         )
 
+    def _is_home(self) -> bool:
+        """Whether this referee plays what cannot be divided: the one on whose machine most bots are, or the oldest."""
+        mine = self._membership.node.name
+
+        def installed(name: str) -> int:
+            return len(self.installed) if name == mine else len(self._offered.get(name, ()))
+
+        return max(self._membership.referees, key=installed, default=mine) == mine
+
     def _shared(self, conditions: Conditions) -> Conditions | None:
-        """What this referee plays of a tournament: what cannot be divided is all the oldest's."""
+        """What this referee plays of a tournament: what cannot be divided is all played at home."""
         referees = len(self._membership.referees)
         elsewhere = {version for name in self._membership.referees for version in self._offered.get(name, ())}
         seats, installed = [conditions.concurrency], False
@@ -258,6 +285,6 @@ class FollowingDirector(Director):
             elif version in elsewhere:
                 return None
         if min(seats) < referees:
-            return conditions if self._membership.first else None
+            return conditions if self._is_home() else None
         share = conditions.concurrency // max(1, referees)
         return replace(conditions, concurrency=min(share, self.seats) if installed and conditions.timed else share)

@@ -146,6 +146,12 @@ def claim_next(
     return claims
 
 
+def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
+    """The units that the holder has are anybody's, as if it had never claimed them. Writes."""
+    held = (units.c.tournament_id == tournament_id) & (units.c.holder == holder)
+    connection.execute(update(units).where(held).values(holder=None))
+
+
 _AFTER_DEATHS = "Look into the referees' logs; pause the tournament and start it to have the unit tried again."
 
 
