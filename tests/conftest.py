@@ -15,7 +15,16 @@ from tests.support.tools import NOT_TRIED
 # Several workers share the cores: threads of linear algebra would wait for each other. It is not loaded yet.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-WITH_PROCESSES = ("bots/hosts", "chaos", "referee/children", "server/cli", "server/engines", "server/local", "system")
+WITH_PROCESSES = (
+    "bots/hosts",
+    "chaos",
+    "cluster",
+    "referee/children",
+    "server/cli",
+    "server/engines",
+    "server/local",
+    "system",
+)
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""
 
 
