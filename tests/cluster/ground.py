@@ -371,9 +371,11 @@ async def running(
             for _ in range(referees):
                 await cluster.start_referee()
             await cluster.front.start()
-            yield cluster
-            await cluster.close()
-            await cluster.front.stop()
+            try:
+                yield cluster
+                await cluster.close()
+            finally:
+                await cluster.front.stop()
         finally:
             cluster.kill()
 

@@ -22,7 +22,7 @@ class Observer:
         self.resyncs = 0
         self.over = False
         self._address = address
-        self._name = name
+        self.name = name
         self._sequence = self._epoch = 0
 
     async def watch(self) -> None:
@@ -30,7 +30,7 @@ class Observer:
         async with grpc.aio.insecure_channel(self._address) as channel:
             stub = feed_pb2_grpc.FeedServiceStub(channel)
             while not self.over:
-                request = pb.WatchRequest(name=self._name, from_sequence=self._sequence, epoch=self._epoch)
+                request = pb.WatchRequest(name=self.name, from_sequence=self._sequence, epoch=self._epoch)
                 with suppress(grpc.aio.AioRpcError):
                     async for message in stub.Watch(request):
                         self._take(message)

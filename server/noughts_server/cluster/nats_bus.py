@@ -43,6 +43,8 @@ class NatsBus:
         self.lost = 0
         """Messages of this process that were not sent."""
         self._name = name
+        self._complaint: Exception | None = None
+        """The client's last."""
         self._local = MemoryBus()
         self._client = Client()
         self._subjects: dict[str, int] = {}
@@ -111,7 +113,7 @@ class NatsBus:
                     reconnected_cb=self._on_back,
                     connect_timeout=_CONNECT_SECONDS,
                     reconnect_time_wait=_RECONNECT_SECONDS,  # type: ignore[arg-type]  # it only sleeps so long
-                    max_reconnect_attempts=-1,
+                    max_reconnect_attempts=1,
                     ping_interval=_PING_SECONDS,
                     max_outstanding_pings=2,
                     allow_reconnect=True,
@@ -122,9 +124,12 @@ class NatsBus:
                 )
         except (OSError, TimeoutError, nats.errors.Error, ValueError) as error:
             await self._client.close()
-            reason = str(error) or type(error).__name__
+            why = self._complaint or error
+            reason = str(why) or type(why).__name__
             hint = "Is NATS running there, and are its credentials right? `nats-server` starts one on nats://127.0.0.1:4222."
             raise BusUnusable(settings.place, f"it cannot be reached ({reason})", hint=hint) from error
+        # What was reached once is waited for, however long.
+        self._client.options["max_reconnect_attempts"] = -1
 
     async def _pump(self) -> None:
         while True:
@@ -171,6 +176,7 @@ class NatsBus:
         return handle
 
     async def _on_error(self, error: Exception) -> None:
+        self._complaint = error
         if isinstance(error, nats.errors.SlowConsumerError):
             logger.error("messages of the bus were lost: this process is too slow", subject=error.subject)
             self._begin_anew()

@@ -30,9 +30,11 @@ from noughts_server.store.tournaments import Tournament, TournamentState, get_to
 logger = structlog.get_logger("noughts.cluster")
 
 _LOOK_SECONDS = 1.0
-_FEWEST_QUEUED = 64
-# Units of games without clocks that are claimed at once.
+_FEWEST_QUEUED, _MOST_QUEUED = 64, 1_024
+# Units that are claimed at once.
 _MOST_UNITS = 4
+# With clocks, what waits here could be played elsewhere: no more of it than is played in about so many seconds.
+_SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
 
 
 class SharedSupply(Supply):
@@ -57,6 +59,10 @@ class SharedSupply(Supply):
         self._unit_of: dict[int, int] = {}
         self._news = asyncio.Event()
         self._changed = False
+        self._has_played = False
+        self._ahead = 1
+        """Games with clocks that wait here."""
+        self._claimed_at = 0.0
 
     def look(self) -> None:
         """There may be more to play than before."""
@@ -93,6 +99,9 @@ class SharedSupply(Supply):
                 if playing is None and self._held:
                     await self._hand_over()
                 claims = [] if playing is None or not self._hungry(playing) else await self._claim_next(playing)
+                if claims and not self._has_played:
+                    self._has_played = True
+                    logger.info("plays units", tournament=full.name)
                 for claim in claims:
                     assert playing is not None
                     await self._play(opened, playing, claim)
@@ -102,19 +111,30 @@ class SharedSupply(Supply):
         referee.forget(key)
 
     def _hungry(self, playing: Conditions) -> bool:
-        queued = self._referee.queued(self._key)
-        # What waits here could be played elsewhere: with clocks, a game of it takes a while.
-        return queued < (1 if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, 1_024)))
+        wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
+        return self._referee.queued(self._key) < wanted
 
     async def _claim_next(self, playing: Conditions) -> list[HeldClaim]:
         holding, played = self._units()
-        node, key, most = self._node, self._key, 1 if playing.timed else _MOST_UNITS
+        node, key = self._node, self._key
+        if playing.timed:
+            self._look_ahead()
+        most = 1 if playing.timed and self._ahead < _FEWEST_QUEUED else _MOST_UNITS
         claims = await self._store.write_patiently(
             lambda connection: claim_next(connection, key, node, holding=holding, played=played, most=most)
         )
         for number in played:
             del self._held[number]
         return claims
+
+    def _look_ahead(self) -> None:
+        """Learns from how soon the last claim was played how much must wait here lest the bots do."""
+        now = asyncio.get_running_loop().time()
+        took, self._claimed_at = now - self._claimed_at, now
+        if took < _SOON_SECONDS:
+            self._ahead = min(2 * self._ahead, _MOST_QUEUED)
+        elif took > _LATE_SECONDS:
+            self._ahead = max(1, self._ahead // 2)
 
     async def _hand_over(self) -> None:
         """Others play what is not being played here."""

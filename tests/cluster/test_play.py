@@ -1,0 +1,166 @@
+"""A cluster as its organisers and authors meet it: whatever is asked of one server holds at the others, too."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import grpc.aio
+
+from noughts_proto.v1 import challenges_pb2, challenges_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
+from noughts_proto.v1.tournaments_pb2 import (
+    TOURNAMENT_STATE_CANCELLED,
+    TOURNAMENT_STATE_FINISHED,
+    TOURNAMENT_STATE_PAUSED,
+    TOURNAMENT_STATE_RUNNING,
+)
+from noughts_referee.rules import ON_THE_BOARD, Termination
+from tests.cluster.ground import Cluster, running
+from tests.cluster.run import bot_file
+from tests.cluster.troubles import observed
+from tests.support.client import bearing
+from tests.support.databases import rows_of
+
+
+class At:
+    """The organiser at one server."""
+
+    def __init__(self, cluster: Cluster, channel: grpc.aio.Channel) -> None:
+        self.tournaments: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
+        self.challenges: Any = challenges_pb2_grpc.ChallengeServiceStub(channel)
+        self._token = bearing(cluster.tokens["ada"])
+
+    async def ask(self, what: str, slug: str, **fields: Any) -> tournaments_pb2.Tournament:
+        """Calls `whatTournament`."""
+        request = getattr(tournaments_pb2, f"{what}TournamentRequest")(name=f"tournaments/{slug}", **fields)
+        answer = await getattr(self.tournaments, f"{what}Tournament")(request, metadata=self._token, timeout=20)
+        return answer.tournament if hasattr(answer, "tournament") else tournaments_pb2.Tournament()
+
+    async def challenge(self, **fields: Any) -> str:
+        """Has bots play a few games; returns their tournament's ID."""
+        request = challenges_pb2.CreateChallengeRequest(**fields)
+        answer = await self.challenges.CreateChallenge(request, metadata=self._token, timeout=20)
+        name: str = answer.tournament.name
+        return name.removeprefix("tournaments/")
+
+
+@asynccontextmanager
+async def at_each(cluster: Cluster) -> AsyncIterator[list[At]]:
+    """The organiser at each server."""
+    addresses = [cluster.addresses[str(server.said)] for server in cluster.servers]
+    channels = [grpc.aio.insecure_channel(address) for address in addresses]
+    try:
+        yield [At(cluster, channel) for channel in channels]
+    finally:
+        for channel in channels:
+            await channel.close()
+
+
+async def test_what_is_asked_of_one_server_holds_at_all_and_everything_is_played_and_seen_everywhere() -> None:
+    names = ["amy", "ben", "cora", "dan"]
+    async with running(referees=2) as cluster, at_each(cluster) as (here, there):
+        first, second = cluster.servers
+        cluster.start_bots(names[:2], address=cluster.addresses[str(first.said)])
+        cluster.start_bots(names[2:], address=cluster.addresses[str(second.said)])
+        await cluster.all_online(names)
+        challenged = await here.challenge(challenger="bots/amy", opponent="bots/dan", games=4)
+        await cluster.finished(challenged)
+        await cluster.organise("league", names, games_per_pair=2_000, rated=True)
+        await cluster.organise("other", names, games_per_pair=2_000)
+        async with observed(cluster, "league", range(1, 12_000, 1_000)) as observers:
+            assert (await there.ask("Cancel", "other")).state == TOURNAMENT_STATE_CANCELLED
+            assert (await here.ask("Pause", "league")).state == TOURNAMENT_STATE_PAUSED
+            rest = await _at_rest(cluster)
+            assert (await there.ask("Start", "league")).state == TOURNAMENT_STATE_RUNNING
+            await there.ask("Withdraw", "league", label="dan")
+            league = await cluster.finished("league")
+            assert league.games_done == 12_000 > rest
+            assert (await here.ask("Get", "other")).state == TOURNAMENT_STATE_CANCELLED
+            await _all_over(observers)
+        assert [gap for each in observers for gap in each.gaps] == []
+        assert sum(each.plies for each in observers)
+        seen = [each.view.tournaments for each in observers if each.name == "tournaments/league"]
+        assert [view["tournaments/league"].games_done for view in seen] == [12_000, 12_000]
+        await cluster.look_back("league", challenged)
+        # Both have played.
+        assert len(_referees_that_played(cluster)) == 2
+
+
+async def _at_rest(cluster: Cluster) -> int:
+    """How many games are stored when a paused tournament is played no more."""
+    stored, since = -1, time.monotonic()
+    while time.monotonic() - since < 0.5:  # other processes tell nobody
+        if cluster.stored() != stored:
+            stored, since = cluster.stored(), time.monotonic()
+        await asyncio.sleep(0.05)
+    return stored
+
+
+async def _all_over(observers: list[Any]) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            if all(each.over for each in observers):
+                return
+            await asyncio.sleep(0.05)
+
+
+def _referees_that_played(cluster: Cluster) -> set[str]:
+    """By their logs, which tell of each tournament that a referee plays."""
+    return {each.said.name for each in cluster.referees if "plays units" in cluster.log(each)}
+
+
+async def test_a_bot_that_does_not_come_back_loses_its_games_and_the_others_play_theirs() -> None:
+    async with running(servers=1, referees=1, options=("--grace", "0.5", "--absence", "1s")) as cluster:
+        leaving = cluster.start_bots(["amy"], "Unhurried")
+        cluster.start_bots(["ben", "cora"])
+        await cluster.all_online(["amy", "ben", "cora"])
+        await cluster.organise("league", ["amy", "ben", "cora"], games_per_pair=200, time={"bank_us": 60_000_000})
+        await asyncio.sleep(0.5)
+        leaving.kill()
+        cluster.servers[0].kill()
+        await cluster.start_server()
+        await cluster.finished("league")
+        endings = cluster.endings("league")
+        assert endings[Termination.DISCONNECTED]
+        assert endings[Termination.ADJUDICATED], "it was not withdrawn"
+        assert endings.keys() <= {*ON_THE_BOARD, Termination.DISCONNECTED, Termination.ADJUDICATED}
+        await cluster.look_back("league")
+
+
+async def test_a_scheduled_tournament_starts_though_the_server_that_was_to_start_it_is_gone() -> None:
+    async with running(referees=1) as cluster:
+        cluster.start_bots(["amy", "ben"])
+        await cluster.all_online(["amy", "ben"])
+        stub = cluster.stub(tournaments_pb2_grpc.TournamentServiceStub)
+        wanted = tournaments_pb2.Tournament(name="tournaments/later", games_per_pair=20)
+        wanted.start_at.FromDatetime(datetime.now(UTC) + timedelta(seconds=1.5))
+        await cluster.asked(stub.CreateTournament, tournaments_pb2.CreateTournamentRequest(tournament=wanted))
+        for bot in ("amy", "ben"):
+            entry = tournaments_pb2.JoinTournamentRequest(name=wanted.name, bot=f"bots/{bot}")
+            await cluster.asked(stub.JoinTournament, entry)
+        # The oldest of its kind does what only one may do.
+        cluster.servers.pop(0).kill()
+        began = time.monotonic()
+        assert (await cluster.finished("later")).state == TOURNAMENT_STATE_FINISHED
+        assert time.monotonic() - began < 12
+
+
+async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhere_else() -> None:
+    with bot_file() as path:
+        offers = ("--owner", "ada", "--seats", "2", "--offers", f"here=py:{path}:Hasty")
+        async with running(servers=1, referees=1) as cluster:
+            await cluster.start_referee(*offers)
+            cluster.start_bots(["amy"])
+            await cluster.all_online(["amy", "here"])
+            await cluster.organise("timed", ["amy", "here"], games_per_pair=40, time={"move_us": 10_000_000})
+            await cluster.organise("quick", ["amy", "here"], games_per_pair=400)
+            for slug in ("timed", "quick"):
+                await cluster.finished(slug)
+                assert cluster.endings(slug).keys() <= ON_THE_BOARD
+            await cluster.look_back("timed", "quick")
+            plain, offering = cluster.referees
+            assert "plays units" not in cluster.log(plain)
+            assert "plays units" in cluster.log(offering)
+            assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]

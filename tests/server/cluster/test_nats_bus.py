@@ -1,0 +1,245 @@
+"""The bus over a real NATS: what reaches whom, what comes after a loss, and how one gets in."""
+
+import asyncio
+import base64
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import nkeys  # type: ignore[import-untyped]  # it has none
+import pytest
+from nacl.signing import SigningKey
+
+from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import FinishedGame
+from noughts_server.cluster.bus_settings import BusSettings
+from noughts_server.cluster.codecs import REFEREES, codec
+from noughts_server.cluster.nats_bus import NatsBus
+from noughts_server.errors import BadBusUrl, BusUnusable
+from noughts_server.runtime.director import CHANGED
+from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.store.results import CommitReport, TournamentProgress
+from tests.cluster.ground import Nats
+from tests.support.authority import Authority
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def nats(tmp_path: Path) -> Iterator[Nats]:
+    """A NATS of this test."""
+    server = Nats(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+@asynccontextmanager
+async def two(settings: BusSettings) -> AsyncIterator[tuple[NatsBus, NatsBus]]:
+    """Two nodes on the bus."""
+    here, there = NatsBus(settings, "here"), NatsBus(settings, "there")
+    async with here.running(), there.running():
+        yield here, there
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.01)
+
+
+async def heard(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> list[Any]:
+    """What the others hear when a message is published here, until each has heard of it."""
+    got: list[Any] = []
+    subscriptions = [other.subscribe(subject, got.append) for other in others]
+    async with asyncio.timeout(20):
+        while len(got) < len(others):
+            # Subscriptions take a moment to reach the server: what is published before is not for them.
+            bus.publish(subject, message)
+            await asyncio.sleep(0.02)
+    for subscription in subscriptions:
+        subscription.close()
+    return got
+
+
+async def test_a_message_reaches_subscribers_here_at_once_and_those_elsewhere_once(nats: Nats) -> None:
+    async with two(BusSettings(nats.url)) as (here, there):
+        near: list[int] = []
+        far: list[int] = []
+        here.subscribe(CHANGED, near.append)
+        there.subscribe(CHANGED, far.append)
+        await heard(here, CHANGED, 0, there)
+        near.clear()
+        far.clear()
+        for number in range(1, 1001):
+            here.publish(CHANGED, number)
+        assert near == list(range(1, 1001))
+        await until(lambda: 1000 in far)
+        assert [number for number in far if number] == list(range(1, 1001))
+
+
+async def test_what_has_no_codec_stays_in_its_process(nats: Nats) -> None:
+    async with two(BusSettings(nats.url)) as (here, there):
+        far: list[object] = []
+        there.subscribe("presence", far.append)
+        here.publish("presence", object())
+        await heard(here, CHANGED, 1, there)
+        assert far == []
+
+
+async def test_after_nats_was_killed_messages_pass_again_and_both_are_told_to_begin_anew(nats: Nats) -> None:
+    async with two(BusSettings(nats.url)) as (here, there):
+        told: list[str] = []
+        here.on_connected.append(lambda: told.append("here"))
+        there.on_connected.append(lambda: told.append("there"))
+        await heard(here, CHANGED, 1, there)
+        await asyncio.to_thread(nats.kill)
+        await until(lambda: not here.connected and not there.connected)
+        here.publish(CHANGED, 2)
+        assert here.lost == 1
+        await asyncio.to_thread(nats.start)
+        await until(lambda: sorted(told) == ["here", "there"])
+        assert set(await heard(here, CHANGED, 3, there)) == {3}
+
+
+def test_a_report_travels_in_parts_that_nats_takes_and_is_the_same_when_it_arrives() -> None:
+    games = [
+        FinishedGame(
+            tournament=1 + ordinal % 2,
+            ordinal=ordinal,
+            attempt=ordinal % 3,
+            first=0,
+            second=1,
+            result=Result.FIRST_WINS,
+            termination=Termination.LINE,
+            moves=bytes(range(200)),
+            times=bytes(400),
+            fault="it slept" if ordinal % 100 == 0 else "",
+        )
+        for ordinal in range(10_000)
+    ]
+    progress = [TournamentProgress(key, f"tournaments/{key}", 5_000, 9_000, False, ()) for key in (1, 2)]
+    report = CommitReport(seconds=1.5, games=games, progress=progress)
+    how = codec(COMMITTED)
+    assert how is not None
+    messages = list(how.encode(report))
+    assert max(map(len, messages)) < 1_000_000 < sum(map(len, messages))
+    found = [how.decode(message) for message in messages]
+    assert sorted((game for part in found for game in part.games), key=lambda game: game.ordinal) == games
+    assert sorted(each.tournament for part in found for each in part.progress) == [1, 2]
+    # Whoever reads the progress of a tournament has had all of its games.
+    for key in (1, 2):
+        last = max(place for place, part in enumerate(found) if any(game.tournament == key for game in part.games))
+        assert [each.tournament for each in found[last].progress] == [key]
+
+
+async def test_a_message_that_is_too_large_is_said_so_and_the_others_pass(
+    nats: Nats, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with two(BusSettings(nats.url)) as (here, there):
+        here.publish(REFEREES, pb.RefereePresence(referee="x" * 2_000_000))
+        assert set(await heard(here, CHANGED, 3, there)) == {3}
+        assert here.lost == 1
+
+
+# How one gets in.
+
+
+async def test_encryption_is_checked_on_both_sides(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    server, node = authority.identity("server"), authority.identity("node")
+    options = ("--tls", "--tlscert", str(server.certificate), "--tlskey", str(server.key), "--tlsverify")
+    nats = Nats(tmp_path, *options, "--tlscacert", str(authority.certificate))
+    nats.start()
+    try:
+        good = BusSettings(f"tls://127.0.0.1:{nats.port}", None, authority.certificate, node.certificate, node.key)
+        async with two(good) as (here, there):
+            assert set(await heard(here, CHANGED, 3, there)) == {3}
+        for bad in (
+            BusSettings(f"tls://127.0.0.1:{nats.port}"),
+            BusSettings(f"tls://127.0.0.1:{nats.port}", None, authority.certificate),
+        ):
+            with pytest.raises(BusUnusable, match="cannot be reached"):
+                async with NatsBus(bad, "eve").running():
+                    pass
+    finally:
+        nats.kill()
+
+
+class Signer:
+    """One who signs for a NATS: an operator, or an account."""
+
+    def __init__(self, prefix: int) -> None:
+        self.seed = nkeys.encode_seed(SigningKey.generate()._seed, prefix)
+        self._keys = nkeys.from_seed(bytearray(self.seed))
+        self.public = self._keys.public_key.decode()
+
+    def signed(self, subject: str, name: str, kind: str) -> str:
+        """A JWT for the subject."""
+        claims: dict[str, Any] = {"iss": self.public, "sub": subject, "name": name, "iat": 1_700_000_000}
+        claims["nats"] = {"type": kind, "version": 2}
+        if kind == "account":
+            claims["nats"]["limits"] = dict.fromkeys(
+                ("subs", "conn", "data", "payload", "leaf", "imports", "exports"), -1
+            )
+        if kind == "user":
+            claims["nats"] |= {"pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1}
+        digest = hashlib.new("sha256", json.dumps(claims).encode()).digest()
+        claims["jti"] = base64.b32encode(digest).decode().rstrip("=")
+        head = _packed(json.dumps({"typ": "JWT", "alg": "ed25519-nkey"}).encode())
+        text = f"{head}.{_packed(json.dumps(claims).encode())}"
+        return f"{text}.{_packed(self._keys.sign(text.encode()))}"
+
+
+def _packed(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+async def test_a_file_of_credentials_lets_in_and_without_one_nobody_comes_in(tmp_path: Path) -> None:
+    operator, account = Signer(nkeys.PREFIX_BYTE_OPERATOR), Signer(nkeys.PREFIX_BYTE_ACCOUNT)
+    user = Signer(nkeys.PREFIX_BYTE_USER)
+    config = tmp_path / "nats.conf"
+    trusted, known = operator.signed(operator.public, "O", "operator"), operator.signed(account.public, "A", "account")
+    config.write_text(f"operator: {trusted}\nresolver: MEMORY\nresolver_preload: {{ {account.public}: {known} }}\n")
+    credentials = tmp_path / "node.creds"
+    credentials.write_text(
+        f"-----BEGIN NATS USER JWT-----\n{account.signed(user.public, 'U', 'user')}\n------END NATS USER JWT------\n\n"
+        f"-----BEGIN USER NKEY SEED-----\n{bytes(user.seed).decode()}\n------END USER NKEY SEED------\n"
+    )
+    nats = Nats(tmp_path, "--config", str(config))
+    nats.start()
+    try:
+        async with two(BusSettings(nats.url, credentials)) as (here, there):
+            assert set(await heard(here, CHANGED, 3, there)) == {3}
+        with pytest.raises(BusUnusable, match="cannot be reached"):
+            async with NatsBus(BusSettings(nats.url), "eve").running():
+                pass
+    finally:
+        nats.kill()
+
+
+async def test_a_bus_that_is_not_there_is_named_without_its_password() -> None:
+    with pytest.raises(BusUnusable, match="cannot be reached") as caught:
+        async with NatsBus(BusSettings("nats://me:hunter2@127.0.0.1:1"), "here").running():
+            pass
+    assert "hunter2" not in str(caught.value)
+    assert "nats://127.0.0.1:1" in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["localhost", "http://host:1", "nats://", "nats://host:0", "nats://a:1,redis://b:2"])
+def test_an_address_that_is_none_is_an_error_that_says_what_one_is(url: str) -> None:
+    with pytest.raises(BadBusUrl, match="nats://HOST:PORT"):
+        BusSettings(url).urls  # noqa: B018  # read for what it raises
+
+
+def test_certificates_that_cannot_be_read_are_an_error_that_names_the_bus(tmp_path: Path) -> None:
+    path = tmp_path / "none.pem"
+    path.write_text("rubbish")
+    with pytest.raises(BusUnusable, match="its certificates cannot be read"):
+        BusSettings("tls://127.0.0.1:4222", authorities=path).context()
