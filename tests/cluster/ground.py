@@ -199,12 +199,12 @@ class Cluster:
         self._started += 1
         return self.folder / f"{what}-{self._started}"
 
-    async def start_server(self, *options: str, bus: str = "", database: str = "") -> Forked:
-        """Another server."""
+    async def start_server(self, *options: str, alone: bool = False) -> Forked:
+        """Another server; `alone`: one that plays its games itself."""
         said = self._said("server")
         words = [
             *("serve", "--no-web", "--listen", "127.0.0.1:0", "--rate-own-games", "--format", "json"),
-            *("--db", database or self.url, "--bus", bus or self.nats.url, *options),
+            *("--db", self.url, *options, *(() if alone else ("--bus", self.nats.url))),
         ]
         server = noughts(words, said, {})
         self.servers.append(server)

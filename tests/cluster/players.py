@@ -19,3 +19,9 @@ class Hasty(Unhurried):
     """The same without rest."""
 
     seconds = 0.0
+
+
+class Thinking(Unhurried):
+    """An engine that takes its time, on a core of its own."""
+
+    seconds = 0.25

@@ -85,7 +85,9 @@ class FarObserver:
             self._unknown.add(slot)
             self._soon()
             return None
-        return watched.game
+        game = watched.game
+        # Theirs to change, as this one is ours.
+        return game and feed_pb2.WatchedGame.FromString(game.SerializeToString())
 
     def unwant(self, slot: SlotKey) -> None:
         """As `Observed.unwant`."""

@@ -12,7 +12,7 @@ POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    "words, expected",
     [
         (["referee"], ("--bus: got none", "A server without --bus plays its games itself")),
         (["referee", "--bus", "nats://localhost"], ("--db: got none beside --bus, expected a PostgreSQL",)),

@@ -1,0 +1,203 @@
+"""What a cluster makes of its referees, beside a server that is alone and a bare bus.
+
+    python -m benchmarks.cluster [--rounds 5] [--seconds 4] [rates] [events] [latency] [sleeping]
+
+`rates`: games a second with 1, 2 and 3 referees, two servers and ten remote bots, and with one server that is alone;
+PostgreSQL holds the games in all. Beside them messages a second over a bare NATS, two processes. `events`: plies a
+second that reach 120 watchers of 60 long games. `latency`: what a ply takes when one game is played at a time, through
+the bus and without. `sleeping`: games a second of engines that think 0.25 s a move, and need no core for it, with 1 to
+16 referees of two seats each.
+All runs alternate; medians of the rounds. NATS and PostgreSQL are those of the tests' wheels, on this machine.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import nats
+from rich.console import Console
+from rich.table import Table
+
+from noughts_bots.event_loop import run_loop
+from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
+from tests.chaos.nursery import Forked
+from tests.cluster.ground import Cluster, running
+from tests.cluster.run import bot_file
+from tests.cluster.troubles import observed
+from tests.cluster.watching import Observer
+
+_BOTS = [f"bot{number}" for number in range(10)]
+_ENDLESS = 100_000
+_GAMES_WATCHED = 60
+_MESSAGE_BYTES = 250
+_CONSOLE = Console(soft_wrap=True)
+_DRAIN = tournaments_pb2.CancelTournamentRequest(name="tournaments/league")
+
+Figures = dict[str, float]
+
+
+@asynccontextmanager
+async def _league(
+    referees: int, bots: list[str], *, options: tuple[str, ...] = (), remote: bool = True, **settings: Any
+) -> AsyncIterator[Cluster]:
+    """A tournament that goes on for as long as the block lasts; no referee: one server plays it alone."""
+    async with running(servers=2 if referees else 0, referees=referees, options=options) as cluster:
+        if not referees:
+            await cluster.start_server(alone=True)
+        if remote:
+            half = len(bots) // 2
+            cluster.start_bots(bots[:half])
+            cluster.start_bots(bots[half:])
+        await cluster.all_online(bots)
+        await cluster.organise("league", bots, **settings)
+        yield cluster
+        stub = cluster.stub(tournaments_pb2_grpc.TournamentServiceStub)
+        await cluster.asked(stub.CancelTournament, _DRAIN)
+
+
+async def _rate(cluster: Cluster, seconds: float) -> float:
+    """Games that are stored a second."""
+    games, began = cluster.stored(), time.perf_counter()
+    await asyncio.sleep(seconds)
+    return (cluster.stored() - games) / (time.perf_counter() - began)
+
+
+async def _games(referees: int, seconds: float) -> Figures:
+    async with _league(referees, _BOTS, games_per_pair=_ENDLESS, rated=True) as cluster:
+        await asyncio.sleep(1.5)
+        return {"games/s": await _rate(cluster, seconds)}
+
+
+async def _events(referees: int, seconds: float) -> Figures:
+    """Plies that reach watchers, of long games that are all watched: once at each server, twice at one alone."""
+    settings: dict[str, Any] = {"variant": "mnk:30,30,30", "games_per_pair": 2, "concurrency": _GAMES_WATCHED}
+    async with _league(referees, _BOTS, **settings) as cluster:
+        watched = range(1, _GAMES_WATCHED + 1)
+        async with observed(cluster, "league", watched) as observers, _also(cluster, watched, referees) as others:
+            await asyncio.sleep(1)
+            everybody = observers + others
+            before, began = sum(each.plies for each in everybody), time.perf_counter()
+            await asyncio.sleep(seconds)
+            events = sum(each.plies for each in everybody) - before
+            took = time.perf_counter() - began
+            gaps = [gap for each in everybody for gap in each.gaps]
+            assert not gaps, gaps[:5]
+    return {"events/s": events / took}
+
+
+@asynccontextmanager
+async def _also(cluster: Cluster, watched: range, referees: int) -> AsyncIterator[list[Observer]]:
+    """The watchers for whom there is no second server."""
+    if referees:
+        yield []
+    else:
+        async with observed(cluster, "league", watched) as observers:
+            yield observers
+
+
+async def _bare_bus(seconds: float) -> Figures:
+    """Messages that reach another process over NATS, as many as one process sends."""
+    async with running(servers=0, referees=0) as cluster:
+        counter = Forked(cluster.folder / "counter", _count, cluster.nats.url)
+        client = await nats.connect(cluster.nats.url)
+        replies = await client.subscribe("counted")
+        message, sent = bytes(_MESSAGE_BYTES), 0
+        await client.flush()
+        await replies.next_msg(timeout=20)
+        began = time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            for _ in range(100):
+                await client.publish("bare", message)
+            sent += 100
+            await client.flush()
+        took = time.perf_counter() - began
+        await client.close()
+        counter.kill()
+    return {"messages/s": sent / took}
+
+
+def _count(url: str) -> None:
+    """In a process of its own: takes all messages."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+
+    async def take() -> None:
+        client = await nats.connect(url)
+
+        async def nothing(_: object) -> None:
+            return
+
+        await client.subscribe("bare", cb=nothing)
+        await client.flush()
+        await client.publish("counted", b"")
+        await asyncio.Event().wait()
+
+    run_loop(take())
+
+
+async def _microseconds_a_ply(referees: int, seconds: float) -> Figures:
+    """One game at a time, on a board that takes 100 plies or so."""
+    settings: dict[str, Any] = {"variant": "mnk:10,10,10", "games_per_pair": _ENDLESS, "concurrency": 1}
+    async with _league(referees, _BOTS[:2], **settings) as cluster:
+        await asyncio.sleep(1.5)
+        rate = await _rate(cluster, seconds)
+    return {"us/ply": 1e6 / (rate * 100)}
+
+
+async def _sleeping(referees: int, seconds: float) -> Figures:
+    with bot_file() as path:
+        names = [f"engine{number}" for number in range(2)]
+        offers = [word for name in names for word in ("--offers", f"{name}=py:{path}:Thinking")]
+        options = ("--owner", "ada", "--seats", "2", *offers)
+        settings: dict[str, Any] = {"games_per_pair": _ENDLESS, "time": {"move_us": 20_000_000}}
+        async with _league(referees, names, options=options, remote=False, **settings) as cluster:
+            await asyncio.sleep(4)
+            return {"games/s": await _rate(cluster, 5 * seconds)}
+
+
+Measure = Callable[[int, float], Coroutine[Any, Any, Figures]]
+_PARTS: dict[str, tuple[Measure, tuple[int, ...]]] = {
+    "rates": (_games, (0, 1, 2, 3)),
+    "events": (_events, (0, 1, 2, 3)),
+    "latency": (_microseconds_a_ply, (0, 1)),
+    "sleeping": (_sleeping, (1, 2, 4, 8, 16)),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*_PARTS, []], help="all of them unless named")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    options = parser.parse_args()
+    for part in options.parts or _PARTS:
+        measure, numbers = _PARTS[part]
+        found: defaultdict[str, list[Figures]] = defaultdict(list)
+        for _ in range(options.rounds):
+            for referees in numbers:
+                name = f"{referees} referees" if referees else "a server alone"
+                found[name].append(asyncio.run(measure(referees, options.seconds)))
+            if part == "rates":
+                found["a bare bus"].append(asyncio.run(_bare_bus(options.seconds / 2)))
+        _tell(part, found)
+
+
+def _tell(part: str, found: dict[str, list[Figures]]) -> None:
+    table = Table("", "", "of the first", title=part)
+    first: Figures = {}
+    for name, runs in found.items():
+        for unit in runs[0]:
+            median = statistics.median(run[unit] for run in runs)
+            first.setdefault(unit, median)
+            table.add_row(name, f"{median:,.1f} {unit}", f"{median / first[unit]:.2f}")
+    _CONSOLE.print(table)
+
+
+if __name__ == "__main__":
+    main()
