@@ -7,74 +7,19 @@ names are mapped to those of this machine.
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from tests.support.processes import asked, ended, environment, eventually, first_line, said, started
+from tests.support.processes import asked, ended, eventually, first_line, said, started
 from tests.support.root import ROOT
 
-COMPOSE = ROOT / "docker-compose.yml"
-FILE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
-SERVICES: dict[str, dict[str, Any]] = FILE["services"]
-BOTS = sorted(set(SERVICES) - {"server"})
-_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^}]*))?\}")
-
-
-def dockerfile() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile with their arguments, continued lines joined."""
-    text = re.sub(r"(?m)^\s*#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).replace("\\\n", " ")
-    lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
-    return [(name, rest.strip()) for name, rest in lines]
-
-
-def arguments(instruction: str) -> list[str]:
-    """The arguments of each such instruction."""
-    return [rest for name, rest in dockerfile() if name == instruction]
-
-
-class Host:
-    """One machine in the place of the containers: values of the file, with what differs here replaced."""
-
-    def __init__(self, folder: Path) -> None:
-        self.variables: dict[str, str] = {}
-        self._folder = folder
-        self._ports: dict[str, str] = {}
-
-    def value(self, text: str) -> str:
-        """The value with variables put in and places mapped."""
-        text = _VARIABLE.sub(lambda found: self.variables.get(found[1]) or found[2] or "", text)
-        text = text.replace("/data", str(self._folder))
-        return re.sub(r"(server|0\.0\.0\.0|127\.0\.0\.1):(\d+)", lambda found: self.address(found[2]), text)
-
-    def address(self, port: str) -> str:
-        """Where that port of the containers is here."""
-        if port not in self._ports:
-            # Below those that the kernel gives away: nobody takes it before our server does.
-            for number in range(10_000 + os.getpid() % 10_000, 32_768):
-                with socket.socket() as free, suppress(OSError):
-                    free.bind(("127.0.0.1", number))
-                    if str(number) not in self._ports.values():
-                        self._ports[port] = str(number)
-                        break
-        return f"127.0.0.1:{self._ports[port]}"
-
-    def environment(self, service: str) -> dict[str, str]:
-        """The image's and the service's."""
-        image = [part.split("=", 1) for part in " ".join(arguments("ENV")).split()]
-        given = {name: value for name, value in image if name != "PATH"} | SERVICES[service]["environment"]
-        return environment(**{name: self.value(value) for name, value in given.items()})
-
-    def command(self, service: str) -> list[str]:
-        """What the service runs, after the entry point."""
-        return [self.value(argument) for argument in SERVICES[service]["command"]]
+from .compose import BOTS, COMPOSE, FILE, NODES, OTHERS, SERVICES, Host, arguments, dockerfile
 
 
 @pytest.fixture
@@ -105,14 +50,16 @@ def test_whatever_a_service_refers_to_exists() -> None:
         assert set(service.get("depends_on", {})) <= set(SERVICES), name
         assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= set(FILE["volumes"]), name
         assert set(service.get("secrets", ())) <= set(FILE.get("secrets", {})), name
-        assert service["image"] == SERVICES["server"]["image"], name
+        assert (service["image"] == SERVICES["server"]["image"]) is (name not in OTHERS), name
     assert (ROOT / SERVICES["server"]["build"] / "Dockerfile").is_file()
 
 
 def test_bots_wait_for_a_healthy_server_and_call_it_by_its_name() -> None:
     assert len(BOTS) == 5
     for bot in BOTS:
-        assert SERVICES[bot]["depends_on"] == {"server": {"condition": "service_healthy"}}
+        assert set(SERVICES[bot]["depends_on"]) == {"server", "member"}
+        for waited in SERVICES[bot]["depends_on"].values():
+            assert waited == {"condition": "service_healthy", "required": False}
         assert SERVICES[bot]["environment"]["NOUGHTS_SERVER"] == "server:7450"
 
 
@@ -120,15 +67,32 @@ def test_ports_are_open_to_this_machine_only() -> None:
     assert all(port.startswith("127.0.0.1:") for service in SERVICES.values() for port in service.get("ports", ()))
 
 
+def test_every_service_is_bounded_and_without_rights() -> None:
+    for name, service in SERVICES.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["restart"] == "unless-stopped", name
+        assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory", "pids"}, name
+        assert service["profiles"], name
+    # The others' images run as root unless they are told otherwise; ours does not.
+    assert all(SERVICES[name]["user"] for name in OTHERS)
+    for name in ("server", *NODES, *OTHERS):
+        assert "healthcheck" in SERVICES[name], name
+
+
 def test_no_secret_stands_in_the_file() -> None:
+    text = COMPOSE.read_text(encoding="utf-8")
+    assert re.findall(r"PASSWORD: (.*)", text) == ["${NOUGHTS_DATABASE_PASSWORD:-}"] * 2
     assert {SERVICES[bot]["environment"]["NOUGHTS_TOKEN"] for bot in BOTS} == {"${NOUGHTS_TOKEN:-}"}
     assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
 def test_variables_of_the_file_are_known_to_the_program() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("*/noughts_*/**/*.py"))
-    names = {name for service in SERVICES.values() for name in service["environment"]}
-    assert [name for name in names if name not in sources] == []
+    ours = [service for name, service in SERVICES.items() if name not in OTHERS]
+    names = {name for service in ours for name in service.get("environment", {})}
+    # One is libpq's, one for people who work in a container.
+    assert {name for name in names if name not in sources} == {"PGPASSWORD", "NOUGHTS_CLUSTER"}
 
 
 def test_dockerfile_copies_only_what_is_there_and_sent() -> None:

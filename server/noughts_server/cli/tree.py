@@ -66,6 +66,14 @@ TREE = Group(
             extra="cluster",
         ),
         Command(
+            "nodes",
+            "operator.nodes:nodes",
+            "Shows the servers and referees of a cluster, by its database.",
+            ("noughts nodes --db postgresql+psycopg://noughts@db/noughts", "noughts nodes --db URL --here"),
+            panel=SERVER,
+            extra="server",
+        ),
+        Command(
             "web",
             "operator.web:web",
             "Shows a server's tournaments, games and ratings to browsers, live, until Ctrl-C.",

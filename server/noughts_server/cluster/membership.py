@@ -12,7 +12,7 @@ import structlog
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.errors import DatabaseTrouble, Draining
 from noughts_server.store.database import Store
-from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave
+from noughts_server.store.nodes import LIFETIME_MS, Beat, Node, NodeKind, beat, leave, named
 
 logger = structlog.get_logger("noughts.cluster")
 
@@ -21,7 +21,7 @@ _PERIOD_SECONDS = 1.0
 
 def node_name(kind: NodeKind) -> str:
     """A name that no other process has, nor ever had."""
-    return f"{kind.name.lower()}-{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}"
+    return named(kind, socket.gethostname(), os.getpid(), secrets.token_hex(3))
 
 
 class Membership:

@@ -3,14 +3,15 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
 from noughts_server.store import dialect
-from noughts_server.store.schema import nodes
+from noughts_server.store.schema import nodes, units
 
 LIFETIME_MS = 5_000
 """Who has not been seen for so long counts as dead: what it held is anybody's."""
 _FORGOTTEN_MS = 3_600_000
+_MOST_HOST = 40
 
 
 class NodeKind(IntEnum):
@@ -38,6 +39,33 @@ class Beat(NamedTuple):
     """How long it had not been seen; 0 at first."""
 
 
+class Member(NamedTuple):
+    """A node as others see it."""
+
+    name: str
+    kind: NodeKind
+    seats: int
+    seconds: float
+    """Since it began."""
+    units: int
+    """Those that it is playing."""
+
+    @property
+    def host(self) -> str:
+        """The name of its machine."""
+        return host_of(self.name)
+
+
+def named(kind: NodeKind, host: str, process: int, chance: str) -> str:
+    """The name of a node: `KIND-HOST-PROCESS-CHANCE`."""
+    return f"{kind.name.lower()}-{host[:_MOST_HOST]}-{process}-{chance}"
+
+
+def host_of(name: str) -> str:
+    """The machine in a node's name, as long as names have it."""
+    return name.split("-", 1)[1].rsplit("-", 2)[0]
+
+
 def beat(connection: Connection, node: Node) -> Beat:
     """The node lives. Writes."""
     now = dialect.of(connection).now_ms(connection)
@@ -56,6 +84,21 @@ def leave(connection: Connection, name: str) -> None:
 def alive(connection: Connection) -> tuple[Node, ...]:
     """All that live, the oldest first."""
     return _alive(connection, dialect.of(connection).now_ms(connection))
+
+
+def members(connection: Connection) -> list[Member]:
+    """All that live, the oldest of each kind first, servers before referees."""
+    now = dialect.of(connection).now_ms(connection)
+    held = (
+        select(units.c.holder, func.count().label("units")).where(units.c.holder.is_not(None)).group_by(units.c.holder)
+    ).subquery()
+    rows = connection.execute(
+        select(nodes, func.coalesce(held.c.units, 0).label("units"))
+        .outerjoin(held, held.c.holder == nodes.c.name)
+        .where(nodes.c.seen_at >= now - LIFETIME_MS)
+        .order_by(nodes.c.kind, nodes.c.started_at, nodes.c.name)
+    )
+    return [Member(row.name, NodeKind(row.kind), row.seats, (now - row.started_at) / 1000, row.units) for row in rows]
 
 
 def has_referees(connection: Connection) -> bool:

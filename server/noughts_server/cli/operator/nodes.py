@@ -1,0 +1,41 @@
+"""`noughts nodes`: who belongs to a cluster, for operators and for the health checks of containers."""
+
+import socket
+from typing import Annotated
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Option
+
+
+def nodes(
+    database: options.DatabaseOption = None,
+    here: Annotated[bool, Option("--here", help="Only those on this machine, or in this container.")] = False,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Shows the servers and referees of a cluster that live; exit code 1 if there are none.
+
+    JSON: {"nodes": [{"name", "kind", "seats", "seconds", "units"}]}; the kind is `server` or `referee`, the oldest of
+    each kind comes first, and `units` are those that a referee is playing.
+    """
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.store.nodes import members
+
+    found = in_database(database, lambda store: store.read(members))
+    if here:
+        found = [member for member in found if socket.gethostname().startswith(member.host)]
+    if output_format is Format.JSON:
+        rows = [(each.name, each.kind.name.lower(), each.seats, each.seconds, each.units) for each in found]
+        names = ("name", "kind", "seats", "seconds", "units")
+        output.print_json({"nodes": [dict(zip(names, row, strict=True)) for row in rows]})
+    elif found:
+        shown = [
+            (each.name, each.kind.name.lower(), each.seats or "", f"{each.seconds:,.0f} s", each.units or "")
+            for each in found
+        ]
+        output.stdout().print(output.table(("node", "kind", "seats", "up", "units"), shown, first_whole=True))
+    if not found:
+        where = "on this machine" if here else "in this database"
+        hint = "`noughts serve --bus URL` and `noughts referee --bus URL` with the same --db make a cluster."
+        raise Problem(f"no server and no referee of a cluster lives {where}", hint)

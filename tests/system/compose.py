@@ -1,0 +1,76 @@
+"""The compose file, and one machine in the place of its containers."""
+
+import os
+import re
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.processes import environment
+from tests.support.root import ROOT
+
+COMPOSE = ROOT / "docker-compose.yml"
+FILE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
+SERVICES: dict[str, dict[str, Any]] = FILE["services"]
+NODES = ("member", "referee", "site")
+"""Our services of the profile `cluster`."""
+OTHERS = ("postgres", "nats")
+"""Those of others."""
+BOTS = sorted(set(SERVICES) - {"server", *NODES, *OTHERS})
+_VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^}]*))?\}")
+
+
+def dockerfile() -> list[tuple[str, str]]:
+    """The instructions of the Dockerfile with their arguments, continued lines joined."""
+    text = re.sub(r"(?m)^\s*#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).replace("\\\n", " ")
+    lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
+    return [(name, rest.strip()) for name, rest in lines]
+
+
+def arguments(instruction: str) -> list[str]:
+    """The arguments of each such instruction."""
+    return [rest for name, rest in dockerfile() if name == instruction]
+
+
+class Host:
+    """One machine in the place of the containers: values of the file, with what differs here replaced."""
+
+    def __init__(self, folder: Path) -> None:
+        self.variables: dict[str, str] = {}
+        self.places: dict[str, str] = {}
+        """What is elsewhere here than the file says."""
+        self._folder = folder
+        self._ports: dict[str, str] = {}
+
+    def value(self, text: str) -> str:
+        """The value with variables put in and places mapped."""
+        text = _VARIABLE.sub(lambda found: self.variables.get(found[1]) or found[2] or "", text)
+        for there, here in self.places.items():
+            text = text.replace(there, here)
+        text = text.replace("/data", str(self._folder))
+        return re.sub(r"(server|0\.0\.0\.0|127\.0\.0\.1):(\d+)", lambda found: self.address(found[2]), text)
+
+    def address(self, port: str) -> str:
+        """Where that port of the containers is here."""
+        if port not in self._ports:
+            # Below those that the kernel gives away: nobody takes it before our server does.
+            for number in range(10_000 + os.getpid() % 10_000, 32_768):
+                with socket.socket() as free, suppress(OSError):
+                    free.bind(("127.0.0.1", number))
+                    if str(number) not in self._ports.values():
+                        self._ports[port] = str(number)
+                        break
+        return f"127.0.0.1:{self._ports[port]}"
+
+    def environment(self, service: str) -> dict[str, str]:
+        """The image's and the service's."""
+        image = [part.split("=", 1) for part in " ".join(arguments("ENV")).split()]
+        given = {name: value for name, value in image if name != "PATH"} | SERVICES[service].get("environment", {})
+        return environment(**{name: self.value(value) for name, value in given.items()})
+
+    def command(self, service: str) -> list[str]:
+        """What the service runs, after the entry point."""
+        return [self.value(argument) for argument in SERVICES[service]["command"]]
