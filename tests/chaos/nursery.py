@@ -90,7 +90,7 @@ def noughts(
     arguments: Sequence[str], said: Path, variables: Mapping[str, str], clock: WallClock | None = None
 ) -> Forked:
     """A process of `noughts` with these arguments, and these variables in its environment."""
-    return Forked(said, _command_line, list(arguments), dict(variables), clock and str(clock.path))
+    return Forked(said, command_line, list(arguments), dict(variables), clock and str(clock.path))
 
 
 def _become(said: str, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
@@ -102,7 +102,8 @@ def _become(said: str, run: Callable[..., object], arguments: tuple[object, ...]
     run(*arguments)
 
 
-def _command_line(arguments: list[str], variables: dict[str, str], clock: str | None) -> None:
+def command_line(arguments: list[str], variables: dict[str, str], clock: str | None = None) -> None:
+    """What a process of `noughts` runs."""
     os.environ.update(variables)
     if clock is not None:
         _follow(clock)

@@ -25,9 +25,10 @@ from noughts_server.store.checking import check_database
 from noughts_server.store.database import Store
 from noughts_server.store.rating_lists import rebuild_ratings
 from noughts_server.store.tokens import create_token
-from tests.chaos.nursery import Forked, noughts
+from tests.chaos.nursery import Forked, command_line, noughts
 from tests.cluster import players
 from tests.support.databases import POSTGRESQL, change, databases_of, killed, made, place, rows_of, url_of
+from tests.support.namespaces import enter
 
 Returned = TypeVar("Returned")
 
@@ -92,8 +93,8 @@ class Relay:
         self._mended = asyncio.Event()
         self._mended.set()
 
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+    async def start(self, host: str = "127.0.0.1") -> None:
+        self._server = await asyncio.start_server(self._accept, host, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     def cut(self) -> None:
@@ -211,11 +212,11 @@ class Cluster:
         self.addresses[str(said)] = (await self.announced(server))["grpc"]
         return server
 
-    async def start_referee(self, *options: str, bus: str = "", database: str = "") -> Forked:
-        """Another referee."""
+    async def start_referee(self, *options: str, bus: str = "", database: str = "", host: str = "") -> Forked:
+        """Another referee; `host`: see `tests.support.namespaces`."""
         words = ["referee", "--format", "json", "--db", database or self.url, "--bus", bus or self.nats.url]
         words += [*self.referee_options, *options]
-        referee = noughts(words, self._said("referee"), {})
+        referee = Forked(self._said("referee"), _command_at, host, words)
         self.referees.append(referee)
         await self.announced(referee)
         return referee
@@ -389,8 +390,8 @@ async def postgresql_killed() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def far_away(cluster: Cluster) -> AsyncIterator[tuple[str, str, list[Relay]]]:
-    """The addresses of bus and database over cables of their own, which can be cut."""
+async def far_away(cluster: Cluster, host: str = "127.0.0.1") -> AsyncIterator[tuple[str, str, list[Relay]]]:
+    """The addresses of bus and database over cables of their own, which can be cut. `host` is where those end here."""
 
     async def bus() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", cluster.nats.port)
@@ -400,14 +401,22 @@ async def far_away(cluster: Cluster) -> AsyncIterator[tuple[str, str, list[Relay
 
     cables = [Relay(bus), Relay(database)]
     for cable in cables:
-        await cable.start()
-    yield (
-        f"nats://127.0.0.1:{cables[0].port}",
-        f"postgresql+psycopg://postgres@127.0.0.1:{cables[1].port}/{cluster.database_name}",
-        cables,
-    )
-    for cable in cables:
-        await cable.stop()
+        await cable.start(host)
+    try:
+        yield (
+            f"nats://{host}:{cables[0].port}",
+            f"postgresql+psycopg://postgres@{host}:{cables[1].port}/{cluster.database_name}",
+            cables,
+        )
+    finally:
+        for cable in cables:
+            await cable.stop()
+
+
+def _command_at(host: str, words: list[str]) -> None:
+    if host:
+        enter(host)
+    command_line(words, {})
 
 
 def _play(spec: str, names: list[str], address: str, token: str, variables: dict[str, str]) -> None:

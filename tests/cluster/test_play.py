@@ -164,3 +164,33 @@ async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhe
             assert "plays units" not in cluster.log(plain)
             assert "plays units" in cluster.log(offering)
             assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
+
+
+async def test_every_part_is_replaced_while_it_plays_and_no_game_is_broken_off() -> None:
+    names = ["amy", "ben", "cora", "dan"]
+    async with running(referees=2) as cluster:
+        cluster.start_bots(names[:2], "Unhurried")
+        cluster.start_bots(names[2:], "Unhurried")
+        await cluster.all_online(names)
+        await cluster.organise("league", names, games_per_pair=100, time={"move_us": 20_000_000})
+        await _more(cluster)
+        for members, start in ((cluster.servers, cluster.start_server), (cluster.referees, cluster.start_referee)):
+            for old in tuple(members):
+                await start()
+                assert await asyncio.to_thread(old.stop) == 0, cluster.log(old)
+                members.remove(old)
+                await _more(cluster)
+        assert (await cluster.tournament("league")).state == TOURNAMENT_STATE_RUNNING
+        await cluster.finished("league")
+        assert cluster.endings("league").keys() <= ON_THE_BOARD
+        await cluster.look_back("league")
+
+
+async def _more(cluster: Cluster) -> None:
+    """Play goes on."""
+    before = cluster.stored()
+    async with asyncio.timeout(20):
+        while True:
+            if cluster.stored() > before:
+                return
+            await asyncio.sleep(0.05)

@@ -29,7 +29,7 @@ def bus(tmp_path: Path) -> Iterator[str]:
     check = SERVICES["nats"]["healthcheck"]["test"][-1]
     with subprocess.Popen([NATS_SERVER, *(word.replace("0.0.0.0", "127.0.0.1") for word in command)]) as process:
         eventually(lambda: _healthy(host.value(check)), bool)
-        yield f"nats://{host.address('4222')}"
+        yield f"nats://localhost:{_port(host, '4222')}"
         process.terminate()
 
 

@@ -1,0 +1,53 @@
+"""A referee on another host: it plays over a real network, and others take over when its cable is pulled."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from noughts_referee.rules import ON_THE_BOARD
+from tests.chaos.nursery import Forked
+from tests.cluster.ground import Cluster, far_away, running
+from tests.cluster.troubles import MOST_SECONDS
+from tests.support.databases import rows_of
+from tests.support.namespaces import another_host
+
+
+@pytest.mark.timeout(200)
+async def test_a_referee_on_another_host_plays_and_others_take_over_when_its_cable_is_pulled() -> None:
+    names = ["amy", "ben", "cora"]
+    with another_host() as host:
+        async with (
+            running(servers=1, referees=1) as cluster,
+            far_away(cluster, host.here) as (bus, database, _),
+        ):
+            far = await cluster.start_referee(bus=bus, database=database, host=host.name)
+            cluster.start_bots(names, "Unhurried")
+            await cluster.all_online(names)
+            await cluster.organise("league", names, games_per_pair=200)
+            await _until(lambda: _units_of(cluster, far) > 0)
+            host.cut()
+            began = time.monotonic()
+            await _until(lambda: _units_of(cluster, far) == 0)
+            taken_over = time.monotonic() - began
+            host.mend()
+            await _until(lambda: "taken for dead" in cluster.log(far))
+            await cluster.finished("league")
+            assert taken_over < MOST_SECONDS
+            assert cluster.endings("league").keys() <= ON_THE_BOARD
+            await cluster.look_back("league")
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.05)
+
+
+def _units_of(cluster: Cluster, referee: Forked) -> int:
+    """How many units the referee is playing."""
+    held = f"SELECT count(*) FROM units WHERE holder LIKE '%-{referee.pid}-%'"
+    return int(rows_of(cluster.database, held)[0][0])

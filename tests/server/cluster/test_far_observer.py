@@ -1,0 +1,85 @@
+"""Games that are watched at a server and played elsewhere: each ply once, and in order, whoever watches since when."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from noughts_proto.v1 import feed_pb2
+from noughts_server.cluster.desk import Desk
+from noughts_server.cluster.far_observer import FarObserver, FilteredBus
+from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
+from noughts_server.runtime.bus import MemoryBus
+from noughts_server.store.database import Store
+from tests.support.databases import made
+
+SLOT = SlotKey(1, 7)
+NAME = "tournaments/cup/games/7"
+
+
+class Watched:
+    """A bus on which a referee's events come, and what a feed hears of them."""
+
+    def __init__(self, store: Store) -> None:
+        self.bus = MemoryBus()
+        self.observer = FarObserver(Desk(store, self.bus, "server", margin_us=0), self.bus, "server")
+        self.heard: list[int] = []
+        FilteredBus(self.bus, self.observer).subscribe(PLAYED, self._hear)
+
+    def _hear(self, played: GameEvent) -> None:
+        event = played.event
+        self.heard.append(event.ply if isinstance(event, feed_pb2.WatchedPly) else -len(event.moves))
+
+    def played(self, *plies: int) -> None:
+        for ply in plies:
+            self.bus.publish(PLAYED, GameEvent(SLOT, feed_pb2.WatchedPly(game=NAME, ply=ply, cell=ply)))
+
+    def stands(self, plies: int) -> None:
+        game = feed_pb2.WatchedGame(name=NAME, moves=bytes(range(plies)), times_us=[1] * plies)
+        self.bus.publish(PLAYED, GameEvent(SLOT, game))
+
+
+@pytest.fixture
+async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
+    """A server's observer, without referees but those that the test speaks for."""
+    store = await Store.open(made(tmp_path / "league.sqlite"))
+    yield Watched(store)
+    await store.close()
+
+
+async def test_what_one_watcher_does_with_a_game_is_nothing_to_the_observer(watched: Watched) -> None:
+    assert watched.observer.want(SLOT) is None
+    watched.stands(2)
+    game = watched.observer.want(SLOT)
+    assert game is not None
+    assert list(game.moves) == [0, 1]
+    # As a feed's channel does, which keeps it up to date.
+    game.moves.append(2)
+    watched.played(2, 3, 4)
+    assert watched.heard == [-2, 2, 3, 4]
+
+
+async def test_a_ply_that_was_lost_is_made_good_by_asking_how_the_game_stands(watched: Watched) -> None:
+    watched.observer.want(SLOT)
+    watched.stands(1)
+    watched.played(1, 3, 4)
+    assert watched.heard == [-1, 1]
+    watched.stands(5)
+    watched.played(5)
+    assert watched.heard == [-1, 1, -5, 5]
+
+
+async def test_plies_and_games_that_are_known_are_told_once(watched: Watched) -> None:
+    watched.observer.want(SLOT)
+    watched.stands(2)
+    watched.stands(2)
+    watched.played(0, 1, 2, 2)
+    assert watched.heard == [-2, 2]
+
+
+async def test_what_nobody_wants_is_told_nobody(watched: Watched) -> None:
+    watched.stands(2)
+    watched.observer.want(SLOT)
+    watched.observer.unwant(SLOT)
+    watched.played(2)
+    assert watched.heard == []
