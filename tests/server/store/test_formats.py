@@ -336,6 +336,7 @@ async def test_who_leaves_a_swiss_is_paired_no_more(arena: Arena) -> None:
     assert {number for _, first, second, _, number in pairings(arena) if 2 in (first, second)} <= {1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forgetful", [False, True], ids=["", "restarted now and then"])
 async def test_a_ladder_goes_on_whatever_ends_first_and_takes_who_comes_late(arena: Arena, forgetful: bool) -> None:
     await arena.tournament(bots=BOTS, schedule=ScheduleKind.LADDER, games_per_pair=4, concurrency=64)

@@ -76,6 +76,7 @@ async def test_what_a_referee_stores_after_others_have_taken_over_is_refused(are
     assert (report.stale, len(report.games)) == (0, len(games))
 
 
+@pytest.mark.long
 async def test_units_that_have_been_played_are_given_back_and_never_claimed_again(arena: Arena) -> None:
     tournament = await league(arena)
     played: list[int] = []

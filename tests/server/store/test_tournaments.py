@@ -386,6 +386,7 @@ async def test_table_of_an_unrated_tournament_has_no_ratings(arena: Arena) -> No
     assert [row.rating for row in table] == [None, None]
 
 
+@pytest.mark.long
 async def test_crosstable_of_many_entries_comes_in_pages_that_make_the_whole(arena: Arena) -> None:
     tournament = await arena.tournament(bots=[f"ada-{number}" for number in range(300)], games_per_pair=1)
     await arena.commit(await arena.play(tournament, 0, 1))
