@@ -57,7 +57,8 @@ TREE = Group(
         Command(
             "referee",
             "operator.referee:referee",
-            "Plays the games of a cluster, which several servers share, until Ctrl-C.",
+            "Plays the games of a cluster until Ctrl-C: the first finishes those that are running, the second stops at "
+            "once.",
             (
                 "noughts referee --db postgresql+psycopg://noughts@db/noughts --bus nats://bus:4222",
                 "noughts referee --db URL --bus URL --seats 8 --offers Wine=gomocup:./pbrain-wine",
@@ -68,7 +69,7 @@ TREE = Group(
         Command(
             "nodes",
             "operator.nodes:nodes",
-            "Shows the servers and referees of a cluster, by its database.",
+            "Shows the servers and referees of a cluster that live; exit code 1 if there are none.",
             ("noughts nodes --db postgresql+psycopg://noughts@db/noughts", "noughts nodes --db URL --here"),
             panel=SERVER,
             extra="server",
