@@ -67,22 +67,22 @@ async def test_what_is_asked_of_one_server_holds_at_all_and_everything_is_played
         await cluster.all_online(names)
         challenged = await here.challenge(challenger="bots/amy", opponent="bots/dan", games=4)
         await cluster.finished(challenged)
-        await cluster.organise("league", names, games_per_pair=2_000, rated=True)
+        await cluster.organise("league", names, games_per_pair=600, rated=True, variant="mnk:7,7,5")
         await cluster.organise("other", names, games_per_pair=2_000)
-        async with observed(cluster, "league", range(1, 12_000, 1_000)) as observers:
+        async with observed(cluster, "league", range(1, 3_600, 300)) as observers:
             assert (await there.ask("Cancel", "other")).state == TOURNAMENT_STATE_CANCELLED
             assert (await here.ask("Pause", "league")).state == TOURNAMENT_STATE_PAUSED
             rest = await _at_rest(cluster)
             assert (await there.ask("Start", "league")).state == TOURNAMENT_STATE_RUNNING
             await there.ask("Withdraw", "league", label="dan")
             league = await cluster.finished("league")
-            assert league.games_done == 12_000 > rest
+            assert league.games_done == 3_600 > rest
             assert (await here.ask("Get", "other")).state == TOURNAMENT_STATE_CANCELLED
             await _all_over(observers)
         assert [gap for each in observers for gap in each.gaps] == []
         assert sum(each.plies for each in observers)
         seen = [each.view.tournaments for each in observers if each.name == "tournaments/league"]
-        assert [view["tournaments/league"].games_done for view in seen] == [12_000, 12_000]
+        assert [view["tournaments/league"].games_done for view in seen] == [3_600, 3_600]
         await cluster.look_back("league", challenged)
         # Both have played.
         assert len(_referees_that_played(cluster)) == 2
@@ -194,3 +194,17 @@ async def _more(cluster: Cluster) -> None:
             if cluster.stored() > before:
                 return
             await asyncio.sleep(0.05)
+
+
+async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
+    async with running(servers=1, referees=1) as cluster:
+        cluster.start_bots(["amy", "ben"], "Unhurried")
+        await cluster.all_online(["amy", "ben"])
+        await cluster.organise("league", ["amy", "ben"], games_per_pair=100, time={"bank_us": 3_000_000})
+        await _more(cluster)
+        cluster.servers.pop().kill()
+        await asyncio.sleep(4)
+        await cluster.start_server()
+        await cluster.finished("league")
+        # It was longer away than their clocks had left: the question that was open is asked anew.
+        assert cluster.endings("league").keys() <= ON_THE_BOARD

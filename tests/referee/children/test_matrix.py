@@ -65,7 +65,7 @@ def rows() -> Iterator[object]:
     for fault in FAULTS:
         for locking in (Locking.REQUIRED, Locking.OFF)[: 1 + fault.unlocked]:
             # Without the lock as several processes a bot, too: each of them misbehaves, and the verdicts are the same.
-            processes = 0 if locking is Locking.REQUIRED else 3
+            processes = 0 if locking is Locking.REQUIRED else 2
             if any(isinstance(fault.cell(kind), Verdict) for kind in CHILDREN):
                 yield pytest.param(fault, locking, processes, id=f"{fault.what}-{locking}")
 
