@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from noughts_referee.rules import ON_THE_BOARD
 from tests.cluster.run import Scenario, run
 from tests.cluster.troubles import MOST_SECONDS, Tally
 
@@ -35,10 +36,12 @@ def main() -> int:
 
 
 def _told(tally: Tally) -> int:
+    on_the_board = sum(tally.endings[each] for each in ON_THE_BOARD)
     table = Table("what", "", title=f"{tally.games:,} games")
     for name, seconds in tally.seconds.items():
         table.add_row(f"seconds until play goes on: {name}", f"{seconds:.1f}")
     table.add_row("lost, stored twice, ratings that differ", "0, 0, 0")
+    table.add_row("lost by a fault", str(sum(tally.endings.values()) - on_the_board))
     table.add_row("late writes refused", str(tally.refused))
     table.add_row("units that were played again", str(tally.again))
     table.add_row("messages to watchers, plies in them", f"{tally.messages:,}, {tally.plies:,}")
@@ -47,7 +50,7 @@ def _told(tally: Tally) -> int:
     _CONSOLE.print(table)
     if tally.gaps:
         _CONSOLE.print(tally.gaps[:10])
-    return int(bool(tally.gaps) or max(tally.seconds.values(), default=0) >= MOST_SECONDS)
+    return int(bool(tally.gaps) or on_the_board < tally.games or max(tally.seconds.values(), default=0) >= MOST_SECONDS)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,111 @@
+"""What is asked of PostgreSQL again and again finds its rows by an index, however much is stored."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import event  # noqa: TID251  # what is executed
+
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.store.claims import claim_next
+from noughts_server.store.copying import copy_database
+from noughts_server.store.database import Connection, Store
+from noughts_server.store.nodes import Node, NodeKind, beat
+from noughts_server.store.rater import FoldingState
+from noughts_server.store.results import commit_games
+from noughts_server.store.tournaments import NewTournament, Tournament, get_tournament
+from tests.support.arena import NOW, made_up, make_tournament
+from tests.support.databases import POSTGRESQL, change, databases_of, made, url_of
+from tests.support.guard import processes_allowed
+from tests.support.shared import made_once
+
+from .test_scale import BIG_TABLES, LARGE, QUERIES, RANKING, build_both
+
+REFEREE = Node("referee-anna", NodeKind.REFEREE, 1)
+Plans = dict[str, list[str]]
+
+
+@pytest.fixture(autouse=True)
+def database_kind() -> Iterator[str]:
+    """PostgreSQL alone."""
+    with processes_allowed(True), databases_of(POSTGRESQL):
+        yield POSTGRESQL
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a large store, with a tournament that is running."""
+    file = made_once(tmp_path_factory, "scale", build_both) / f"{LARGE[0]}.db"
+    path = tmp_path_factory.mktemp("large") / "league"
+    with processes_allowed(True), databases_of(POSTGRESQL):
+        asyncio.run(_copied(f"sqlite:///{file}", made(path)))
+        change(path, "ANALYZE")
+        return url_of(path)
+
+
+async def _copied(source: str, target: str) -> None:
+    old, new = await Store.open(source), await Store.open(target)
+    await copy_database(old, new)
+    await new.write(partial(beat, node=REFEREE))
+    cup = NewTournament("fresh", TournamentSettings(games_per_pair=2_000, seed=1))
+    await new.write(partial(make_tournament, new=cup, bots=("zoe", "yan", "xia"), start=True))
+    await old.close()
+    await new.close()
+
+
+def plans(connection: Connection, work: Callable[[Connection], Any]) -> Plans:
+    """How PostgreSQL carries out each statement of the work."""
+    executed: list[tuple[str, Any]] = []
+
+    def remember(_: Any, __: Any, statement: str, parameters: Any, ___: Any, many: bool) -> None:
+        if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE|INSERT)", statement) and "advisory" not in statement:
+            executed.append((statement, parameters[0] if many else parameters))
+
+    event.listen(connection, "before_cursor_execute", remember)
+    try:
+        work(connection)
+    finally:
+        event.remove(connection, "before_cursor_execute", remember)
+    # Of small tables it reads all: what counts is whether there is another way.
+    connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+    found: Plans = {}
+    for statement, parameters in executed:
+        found[statement] = [row[0] for row in connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)]
+    return found
+
+
+def check(found: Plans) -> None:
+    assert found
+    for statement, plan in found.items():
+        for line in plan:
+            assert not re.search(rf"Seq Scan on ({BIG_TABLES}|units|journal)\b", line), (statement, plan)
+
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if name not in RANKING])
+async def test_no_query_scans_a_table_that_grows(large: str, name: str) -> None:
+    store = await Store.open(large)
+    try:
+        check(await store.read(partial(plans, work=QUERIES[name])))
+    finally:
+        await store.close()
+
+
+async def test_neither_claims_nor_commits_scan_a_table_that_grows(large: str) -> None:
+    store = await Store.open(large)
+    try:
+        check(await store.write(partial(plans, work=_claim_and_commit)))
+    finally:
+        await store.close()
+
+
+def _claim_and_commit(connection: Connection) -> None:
+    """What a referee of a cluster does to the database while it plays."""
+    beat(connection, REFEREE)
+    tournament: Tournament = get_tournament(connection, "fresh")
+    claims = claim_next(connection, tournament.id, REFEREE.name, holding=(), played=(), most=2)
+    games = [made_up(tournament, each.claim.attempt, slot) for each in claims for slot in each.claim.slots]
+    report = commit_games(connection, games, FoldingState(), now_ms=NOW)
+    assert report.games
