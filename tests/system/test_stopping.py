@@ -1,8 +1,10 @@
 """A server that is told to stop, seen from outside."""
 
 import json
+import re
 import signal
 import sys
+import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,9 +15,12 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
     data = environment(XDG_DATA_HOME=str(tmp_path))
     with ExitStack() as stack:
         server = stack.enter_context(
-            started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data)
+            started(
+                ["serve", "--no-web", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--format", "json"], data
+            )
         )
-        address = json.loads(first_line(server))["grpc"]
+        ready = json.loads(first_line(server))
+        address = ready["grpc"]
         token = asked("token create --owner ada", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
         for name in ("left", "right"):
@@ -34,6 +39,8 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
             eventually(lambda: asked("status", env)["draining"], bool)
             refusal = said(["health"], env, code=1)
             assert "not serving" in refusal.stderr
+            # A disk may be slow to take what was over before.
+            eventually(lambda: _unstored(ready["metrics"]), lambda games: games == 0)
             before = asked("status", env)
             assert before["games_in_flight"] == 1
         finally:
@@ -43,6 +50,13 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
     with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data) as server:
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
         assert asked("tournament show long", env)["games"] == before["games"] + 1
+
+
+def _unstored(metrics: str) -> float:
+    """Games that are over and not stored yet, says the server."""
+    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
+        page = answer.read().decode()
+    return float(re.findall(r"(?m)^noughts_recorder_backlog (\S+)$", page)[0])
 
 
 def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:

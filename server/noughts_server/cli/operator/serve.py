@@ -139,8 +139,9 @@ def serve(
 ) -> None:
     """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once.
 
-    JSON: {"grpc": "HOST:PORT", "web": "http://HOST:PORT"}, one line, once the server is ready; "web" is null without a
-    site. A site is a child process that is started again when it dies; games go on without it.
+    JSON: {"grpc": "HOST:PORT", "web": "http://HOST:PORT", "metrics": "HOST:PORT"}, one line, once the server is ready;
+    "web" and "metrics" are null where there are none. A site is a child process that is started again when it dies;
+    games go on without it.
     """
     identity = _identity(tls_cert, tls_key)
     if tls_client_ca is not None and identity is None:

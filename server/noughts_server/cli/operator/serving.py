@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from noughts_server.cli import connection_options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import two_stages
-from noughts_server.server import running_server
+from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.version import software_version
 
@@ -29,7 +29,7 @@ async def serve_until_stopped(
 
     async with running_server(settings) as server, AsyncExitStack() as stack:
         with two_stages(stopping.set, abort):
-            _announce(server.address, _site_address(listener), settings, output_format)
+            _announce(server, _site_address(listener), settings, output_format)
             if listener is not None:
                 from noughts_server.cli.operator.site_token import site_token
                 from noughts_server.cli.operator.web_minder import minding_site
@@ -60,9 +60,10 @@ def _site_address(listener: "socket.socket | None") -> str | None:
     return address_of(listener)
 
 
-def _announce(address: str, site: str | None, settings: ServerSettings, output_format: Format) -> None:
+def _announce(running: Server, site: str | None, settings: ServerSettings, output_format: Format) -> None:
+    address = running.address
     if output_format is Format.JSON:
-        output.print_json({"grpc": address, "web": site})
+        output.print_json({"grpc": address, "web": site, "metrics": running.metrics_address})
         return
     place = "" if settings.database is None else f" --db {_shown(settings.database)}"
     server = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
