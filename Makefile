@@ -51,7 +51,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashe
 
 lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everything: make lock UPGRADE=1
 	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev --output-file requirements.lock
-	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --extra web --extra cluster --output-file requirements-runtime.lock
+	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --extra web --extra cluster --extra wasm --output-file requirements-runtime.lock
 	$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
 
 bench: $(STAMP) ## measure throughput

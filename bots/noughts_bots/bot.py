@@ -68,6 +68,10 @@ class Resign(Exception):
     """
 
 
+class Exhausted(Resign):
+    """Raised by `choose`: what the bot may use up for a move is used up (fuel), and it loses on time."""
+
+
 Answer = int | Move | Resign
 """What a bot makes of one position: a cell, with a score perhaps, or its resignation."""
 

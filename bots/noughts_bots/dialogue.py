@@ -15,6 +15,7 @@ from itertools import repeat
 
 from noughts_bots.bot import (
     Bot,
+    Exhausted,
     GameEnd,
     GameInfo,
     Move,
@@ -308,6 +309,7 @@ class Dialogue:
             resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
             moves.resigned.extend([row for row, _ in resigned])
             moves.reason.extend([str(resignation) for _, resignation in resigned])
+            moves.exhausted.extend([row for row, resignation in resigned if isinstance(resignation, Exhausted)])
             cells = [0 if isinstance(cell, Resign) else cell for cell in cells]
         moves.game.extend(games)
         moves.ply.extend(plies)

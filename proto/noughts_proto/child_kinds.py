@@ -35,6 +35,7 @@ CHILD_KINDS = {
     for kind in (
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
+        ChildKind("wasm", "file", hosted=True),
         ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
         ChildKind("lines", "command", hosted=True, options=()),
         ChildKind("exec", "command", hosted=False, options=("dial", "frames")),

@@ -7,7 +7,7 @@ The columns of a frame are handled in one straight loop (`Arbiter.answered`): it
 So it does not ask `Position` how a game stands, but looks at the variant's tables itself; tests compare the two.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import chain, repeat
 
 from noughts_referee.game import CHOICES, Game, Outbox, Player, opening_ply
@@ -118,18 +118,21 @@ class Arbiter:
         times_us: Iterable[int],
         resigned: Sequence[int] = (),
         reasons: Sequence[str] = (),
+        exhausted: Container[int] = (),
     ) -> list[Complaint]:
         """The player answers: columns of equal length; `times_us` is the thinking time of each answer.
 
-        `resigned` holds the indices of rows that resign, `reasons` why, in the same order, as far as is said. Returns
-        what is wrong with answers that name no question (at most MOST_COMPLAINTS); late answers are dropped and
-        counted.
+        `resigned` holds the indices of rows that resign, `reasons` why, in the same order, as far as is said; those
+        that are `exhausted` as well are lost on time. Returns what is wrong with answers that name no question (at most
+        MOST_COMPLAINTS); late answers are dropped and counted.
         """
         complaints: list[Complaint] = []
         if resigned:
             rows = list(zip(games, plies, cells, times_us, strict=True))
             given_up = dict(zip(resigned, chain(reasons, repeat("")), strict=False))
-            resigning = [(*row, given_up[index]) for index, row in enumerate(rows) if index in given_up]
+            resigning = [
+                (*row, given_up[index], index in exhausted) for index, row in enumerate(rows) if index in given_up
+            ]
             self._resign(player, resigning, complaints)
             kept = [row for index, row in enumerate(rows) if index not in given_up]
             games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
@@ -363,14 +366,18 @@ class Arbiter:
         self._end(game, lost(game.ply & 1, Termination.TIMEOUT))
 
     def _resign(
-        self, player: Player, rows: Iterable[tuple[int, int, int, int, str]], complaints: list[Complaint]
+        self, player: Player, rows: Iterable[tuple[int, int, int, int, str, bool]], complaints: list[Complaint]
     ) -> None:
-        for handle, ply, _, took, why in rows:
+        for handle, ply, _, took, why, exhausted in rows:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player:
                 self._out_of_turn(game, handle, ply, complaints)
                 continue
             game.times_us.append(took)
+            if exhausted:
+                game.fault = f"gave up its move: {why}" if why else "gave up its move"
+                self._end(game, lost(ply & 1, Termination.TIMEOUT))
+                continue
             game.fault = f"resigned: {why}" if why else ""
             self._end(game, lost(ply & 1, Termination.RESIGNED))
 

@@ -312,7 +312,9 @@ class FrameWire:
         times_us = self._questions.answered(games, plies, now)
         resigned = moves.resigned[:]
         why = reasons(moves) if resigned else ()
-        complaints = self._referee.answered(self.player, games, plies, cells, times_us, resigned, given, why)
+        complaints = self._referee.answered(
+            self.player, games, plies, cells, times_us, resigned, given, why, frozenset(moves.exhausted)
+        )
         if complaints:
             self._complain(stream, complaints)
 

@@ -7,7 +7,7 @@ waits, and time comes from the wires.
 
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, count, repeat
 from typing import cast
@@ -348,10 +348,11 @@ class Referee:
         resigned: Sequence[int] = (),
         scores: Sequence[tuple[int, float]] = (),
         reasons: Sequence[str] = (),
+        exhausted: Container[int] = (),
     ) -> list[Complaint]:
         """The player's answers, as columns; see `Arbiter.answered`, and for the scores `Observer.answered`."""
         self.plies += len(games)
-        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons)
+        complaints = self.arbiter.answered(player, games, plies, cells, times_us, resigned, reasons, exhausted)
         if self._observer is not None:
             self._observer.answered(games, plies, scores)
         self._settle()

@@ -11,10 +11,12 @@ from types import TracebackType
 from typing import BinaryIO, cast
 
 from noughts_bots.hosts.dll import HEADER
+from noughts_bots.reference.random_ import Random
 from noughts_proto.pipes import LARGEST_UP, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.rules import Position, game_seed, parse_variant, side_seed
 from tests.support.root import ROOT
-from tests.support.tools import cargo, compiler, run
+from tests.support.tools import cargo, compiler, run, zig
 
 C_EXAMPLES = ROOT / "bots" / "examples" / "c"
 RUST_EXAMPLE = ROOT / "bots" / "examples" / "rust"
@@ -147,3 +149,64 @@ def built_by_cargo(folder: Path) -> Path:
     shutil.copytree(RUST_EXAMPLE, source, ignore=shutil.ignore_patterns("target"))
     run(builder, "build", "--offline", "--locked", cwd=source)
     return source / "target" / "debug" / ("librandom.dylib" if sys.platform == "darwin" else "librandom.so")
+
+
+def compiled_wasm(source: str | Path, folder: Path, name: str = "bot", *options: str) -> Path:
+    """A module of WebAssembly: C without a library, by Zig, which comes with the packages of the tests."""
+    target = ("-target", "wasm32-freestanding", "-nostdlib", "-Wl,--no-entry", "-Wl,--export-table", "-s")
+    path, module = folder / f"{name}.c", folder / f"{name}.wasm"
+    if isinstance(source, Path):
+        path = source
+    else:
+        path.write_text(source)
+    run(
+        *zig(),
+        "cc",
+        *target,
+        "-std=c99",
+        "-O1",
+        *WARNINGS,
+        *options,
+        "-fno-builtin",
+        "-I",
+        HEADER.parent,
+        "-o",
+        module,
+        path,
+    )
+    return module
+
+
+def plays_like_random(kind: str, library: Path, variant_name: str, games: int = 100) -> None:
+    """The bot's side of so many games at once, each half of them on either side, against random moves."""
+    variant, reference = parse_variant(variant_name), Random()
+    with Hosted(kind, library) as child:
+        child.hello()
+        for side in (0, 1):
+            running = {number: Position(variant) for number in range(games // 2)}
+            seeds = {number: side_seed(game_seed(11 + side, number), side) for number in running}
+            fresh = True
+            while running:
+                if side != next(iter(running.values())).side:
+                    for number, position in running.items():
+                        position.seed = seeds[number] ^ 1  # the opponent's chance
+                        position.play(reference.choose(position))
+                running = {number: each for number, each in running.items() if _goes_on(each)}
+                if not running:
+                    break
+                histories = {number + side * games: each.moves for number, each in running.items()}
+                given = {number + side * games: seed for number, seed in seeds.items()}
+                answers = child.ask(variant_name, histories, seeds=given, side=side) if fresh else child.turn(histories)
+                fresh = False
+                for number, position in running.items():
+                    position.seed = seeds[number]
+                    expected = reference.choose(position)
+                    assert answers[number + side * games] == expected, position
+                    position.play(expected)
+                running = {number: each for number, each in running.items() if _goes_on(each)}
+        assert child.close() == 0
+
+
+def _goes_on(position: Position) -> bool:
+    won = bool(position.moves) and position.variant.completes(position.opponent, position.moves[-1])
+    return bool(position.free) and not won

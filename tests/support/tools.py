@@ -27,9 +27,14 @@ def compiler(language: str) -> tuple[str, ...]:
     for name in _COMPILERS[language]:
         if found := shutil.which(name):
             return (found,)
+    return (*zig(), language, *_ZIG_OPTIONS[language])
+
+
+def zig() -> tuple[str, ...]:
+    """The command of Zig, which comes with the packages of the tests."""
     for place in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
         os.environ.setdefault(place, str(ROOT / "build" / "zig"))
-    return (sys.executable, "-m", "ziglang", language, *_ZIG_OPTIONS[language])
+    return (sys.executable, "-m", "ziglang")
 
 
 def cargo() -> str:

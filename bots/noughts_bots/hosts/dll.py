@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from ctypes import (
     CDLL,
     CFUNCTYPE,
@@ -30,7 +30,8 @@ from typing import Any
 from noughts_bots.bot import Bot, Resign
 from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
-from noughts_referee.rules import Position, Variant, members
+from noughts_bots.hosts.c_rules import EMPTY, Sets, rules_in_c, written_options
+from noughts_referee.rules import Position, Variant
 
 HEADER = Path(__file__).resolve().parents[1] / "include" / "noughts_bot.h"
 """The C header."""
@@ -41,8 +42,6 @@ VERSION = 1
 _RECOMPILE = "compile it with the header that `noughts bot header` prints the path of"
 _LINE_BUFFERED = 1
 """_IOLBF, of glibc, musl and macOS."""
-# So that no array is NULL: a slice in Rust must not be, also one without elements.
-_EMPTY = (0,)
 _CELL_BYTES = 4
 _ELF, _SHARED_OBJECT = b"\x7fELF", 3
 
@@ -177,7 +176,7 @@ class LibraryBot(Bot):
         self._play = _PLAY(api.play)
         self._create = _CREATE(api.create) if api.create else None
         self._destroy = _DESTROY(api.destroy) if api.destroy else None
-        self._options = ",".join(f"{key}={value}" for key, value in options.items()).encode()
+        self._options = written_options(options)
         self._prepared: dict[Variant, tuple[_Rules, int | None, bool]] = {}
         """Of each variant that was played: its rules, the library's bot, and whether it plays."""
 
@@ -216,7 +215,7 @@ class LibraryBot(Bot):
             variant=rules.pointer,
         )
         # The first element is no move: an array without elements has no address, and the library must not get NULL.
-        return bot, turn, addressof(turn), array("I", _EMPTY)
+        return bot, turn, addressof(turn), array("I", EMPTY)
 
     def close(self) -> None:
         """Ends what the library has made."""
@@ -240,35 +239,14 @@ class _Rules:
     """A variant as the header describes it, and what must stay in memory for it."""
 
     def __init__(self, variant: Variant) -> None:
-        self._kept: list[array[int]] = []
-        lengths = set(map(len, variant.line_cells))
-        self.struct = _Variant(
-            size=sizeof(_Variant),
-            columns=variant.columns,
-            rows=variant.rows,
-            layers=variant.layers,
-            cells=variant.cells,
-            k=lengths.pop() if len(lengths) == 1 else 0,
-            gravity=variant.gravity,
-            exact=bool(variant.beside),
-            lines_count=len(variant.lines),
-            lines=self._sets(variant.line_cells),
-            beside=self._sets(tuple(members(variant.beside.get(line, 0))) for line in variant.lines),
-            below=self._sets(tuple(members(below)) for below in variant.below),
-            name=variant.name.encode(),
-            shut=self._sets(tuple(members(variant.shut.get(line, 0))) for line in variant.lines),
-            forbids=variant.forbids is not None,
-        )
+        self._kept = rules = rules_in_c(variant)
+        pointers = {
+            field: _Sets(each.starts.buffer_info()[0], each.cells.buffer_info()[0])
+            for field, each in rules._asdict().items()
+            if isinstance(each, Sets)
+        }
+        self.struct = _Variant(size=sizeof(_Variant), **{**rules._asdict(), **pointers})
         self.pointer: Any = POINTER(_Variant)(self.struct)
-
-    def _sets(self, sets: Iterable[Collection[int]]) -> _Sets:
-        starts, cells = array("I", (0,)), array("I")
-        for each in sets:
-            cells.extend(each)
-            starts.append(len(cells))
-        cells.extend(_EMPTY)
-        self._kept += (starts, cells)
-        return _Sets(starts.buffer_info()[0], cells.buffer_info()[0])
 
 
 def _text(text: bytes | None) -> str:

@@ -1,4 +1,5 @@
-/* noughts_bot.h, version 1: a bot for Noughts as a shared library. C99 and C++11; nothing to link with.
+/* noughts_bot.h, version 1: a bot for Noughts as a shared library, or as a module of WebAssembly. C99 and C++11; nothing
+ * to link with.
  *
  * The library exports one function, `noughts_bot`, which returns its table of functions. Noughts loads it into a
  * process of its own and calls it from one thread, one call after the other. What it prints is for people.
@@ -14,10 +15,15 @@
 #define NOUGHTS_BOT_VERSION 1u /* changes only if older libraries could no longer play */
 #define NOUGHTS_RESIGN (-1) /* what `play` returns instead of a cell; any negative number resigns */
 
-#ifdef __cplusplus
-#define NOUGHTS_EXPORT extern "C" __attribute__((visibility("default")))
+#ifdef __wasm__ /* link with --export-table, so that the functions of the table can be called */
+#define NOUGHTS_VISIBLE __attribute__((visibility("default"), export_name("noughts_bot")))
 #else
-#define NOUGHTS_EXPORT __attribute__((visibility("default")))
+#define NOUGHTS_VISIBLE __attribute__((visibility("default")))
+#endif
+#ifdef __cplusplus
+#define NOUGHTS_EXPORT extern "C" NOUGHTS_VISIBLE
+#else
+#define NOUGHTS_EXPORT NOUGHTS_VISIBLE
 #endif
 
 /* Sets of cells, one after the other: set i is cells[starts[i]], ..., cells[starts[i + 1] - 1], ascending. What Noughts

@@ -255,6 +255,7 @@ class BotAnswers(_message.Message):
     LOST_FIELD_NUMBER: _builtins.int
     LEFT_GAME_FIELD_NUMBER: _builtins.int
     LEFT_US_FIELD_NUMBER: _builtins.int
+    EXHAUSTED_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     forfeit: _builtins.int
     """The bot will not come back: it loses its games. A Termination, and why."""
@@ -299,6 +300,10 @@ class BotAnswers(_message.Message):
 
     @_builtins.property
     def left_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def exhausted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Rows among those of `resigned` that are lost on time."""
+
     def __init__(
         self,
         *,
@@ -320,10 +325,11 @@ class BotAnswers(_message.Message):
         lost: _builtins.bool = ...,
         left_game: _abc.Iterable[_builtins.int] | None = ...,
         left_us: _abc.Iterable[_builtins.int] | None = ...,
+        exhausted: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "choices", b"choices", "fault", b"fault", "forfeit", b"forfeit", "game", b"game", "left_game", b"left_game", "left_us", b"left_us", "lost", b"lost", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored", "silent_game", b"silent_game", "silent_ply", b"silent_ply", "silent_us", b"silent_us", "time_us", b"time_us", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "choices", b"choices", "exhausted", b"exhausted", "fault", b"fault", "forfeit", b"forfeit", "game", b"game", "left_game", b"left_game", "left_us", b"left_us", "lost", b"lost", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored", "silent_game", b"silent_game", "silent_ply", b"silent_ply", "silent_us", b"silent_us", "time_us", b"time_us", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

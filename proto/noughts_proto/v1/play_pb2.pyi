@@ -560,6 +560,7 @@ class Moves(_message.Message):
     SCORED_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    EXHAUSTED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -589,6 +590,12 @@ class Moves(_message.Message):
         of it counts, up to 500 characters. It is stored with the game, for everybody who may read that.
         """
 
+    @_builtins.property
+    def exhausted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Rows among those of `resigned` that give up because what they may use up for a move (fuel) is used up: they lose on
+        time.
+        """
+
     def __init__(
         self,
         *,
@@ -599,10 +606,11 @@ class Moves(_message.Message):
         scored: _abc.Iterable[_builtins.int] | None = ...,
         score: _abc.Iterable[_builtins.float] | None = ...,
         reason: _abc.Iterable[_builtins.str] | None = ...,
+        exhausted: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "exhausted", b"exhausted", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5,7 +5,7 @@ To the wires it is a referee. It judges nothing: it keeps each game as far as it
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import count
 
 import structlog
@@ -317,12 +317,13 @@ class Desk(Referee):
         resigned: Sequence[int] = (),
         scores: Sequence[tuple[int, float]] = (),
         reasons: Sequence[str] = (),
+        exhausted: Container[int] = (),
     ) -> list[Complaint]:
         """The bot's answers go to the referees that have asked."""
         complaints: list[Complaint] = []
         self.plies += len(games)
         running, elsewhere = player.games.get, self._elsewhere
-        given_up = dict(zip(resigned, (*reasons, *[""] * len(resigned)), strict=False)) if resigned else {}
+        reason_of = dict(zip(resigned, (*reasons, *[""] * len(resigned)), strict=False)) if resigned else {}
         score_of = dict(scores)
         judge, answers = "", pb.BotAnswers()
         for row, (handle, ply, cell, took) in enumerate(zip(games, plies, cells, times_us, strict=True)):
@@ -334,12 +335,13 @@ class Desk(Referee):
             if game.judge != judge:
                 judge = game.judge
                 answers = self._answer(judge, player.key)
-            reason, score = given_up.get(row), score_of.get(row)
-            game.answer = (ply, cell, took, reason, score)
+            reason, score = reason_of.get(row), score_of.get(row)
+            given_up = row in exhausted
+            game.answer = (ply, cell, took, reason, score, given_up)
             game.moves.append(cell)
             game.ply = ply + 1
             game.mover = elsewhere
-            _add_answer(answers, game.far, ply, cell, took, reason, score)
+            _add_answer(answers, game.far, ply, cell, took, reason, score, given_up)
         return complaints
 
     def chosen(
@@ -466,7 +468,14 @@ def _report_nothing(games: list[FinishedGame]) -> None:
 
 
 def _add_answer(
-    answers: pb.BotAnswers, far: int, ply: int, cell: int, took: int, reason: str | None, score: float | None
+    answers: pb.BotAnswers,
+    far: int,
+    ply: int,
+    cell: int,
+    took: int,
+    reason: str | None,
+    score: float | None,
+    exhausted: bool,
 ) -> None:
     row = len(answers.game)
     answers.game.append(far)
@@ -476,6 +485,8 @@ def _add_answer(
     if reason is not None:
         answers.resigned.append(row)
         answers.reason.append(reason)
+        if exhausted:
+            answers.exhausted.append(row)
     if score is not None:
         answers.scored.append(row)
         answers.score.append(score)

@@ -251,7 +251,15 @@ class FarBots:
             scores = list(zip(bot.scored, bot.score, strict=True))
             times_us = bot.time_us[:]
             referee.answered(
-                player, bot.game[:], bot.ply[:], bot.cell[:], times_us, bot.resigned[:], scores, bot.reason[:]
+                player,
+                bot.game[:],
+                bot.ply[:],
+                bot.cell[:],
+                times_us,
+                bot.resigned[:],
+                scores,
+                bot.reason[:],
+                frozenset(bot.exhausted),
             )
         if bot.choices:
             made = [each.choice for each in bot.choices]

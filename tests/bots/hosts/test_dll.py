@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from noughts_bots.hosts.dll import HEADER
-from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Position, game_seed, parse_variant, side_seed
-from tests.support.hosting import C99, C_EXAMPLES, CXX11, Hosted, built_by_cargo, compiled, refused
+from noughts_referee.rules import parse_variant
+from tests.support.hosting import C99, C_EXAMPLES, CXX11, Hosted, built_by_cargo, compiled, plays_like_random, refused
 from tests.support.tools import compiler, run
 
 # A flat board, gravity, layers, and lines that can be spoiled.
@@ -34,51 +33,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("libraries")
 
 
-def plays_like_random(library: Path, variant_name: str, games: int = 100) -> None:
-    """The library's side of so many games at once, each half of them on either side, against random moves."""
-    variant, reference = parse_variant(variant_name), Random()
-    with Hosted("dll", library) as child:
-        child.hello()
-        for side in (0, 1):
-            running = {number: Position(variant) for number in range(games // 2)}
-            seeds = {number: side_seed(game_seed(11 + side, number), side) for number in running}
-            fresh = True
-            while running:
-                if side != next(iter(running.values())).side:
-                    for number, position in running.items():
-                        position.seed = seeds[number] ^ 1  # the opponent's chance
-                        position.play(reference.choose(position))
-                running = {number: each for number, each in running.items() if goes_on(each)}
-                if not running:
-                    break
-                histories = {number + side * games: each.moves for number, each in running.items()}
-                given = {number + side * games: seed for number, seed in seeds.items()}
-                answers = child.ask(variant_name, histories, seeds=given, side=side) if fresh else child.turn(histories)
-                fresh = False
-                for number, position in running.items():
-                    position.seed = seeds[number]
-                    expected = reference.choose(position)
-                    assert answers[number + side * games] == expected, position
-                    position.play(expected)
-                running = {number: each for number, each in running.items() if goes_on(each)}
-        assert child.close() == 0
-
-
-def goes_on(position: Position) -> bool:
-    won = bool(position.moves) and position.variant.completes(position.opponent, position.moves[-1])
-    return bool(position.free) and not won
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("standard", [C99, CXX11])
 def test_a_hundred_games_of_the_c_bot_are_those_of_ours(folder: Path, standard: str, variant: str) -> None:
-    plays_like_random(compiled(C_EXAMPLES / "lots.c", folder, standard, "lots"), variant)
+    plays_like_random("dll", compiled(C_EXAMPLES / "lots.c", folder, standard, "lots"), variant)
 
 
 def test_a_hundred_games_of_the_rust_bot_are_those_of_ours(folder: Path) -> None:
     library = built_by_cargo(folder)
     for variant in VARIANTS:
-        plays_like_random(library, variant)
+        plays_like_random("dll", library, variant)
 
 
 @pytest.mark.parametrize("standard", [C99, CXX11])

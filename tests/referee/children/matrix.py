@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from noughts_referee.children.running_child import ChildSettings
 
-KINDS = ("exec", "json", "lines", "py", "dll", "gomocup", "remote")
+KINDS = ("exec", "json", "lines", "py", "dll", "wasm", "gomocup", "remote")
 CHILDREN = KINDS[:-1]
 """Those that the referee starts."""
 
@@ -50,7 +50,7 @@ class Fault(NamedTuple):
     """A phrase that follows "a bot that"."""
     habit: str
     cells: tuple[Cell, Cell, Cell, Cell, Cell]
-    """Of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots; JSON and LINES have those of the other two."""
+    """Of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots; JSON, LINES and WASM have those of the others."""
     time: str = "none"
     times: ChildSettings = PATIENT
     unlocked: bool = False
@@ -61,6 +61,8 @@ class Fault(NamedTuple):
             return JSON.get(self.habit, self.cells[0])
         if kind == "lines":
             return LINES.get(self.what) or LINES[self.habit]
+        if kind == "wasm":
+            return WASM.get(self.what) or WASM[self.habit]
         return self.cells[("exec", "py", "dll", "gomocup", "remote").index(kind)]
 
 
@@ -374,6 +376,47 @@ LINES: dict[str, Cell] = {
     "wrong ticket": NO_TICKET,
 }
 """By habit, or what it does: programs that read lines, `lines:`."""
+
+NOTHING_ELSE = NotApplicable("it has nothing but its memory")
+REFUSED_BEFORE = NotApplicable("a module that does not start is refused before anything is played")
+WASM: dict[str, Cell] = {
+    "crash": crash(PROGRAM_ENDED, "the module trapped: wasm trap: wasm `unreachable` instruction executed"),
+    "segfault": crash(PROGRAM_ENDED, "the module trapped: wasm trap: out of bounds memory access"),
+    "exit": crash(PROGRAM_ENDED, "good bye\nthe module trapped: it called exit(7)"),
+    "leave after a move": NOTHING_ELSE,
+    "raise": NOT_PYTHON,
+    "hang": SILENT,
+    "hang ignoring SIGTERM": NOTHING_ELSE,
+    "stop": NOTHING_ELSE,
+    "is silent, with a clock": HUNG,
+    "loop": HUNG,
+    "late": LATE,
+    "off the board": ILLEGAL,
+    "occupied": ILLEGAL,
+    "endless output": HUNG,
+    "50 MB": PLAYS_ON,
+    "large frame": HOST_WRITES,
+    "no answer": NotApplicable("all that it can return is a number; a negative one resigns"),
+    "uneven columns": HOST_WRITES,
+    "unknown games": HOST_WRITES,
+    "print": PLAYS_ON,
+    "closes its input": HOST_READS,
+    "stops reading": HOST_READS,
+    "half-open": NO_TCP,
+    "memory": PLAYS_ON,
+    "fork bomb": NOTHING_ELSE,
+    "leaves a process": NOTHING_ELSE,
+    "files": NOTHING_ELSE,
+    "network": NOTHING_ELSE,
+    "ignores the end": NOTHING_ELSE,
+    "slow start": PLAYS_ON,
+    "never starts": REFUSED_BEFORE,
+    "dies at once": REFUSED_BEFORE,
+    "no hello": HOST_WRITES,
+    "old protocol": HOST_WRITES,
+    "wrong ticket": NO_TICKET,
+}
+"""By habit, or what it does: modules of WebAssembly, `wasm:`."""
 
 _HEADINGS = {"json": "exec{frames=json}"}
 _WORDS = {

@@ -15,7 +15,7 @@ from noughts_referee.rules import Position, parse_variant, side_seed
 from noughts_server.local.launcher import Locking
 from noughts_server.store.games import ExportedGame
 from tests.support.children.field import PLAYER, PROGRAMS, Field
-from tests.support.hosting import compiled
+from tests.support.hosting import compiled, compiled_wasm
 from tests.support.loopback import until
 from tests.support.root import ROOT
 
@@ -52,6 +52,9 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
         case "dll":
             source = f'#define HABIT "{habit}"\n#define GROUND "{ground}"\n#include "{PROGRAMS / "library.c"}"\n'
             return f"dll=dll:{compiled(source, field.folder, name='library')}"
+        case "wasm":
+            source = f'#define HABIT "{habit}"\n#include "{PROGRAMS / "module.c"}"\n'
+            return f"wasm=wasm:{compiled_wasm(source, field.folder, name='module')}"
         case _:
             # Nothing else in its command tells its processes from those of other tests.
             return f"gomocup=gomocup:{shlex.join([python, str(PROGRAMS / 'engine.py'), habit, ground])}"

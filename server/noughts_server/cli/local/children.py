@@ -17,6 +17,7 @@ _LIBRARIES = {
     b"\x7fELF",  # Linux and most others
     *(bytes.fromhex(magic) for magic in ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe")),  # macOS
 }
+_MODULES = {b"\0asm"}
 """What the files of shared libraries begin with."""
 
 
@@ -32,7 +33,7 @@ def check_startable(spec: "BotSpec") -> bool:
     if kind.starts_programs:
         _check_command(spec)
     elif kind.target == "file":
-        _check_library(spec)
+        _check_compiled(spec)
     elif (file := spec.target.rpartition(":")[0]).endswith(".py"):
         _check_file(spec, file)
     return True
@@ -95,11 +96,13 @@ def _check_file(spec: "BotSpec", file: str) -> None:
         raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "look at its name, as seen from this folder")
 
 
-def _check_library(spec: "BotSpec") -> None:
+def _check_compiled(spec: "BotSpec") -> None:
     from noughts_bots.errors import BotSpecError
 
+    is_module = spec.kind == "wasm"
     _check_file(spec, spec.target)
     with open(Path(spec.target).expanduser(), "rb") as file:
-        if file.read(4) not in _LIBRARIES:
+        if file.read(4) not in (_MODULES if is_module else _LIBRARIES):
+            what, expected = ("module", "a module of WebAssembly") if is_module else ("library", "a shared library")
             advice = "compile one: see `noughts bot header`; a Python class is py:FILE.py:CLASS, a program exec:COMMAND"
-            raise BotSpecError(f"bot {str(spec)!r}", "a file that is no library", "a shared library", advice)
+            raise BotSpecError(f"bot {str(spec)!r}", f"a file that is no {what}", expected, advice)

@@ -188,7 +188,7 @@ def test_serve_announces_itself_in_text(start: Any, database: str) -> None:
 def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, number: signal.Signals) -> None:
     with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as process:
         ready = json.loads(process.stdout.readline())
-        assert set(ready) == {"grpc", "web"}
+        assert set(ready) == {"grpc", "web", "metrics"}
         assert ready["web"] is None
         process.send_signal(number)
         out, err = process.communicate(timeout=30)

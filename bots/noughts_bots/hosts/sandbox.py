@@ -1,0 +1,318 @@
+"""Where modules of WebAssembly run: their memory, their fuel, and the few functions that they may import.
+
+Needs wasmtime (`pip install 'noughts[wasm]'`). A module reaches nothing but its own memory: no files, no network, no
+clock, no entropy. So what it does depends on what it is asked alone, on whatever machine.
+"""
+
+import struct
+import sys
+from collections.abc import Callable
+from ctypes import POINTER, addressof, byref, memmove, string_at
+from typing import Any
+
+import wasmtime
+from wasmtime import FuncType, ValType
+from wasmtime import _ffi as ffi  # its public calls cost 20 times as much: they look up the function's type each time
+from wasmtime._func import maybe_raise_last_exn
+
+from noughts_bots.errors import BotSpecError
+
+LARGEST_MODULE = 8 << 20
+"""Bytes of a file."""
+MEMORY = 128 << 20
+"""Bytes that a module may have at most."""
+TABLE_ELEMENTS = 100_000
+STACK = 1 << 20
+"""Bytes of the stack of calls: local variables that lie in its own memory are not counted."""
+START_FUEL = 5_000_000_000
+"""What it may use up before its first move, and to prepare a variant: instructions, roughly."""
+PAGE = 1 << 16
+PREVIEW = "wasi_snapshot_preview1"
+
+_LONGEST_TEXT = 4_096
+_BAD_DESCRIPTOR, _DONE = 8, 0  # WASI's errno: badf, success
+_ENTRY, _MEMORY, _TABLE = "noughts_bot", "memory", "__indirect_function_table"
+_SPLITMIX, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
+
+
+class Trapped(Exception):
+    """The module did what it must not, or what cannot be done."""
+
+
+class OutOfFuel(Trapped):
+    """The module has used up its fuel."""
+
+
+class Program:
+    """A compiled module, and what it may import. Raises BotSpecError."""
+
+    def __init__(self, module: bytes, subject: str) -> None:
+        self.subject = subject
+        if len(module) > LARGEST_MODULE:
+            got, expected = f"a file of {len(module):,} bytes", f"at most {LARGEST_MODULE:,}"
+            raise BotSpecError(subject, got, expected, "leave out debugging information: link with -s")
+        self._engine = wasmtime.Engine(_config())
+        try:
+            self._module = wasmtime.Module(self._engine, module)
+        except wasmtime.WasmtimeError as error:
+            advice = "build it for wasm32; docs/writing-a-bot.md shows how"
+            raise BotSpecError(subject, _line(error), "a module of WebAssembly", advice) from None
+        self._check()
+
+    def start(self) -> "Instance":
+        """The module in a fresh memory, with its own initialisation done. Raises BotSpecError."""
+        store = wasmtime.Store(self._engine)
+        store.set_limits(memory_size=MEMORY, table_elements=TABLE_ELEMENTS, instances=1, tables=4, memories=1)
+        store.set_fuel(START_FUEL)
+        linker = wasmtime.Linker(self._engine)
+        for (place, name), (kind, function) in _imports().items():
+            linker.define_func(place, name, kind, function, access_caller=True)
+        try:
+            return Instance(store, linker.instantiate(store, self._module).exports(store), self.subject)
+        except (Trapped, wasmtime.Trap, wasmtime.ExitTrap) as error:
+            raise BotSpecError(self.subject, _line(error), "a module that starts", "mend what it does first") from None
+        except wasmtime.WasmtimeError as error:
+            expected = f"at most {MEMORY >> 20} MiB of memory, {TABLE_ELEMENTS:,} elements of tables, known imports"
+            raise BotSpecError(self.subject, _line(error), expected, "link it with less") from None
+
+    def _check(self) -> None:
+        known = _imports()
+        for wanted in self._module.imports:
+            if (wanted.module, wanted.name) not in known:
+                got = f"an import of {wanted.module}.{wanted.name}"
+                offered = ", ".join(f"{place}.{name}" for place, name in known)
+                advice = "a bot has no files, no network and no clock"
+                raise BotSpecError(self.subject, got, f"none but {offered}", advice)
+        exported = {each.name: each.type for each in self._module.exports}
+        for name, kind, advice in (
+            (_ENTRY, FuncType, "write NOUGHTS_EXPORT before noughts_bot"),
+            (_MEMORY, wasmtime.MemoryType, "let the linker export its memory"),
+            (_TABLE, wasmtime.TableType, "link with --export-table"),
+        ):
+            if not isinstance(exported.get(name), kind):
+                raise BotSpecError(self.subject, f"no export {name!r}", "noughts_bot, memory and table", advice)
+        entry = exported[_ENTRY]
+        assert isinstance(entry, FuncType)
+        if _signature(entry) != ((), ("i32",)):
+            expected = f"{_ENTRY}() that returns a pointer"
+            raise BotSpecError(self.subject, f"another signature of {_ENTRY}", expected, "include noughts_bot.h")
+
+
+class Instance:
+    """A module that runs, until it has trapped. Its addresses are numbers from 0.
+
+    Raises Trapped, where nothing else is said.
+    """
+
+    def __init__(self, store: wasmtime.Store, exports: Any, subject: str) -> None:
+        self._subject = subject
+        self._store, self._context = store, store._context()  # as of `ffi`
+        self._memory: wasmtime.Memory = exports[_MEMORY]
+        self._table: wasmtime.Table = exports[_TABLE]
+        for name in ("_initialize", "__wasm_call_ctors"):
+            begin = exports.get(name)
+            if isinstance(begin, wasmtime.Func):
+                self._call_slowly(begin)
+                break
+        self.entry: int = self._call_slowly(exports[_ENTRY]) & 0xFFFFFFFF
+
+    def function(self, index: int, parameters: int, results: int = 1) -> "Callable[..., int]":
+        """The function of that index in the table: so many numbers of 32 bits in, one or none out.
+
+        Raises BotSpecError unless there is one with this signature. Called with its fuel and the numbers, it raises
+        Trapped.
+        """
+        wanted = (("i32",) * parameters, ("i32",) * results)
+        try:
+            found = self._table.get(self._store, index)
+        except wasmtime.WasmtimeError:
+            found = None
+        if not isinstance(found, wasmtime.Func) or _signature(found.type(self._store)) != wanted:
+            got, expected = f"table element {index}", f"a function of {parameters} numbers of 32 bits"
+            advice = "write the functions as noughts_bot.h declares them"
+            raise BotSpecError(self._subject, f"{got}, which is no such function", expected, advice)
+        return self._caller(found, parameters, results)
+
+    def _caller(self, function: wasmtime.Func, parameters: int, results: int) -> "Callable[..., int]":
+        given, returned = (ffi.wasmtime_val_t * parameters)(), (ffi.wasmtime_val_t * max(results, 1))()
+        for each in given:
+            each.kind = ffi.WASMTIME_I32
+        trap = POINTER(ffi.wasm_trap_t)()
+        context, target, trap_place = self._context, byref(function._func), byref(trap)  # as of `ffi`
+        call, fill = ffi.wasmtime_func_call, ffi.wasmtime_context_set_fuel
+        slots, result = [each.of for each in given], returned[0].of
+
+        def run(fuel: int, *numbers: int) -> int:
+            fill(context, fuel)
+            for slot, number in zip(slots, numbers, strict=True):
+                slot.i32 = number
+            error = call(context, target, given, parameters, returned, results, trap_place)
+            if error:  # type: ignore[truthy-bool]  # NULL is false
+                failure = wasmtime.WasmtimeError._from_ptr(error)  # as of `ffi`
+                maybe_raise_last_exn()  # of an import
+                raise Trapped(_line(failure))
+            if trap:  # type: ignore[truthy-bool]  # as above
+                found = wasmtime.Trap._from_ptr(trap)  # as of `ffi`
+                maybe_raise_last_exn()
+                raise _trapped(found)
+            return result.i32 if results else 0
+
+        run.keeps = function  # type: ignore[attr-defined]  # what `target` points to
+        return run
+
+    def _call_slowly(self, function: wasmtime.Func) -> Any:
+        try:
+            return function(self._store)
+        except wasmtime.Trap as trap:
+            raise _trapped(trap) from None
+        except wasmtime.WasmtimeError as error:
+            raise Trapped(_line(error)) from None
+
+    def reserve(self, count: int) -> int:
+        """The address of so many fresh bytes, which the module's own allocator leaves alone."""
+        try:
+            return self._memory.grow(self._store, -(-count // PAGE)) * PAGE
+        except wasmtime.WasmtimeError:
+            raise Trapped(f"no memory for {count:,} bytes: it may have {MEMORY >> 20} MiB") from None
+
+    def write(self, address: int, data: bytes) -> None:
+        """Writes to an address that `reserve` gave."""
+        memmove(addressof(self._memory.data_ptr(self._store).contents) + address, data, len(data))
+
+    def read(self, address: int, count: int) -> bytes:
+        """So many bytes. Raises Trapped where the module has no memory."""
+        if not 0 <= address <= address + count <= self._memory.data_len(self._store):
+            raise Trapped(f"a pointer to {address:#x}, which is outside of its memory")
+        return string_at(addressof(self._memory.data_ptr(self._store).contents) + address, count)
+
+    def text(self, address: int) -> str:
+        """The text at an address, up to its NUL; empty at 0."""
+        if not address:
+            return ""
+        left = self._memory.data_len(self._store) - address
+        return self.read(address, min(max(left, 1), _LONGEST_TEXT)).partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def _config() -> wasmtime.Config:
+    config = wasmtime.Config()
+    config.consume_fuel = True
+    config.max_wasm_stack = STACK
+    # The child is locked: one thread, no files in memory, and little address space to reserve.
+    config.parallel_compilation = False
+    config.memory_init_cow = False
+    config.memory_reservation = 0
+    config.memory_guard_size = 0
+    config.memory_reservation_for_growth = 0
+    config.signals_based_traps = False
+    # What would let a game depend on the machine, and what no bot needs.
+    config.wasm_threads = False
+    config.wasm_relaxed_simd = False
+    config.wasm_memory64 = False
+    config.wasm_multi_memory = False
+    return config
+
+
+def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
+    """All that a module may import: a word to its author, and of WASI what C and Rust link without being asked."""
+    small, large = ValType.i32(), ValType.i64()
+    random = _Bits()
+
+    def kind(*parameters: ValType, results: bool = True) -> FuncType:
+        return FuncType(list(parameters), [small] if results else [])
+
+    return {
+        ("noughts", "say"): (kind(small, small, results=False), _say),
+        (PREVIEW, "fd_write"): (kind(small, small, small, small), _write),
+        (PREVIEW, "fd_close"): (kind(small), lambda caller, *_: _BAD_DESCRIPTOR),
+        (PREVIEW, "fd_seek"): (kind(small, large, small, small), lambda caller, *_: _BAD_DESCRIPTOR),
+        (PREVIEW, "fd_fdstat_get"): (kind(small, small), lambda caller, *_: _BAD_DESCRIPTOR),
+        (PREVIEW, "environ_sizes_get"): (kind(small, small), _nothing),
+        (PREVIEW, "environ_get"): (kind(small, small), lambda caller, *_: _DONE),
+        (PREVIEW, "args_sizes_get"): (kind(small, small), _nothing),
+        (PREVIEW, "args_get"): (kind(small, small), lambda caller, *_: _DONE),
+        (PREVIEW, "random_get"): (kind(small, small), random.fill),
+        (PREVIEW, "proc_exit"): (kind(small, results=False), _exit),
+    }
+
+
+class _Bits:
+    """The same bits in every life of every module: chance comes from the seed of a game alone."""
+
+    def __init__(self) -> None:
+        self._state = 0
+
+    def fill(self, caller: wasmtime.Caller, address: int, count: int) -> int:
+        data = bytearray()
+        while len(data) < min(count & 0xFFFFFFFF, PAGE):
+            self._state = (self._state + _SPLITMIX) & _MASK
+            data += struct.pack("<Q", self._state ^ self._state >> 31)
+        _put(caller, address, bytes(data[: count & 0xFFFFFFFF]))
+        return _DONE
+
+
+def _say(caller: wasmtime.Caller, address: int, count: int) -> None:
+    _tell(_get(caller, address, min(count & 0xFFFFFFFF, PAGE)))
+
+
+def _write(caller: wasmtime.Caller, descriptor: int, places: int, count: int, written: int) -> int:
+    if descriptor not in (1, 2):
+        return _BAD_DESCRIPTOR
+    total = 0
+    for row in range(min(count & 0xFFFFFFFF, 64)):
+        address, length = struct.unpack("<II", _get(caller, places + 8 * row, 8))
+        _tell(_get(caller, address, min(length, PAGE)))
+        total += min(length, PAGE)
+    _put(caller, written, struct.pack("<I", total))
+    return _DONE
+
+
+def _nothing(caller: wasmtime.Caller, count: int, size: int) -> int:
+    for place in (count, size):
+        _put(caller, place, bytes(4))
+    return _DONE
+
+
+def _exit(caller: wasmtime.Caller, code: int) -> None:
+    raise Trapped(f"it called exit({code})")
+
+
+def _tell(data: bytes) -> None:
+    sys.stderr.write(data.decode("utf-8", "replace"))
+    sys.stderr.flush()
+
+
+def _get(caller: wasmtime.Caller, address: int, count: int) -> bytes:
+    address &= 0xFFFFFFFF
+    memory = caller[_MEMORY]
+    assert isinstance(memory, wasmtime.Memory)
+    if address + count > memory.data_len(caller):
+        raise Trapped("it called an import with a pointer outside of its memory")
+    return bytes(memory.read(caller, address, address + count))
+
+
+def _put(caller: wasmtime.Caller, address: int, data: bytes) -> None:
+    address &= 0xFFFFFFFF
+    memory = caller[_MEMORY]
+    assert isinstance(memory, wasmtime.Memory)
+    if address + len(data) > memory.data_len(caller):
+        raise Trapped("it called an import with a pointer outside of its memory")
+    memory.write(caller, data, address)
+
+
+def _signature(kind: FuncType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(map(str, kind.params)), tuple(map(str, kind.results))
+
+
+def _trapped(trap: wasmtime.Trap) -> Trapped:
+    if trap.trap_code is wasmtime.TrapCode.OUT_OF_FUEL:
+        return OutOfFuel("all fuel is used up")
+    return Trapped(_line(trap))
+
+
+def _line(error: Exception) -> str:
+    """The error on one line: of a trap without the stack of its calls."""
+    told = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in told if not line[:1].isdigit() or ":" in line[:4]]
+    kept = [line for line in causes if not line.startswith(("error while executing", "wasm backtrace", "Caused by"))]
+    short = [line for line in kept if "!" not in line and "<unknown>" not in line]
+    return " ".join(" ".join(short or kept or told or [type(error).__name__]).split())[:300]

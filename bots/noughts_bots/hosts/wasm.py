@@ -1,0 +1,205 @@
+"""Bots as modules of WebAssembly: `wasm:./player.wasm`. Their contract is `noughts_bots/include/noughts_bot.h`.
+
+Pointers are numbers of 32 bits there, and the structs are those that the header gives when it is compiled for wasm32.
+How much a move may cost is counted in fuel, an instruction of the module each, roughly: see `fuel_of`.
+"""
+
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from noughts_bots.bot import Bot, Exhausted, Resign
+from noughts_bots.errors import BotSpecError
+from noughts_bots.hosts import folder
+from noughts_bots.hosts.c_rules import RulesInC, rules_in_c, written_options
+from noughts_referee.rules import Position, Variant
+
+if TYPE_CHECKING:
+    from noughts_bots.hosts.sandbox import Instance, Program
+
+CRASHED = 70
+"""The exit code of a host whose module has trapped."""
+FUEL_PER_MICROSECOND = 100_000
+"""Of a limit of time: more than any machine burns, so that the clock is what ends a move, and this a loop."""
+UNTIMED_FUEL = 20_000_000_000
+"""Of a move without a limit of time: some ten seconds or more."""
+
+_VERSION = 1
+_API = struct.Struct("<7I")  # size, version, play, create, destroy, name, variants
+_VARIANT = struct.Struct("<19I")
+_TURN = struct.Struct("<4IQqqI4x")
+_WORD = 4
+_FUEL = "fuel"
+
+
+def load(target: str, options: Mapping[str, str]) -> "WasmBot":
+    """The bot in the module at the path `target`. Raises BotSpecError."""
+    subject = f"bot 'wasm:{target}'"
+    path = folder() / Path(target).expanduser()
+    try:
+        from noughts_bots.hosts.sandbox import LARGEST_MODULE, Program
+    except ModuleNotFoundError:
+        advice = "install it: pip install 'noughts[wasm]'"
+        raise BotSpecError(subject, "no wasmtime", "the package wasmtime", advice) from None
+    try:
+        with path.open("rb") as file:
+            module = file.read(LARGEST_MODULE + 1)
+    except OSError as error:
+        got, expected = f"{path}: {error.strerror}", "a module of WebAssembly"
+        raise BotSpecError(subject, got, expected, "build it, or mend the path") from None
+    return WasmBot(Program(module, subject), options)
+
+
+def fuel_of(position: Position) -> int:
+    """What a move may use up where no fuel was set: by the time control, so that only a clock decides timed games."""
+    return position.limit_us * FUEL_PER_MICROSECOND if position.own_clock_us else UNTIMED_FUEL
+
+
+class _Prepared(NamedTuple):
+    """What the module knows of a variant."""
+
+    address: int
+    """Of the rules in its memory."""
+    bot: int
+    plays: bool
+
+
+class WasmBot(Bot):
+    """A bot whose moves a module chooses. A module that ran out of fuel begins anew, with a fresh memory."""
+
+    def __init__(self, program: "Program", options: Mapping[str, str]) -> None:
+        self._program = program
+        self._fuel = _read_fuel(options, program.subject)
+        self._options = written_options({key: value for key, value in options.items() if key != _FUEL})
+        self._prepared: dict[Variant, _Prepared] = {}
+        self._begin()
+        self.name = self._instance.text(self._api[5])
+        """What the module calls itself; may be empty."""
+        self.variants = tuple(self._instance.text(self._api[6]).split())
+
+    def _begin(self) -> None:
+        """Starts the module. Raises BotSpecError."""
+        from noughts_bots.hosts.sandbox import Trapped
+
+        subject = self._program.subject
+        self._prepared.clear()
+        self._instance = instance = self._program.start()
+        try:
+            self._api = _read_api(instance, subject)
+            self._turn = instance.reserve(_TURN.size + _WORD)
+            self._moves, self._moves_room = 0, 0
+        except Trapped as error:
+            raise BotSpecError(subject, str(error), "its table of functions", "return a noughts_bot_api") from None
+        play, create = self._api[2:4]
+        self._play = instance.function(play, 2)
+        self._create: Callable[..., int] | None = instance.function(create, 2) if create else None
+
+    def choose(self, position: Position) -> int:
+        prepared = self._prepared.get(position.variant) or self._prepare(position.variant)
+        if not prepared.plays:
+            raise Resign(f"the module does not play {position.variant.name}")
+        self._write_turn(position, prepared)
+        fuel = self._fuel or fuel_of(position)
+        cell = self._run(self._play, fuel, prepared.bot, self._turn)
+        if cell < 0:
+            raise Resign
+        return cell
+
+    def _write_turn(self, position: Position, prepared: _Prepared) -> None:
+        moves = array("I", position.moves).tobytes()
+        instance, place = self._instance, self._moves
+        instance.write(place, moves)
+        instance.write(
+            self._turn,
+            _TURN.pack(
+                _TURN.size,
+                position.side,
+                len(position.moves),
+                place,
+                position.seed,
+                position.limit_us // 1000 if position.own_clock_us else -1,
+                position.opponent_clock_us // 1000 if position.opponent_clock_us else -1,
+                prepared.address,
+            ),
+        )
+
+    def _run(self, function: Callable[..., int], fuel: int, *numbers: int) -> int:
+        from noughts_bots.hosts.sandbox import OutOfFuel, Trapped
+
+        try:
+            return function(fuel, *numbers)
+        except OutOfFuel:
+            # It stopped anywhere: what lies in its memory is not to be trusted.
+            self._begin()
+            raise Exhausted(f"the module used up its fuel of {fuel:,}") from None
+        except Trapped as error:
+            self._end_with_it(error)
+
+    def _end_with_it(self, error: Exception) -> NoReturn:
+        """This process ends with its module, so that the referee sees a crash."""
+        print(f"the module trapped: {error}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
+        raise SystemExit(CRASHED)
+
+    def _prepare(self, variant: Variant) -> _Prepared:
+        from noughts_bots.hosts.sandbox import START_FUEL, Trapped
+
+        try:
+            address, options = self._write_rules(rules_in_c(variant))
+        except Trapped as error:
+            self._end_with_it(error)
+        bot = 0 if self._create is None else self._run(self._create, START_FUEL, address, options)
+        plays = self._create is None or bool(bot)
+        if not plays:
+            given = f" with {self._options.decode()}" if self._options else ""
+            print(f"the module does not play {variant.name}{given}: it resigns", file=sys.stderr)  # noqa: T201  # as above
+        prepared = self._prepared[variant] = _Prepared(address, bot, plays)
+        return prepared
+
+    def _write_rules(self, rules: RulesInC) -> tuple[int, int]:
+        """The addresses of the rules and of the options, which stay in the module's memory.
+
+        Behind them there is room for the moves of a game.
+        """
+        sets = (rules.lines, rules.beside, rules.below, rules.shut)
+        parts = [numbers.tobytes() for each in sets for numbers in each] + [rules.name + b"\0", self._options + b"\0"]
+        parts[-2:] = [part.ljust(-(-len(part) // _WORD) * _WORD, b"\0") for part in parts[-2:]]
+        room = _WORD * rules.cells
+        address = self._instance.reserve(_VARIANT.size + sum(map(len, parts)) + room)
+        *places, end = accumulate(map(len, parts), initial=address + _VARIANT.size)
+        lines, beside, below, shut = (places[row : row + 2] for row in range(0, 8, 2))
+        name, options = places[8:]
+        numbers = (rules.columns, rules.rows, rules.layers, rules.cells, rules.k, rules.gravity, rules.exact)
+        words = (_VARIANT.size, *numbers, rules.lines_count, *lines, *beside, *below, name, *shut, rules.forbids)
+        self._instance.write(address, _VARIANT.pack(*words) + b"".join(parts))
+        if room > self._moves_room:
+            self._moves, self._moves_room = end, room
+        return address, options
+
+
+def _read_api(instance: "Instance", subject: str) -> tuple[int, ...]:
+    """The module's table; what it does not have is 0."""
+    entry = instance.entry
+    if not entry:
+        raise BotSpecError(subject, "NULL from noughts_bot()", "its table of functions", "return a noughts_bot_api")
+    size, version = struct.unpack("<II", instance.read(entry, 8))
+    if version != _VERSION:
+        advice = "compile it with the header that `noughts bot header` prints the path of"
+        raise BotSpecError(subject, f"version {version} of the interface", f"version {_VERSION}", advice)
+    if size < 3 * _WORD:
+        expected = f"at least {3 * _WORD}, up to `play`"
+        raise BotSpecError(subject, f"a table of {size} bytes", expected, "set size to sizeof(noughts_bot_api)")
+    return _API.unpack(instance.read(entry, min(size, _API.size)).ljust(_API.size, b"\0"))
+
+
+def _read_fuel(options: Mapping[str, str], subject: str) -> int:
+    written = options.get(_FUEL, "")
+    if not written:
+        return 0
+    if not written.isdecimal() or not int(written):
+        advice = "fuel counts the instructions of a move; leave it out, and the time control decides"
+        raise BotSpecError(f"{subject}, option fuel", written, "a whole number from 1", advice)
+    return int(written)

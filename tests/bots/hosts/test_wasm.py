@@ -1,0 +1,278 @@
+"""Bots as modules of WebAssembly, `wasm:`: the examples, what a module can do wrong, and its fuel."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from wasmtime import wat2wasm
+
+from noughts_bots.hosts.sandbox import LARGEST_MODULE
+from noughts_proto.v1 import play_pb2 as pb
+from tests.support.hosting import C_EXAMPLES, Hosted, compiled, compiled_wasm, plays_like_random, refused
+from tests.support.root import ROOT
+from tests.support.tools import run, zig
+
+VARIANTS = ("tictactoe", "connect4", "tictactoe3d", "gomoku:exact")
+CRASHED = 70
+
+# The table of functions lies at 16, `play` is element 1 of the table. {play} is its body, {more} what else there is.
+MODULE = r"""
+(module
+  {imports}
+  (type $play (func (param i32 i32) (result i32)))
+  (memory (export "memory") {pages})
+  (table $functions (export "__indirect_function_table") {elements} funcref)
+  (elem (i32.const 1) $play)
+  (data (i32.const 16) "\1c\00\00\00\01\00\00\00\01")  ;; what follows is 0
+  {more}
+  (func $play {signature} {play})
+  (func (export "noughts_bot") (result i32) {entry} (i32.const 16)))
+"""
+PARTS = {
+    "imports": "",
+    "pages": "1",
+    "elements": "2",
+    "more": "",
+    "signature": "(param i32 i32) (result i32)",
+    "play": "(i32.const 4)",
+    "entry": "",
+}
+LOOP = "(loop $again (br $again)) (i32.const 4)"
+Made = Callable[..., Path]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """Writes a module that is as usual but for these parts."""
+
+    def write(**parts: str) -> Path:
+        path = tmp_path / "bot.wasm"
+        path.write_bytes(wat2wasm(MODULE.format(**{**PARTS, **parts})))
+        return path
+
+    return write
+
+
+def ends_in(module: Path) -> str:
+    """What the module's host says when its first move has ended it."""
+    with Hosted("wasm", module) as child:
+        child.hello()
+        child.send(question())
+        assert child.receive() is None
+        assert child.ended() == CRASHED
+        return child.said()
+
+
+def question(variant: str = "tictactoe") -> pb.PlayResponse:
+    frame = pb.PlayResponse()
+    frame.starts.add(
+        tournament="tournaments/t", variant=variant, opponents=["x"], game=[1], number=[1], side=[1], seed=[5],
+        opponent=[0], move_count=[0],
+    )  # fmt: skip
+    frame.turns.game.append(1)
+    frame.turns.ply.append(0)
+    frame.turns.cell.append(0)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def lots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled_wasm(C_EXAMPLES / "lots.c", tmp_path_factory.mktemp("modules"), name="lots")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_hundred_games_of_the_c_bot_are_those_of_ours_and_so_of_the_library(lots: Path, variant: str) -> None:
+    plays_like_random("wasm", lots, variant)
+
+
+def test_the_module_and_the_library_of_one_source_play_the_same_moves(lots: Path, tmp_path: Path) -> None:
+    library = compiled(C_EXAMPLES / "lots.c", tmp_path, name="lots")
+    positions = {number: tuple(range(number)) for number in range(0, 40, 2)}
+    seeds = {number: 7 * number + 1 for number in positions}
+    answers = []
+    for kind, file in (("wasm", lots), ("dll", library)):
+        with Hosted(kind, file) as child:
+            assert child.hello().bot == "lots"
+            answers.append(child.ask("mnk:12,12,5", positions, seeds=seeds))
+    assert answers[0] == answers[1]
+    assert len(set(answers[0].values())) > 10
+
+
+@pytest.mark.skipif("NOUGHTS_THOROUGH" not in os.environ, reason="builds a library of C for half a minute")
+def test_a_module_with_a_library_of_c_plays_as_the_shared_one_with_its_options(tmp_path: Path) -> None:
+    module, source = tmp_path / "reach.wasm", C_EXAMPLES / "reach.c"
+    include = ROOT / "bots" / "noughts_bots" / "include"
+    target = ("-target", "wasm32-wasi", "-mexec-model=reactor", "-Wl,--export-table", "-O2", "-s")
+    run(*zig(), "cc", *target, "-I", include, "-o", module, source)
+    answers = []
+    for kind, file in (("wasm", module), ("dll", compiled(source, tmp_path, name="reach"))):
+        with Hosted(kind, file, "choice=lot") as child:
+            child.hello()
+            positions = {number: tuple(range(number)) for number in range(0, 60, 2)}
+            answers.append(child.ask("gomoku", positions, seeds={number: number + 1 for number in positions}))
+    assert answers[0] == answers[1]
+    with Hosted("wasm", module, "choice=best") as child:
+        child.hello()
+        assert child.ask("tictactoe", {1: ()}, seeds={1: 1}) == {1: None}
+        assert "reach: got options choice=best, expected choice=first or choice=lot" in child.said()
+
+
+# Refused before it plays.
+
+
+@pytest.mark.parametrize(
+    "parts, complaint",
+    [
+        ({"imports": '(import "env" "system" (func (param i32)))'}, "got an import of env.system, expected none but"),
+        (
+            {"imports": '(import "wasi_snapshot_preview1" "path_open" (func (param i32)))'},
+            "an import of wasi_snapshot_preview1.path_open",
+        ),
+        ({"imports": '(import "noughts" "say" (func (param i64)))'}, "incompatible import type"),
+        ({"pages": "3000"}, "expected at most 128 MiB of memory"),
+        ({"elements": "900000"}, "100,000 elements of tables"),
+        ({"entry": "(unreachable)"}, "expected a module that starts"),
+        ({"entry": "(loop $again (br $again))"}, "got all fuel is used up, expected a module that starts"),
+        ({"more": "(func $first (loop $again (br $again))) (start $first)"}, "expected a module that starts"),
+        ({"signature": "(param i64 i32) (result i32)"}, "got table element 1, which is no such function"),
+        ({"signature": "(param i32 i32) (result i64)", "play": "(i64.const 4)"}, "which is no such function"),
+    ],
+)  # fmt: skip
+def test_a_module_that_cannot_be_a_bot_is_refused_on_one_line(
+    made: Made, parts: dict[str, str], complaint: str
+) -> None:
+    said = refused("wasm", made(**parts))
+    assert said.startswith("bot 'wasm:")
+    assert complaint in said
+
+
+def test_a_file_that_is_no_module_is_refused_on_one_line(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "rubbish.wasm"
+    whole = made().read_bytes()
+    for rubbish in (b"", b"\0asm", b"#!/bin/sh\n", os.urandom(1000), whole[:-9], b"\0asm\1\0\0\0" + os.urandom(5000)):
+        file.write_bytes(rubbish)
+        said = refused("wasm", file)
+        assert said.startswith("bot 'wasm:")
+        assert "expected" in said
+    assert "No such file" in refused("wasm", tmp_path / "nothing.wasm")
+    with file.open("wb") as large:
+        large.truncate(64 << 20)
+    assert f"expected at most {LARGEST_MODULE:,}" in refused("wasm", file)
+
+
+def test_a_table_that_is_none_is_refused_on_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "bot.wasm"
+    whole = MODULE.format(**PARTS)
+    for written, complaint in (
+        (whole.replace("(i32.const 16)))", "(i32.const 0)))"), "got NULL from noughts_bot()"),
+        (whole.replace("(i32.const 16)))", "(i32.const -8)))"), "outside of its memory"),
+        (whole.replace("\\1c\\00\\00\\00\\01", "\\1c\\00\\00\\00\\07"), "got version 7 of the interface"),
+        (whole.replace("\\1c\\00\\00\\00\\01", "\\04\\00\\00\\00\\01"), "got a table of 4 bytes"),
+        (whole.replace('"noughts_bot"', '"other"'), "got no export 'noughts_bot'"),
+        (whole.replace('(export "memory")', ""), "got no export 'memory'"),
+        (whole.replace('(export "__indirect_function_table")', ""), "link with --export-table"),
+    ):
+        file.write_bytes(wat2wasm(written))
+        assert complaint in refused("wasm", file)
+
+
+def test_fuel_that_is_no_number_is_refused(made: Made) -> None:
+    assert "option fuel: got much, expected a whole number" in refused("wasm", made(), "fuel=much")
+
+
+# What it does when it is asked.
+
+
+@pytest.mark.parametrize(
+    "parts, why",
+    [
+        ({"play": "(unreachable)"}, "unreachable"),
+        ({"play": "(i32.load (i32.const 99999999))"}, "out of bounds memory access"),
+        ({"play": "(i32.div_s (i32.const 1) (i32.const 0))"}, "divide by zero"),
+        ({"play": "(call $play (i32.const 0) (i32.const 0))"}, "call stack exhausted"),
+        ({"play": "(call_indirect (type $play) (i32.const 0) (i32.const 0) (i32.const 0))"}, "uninitialized element"),
+        (
+            {
+                "imports": '(import "noughts" "say" (func $say (param i32 i32)))',
+                "play": "(call $say (i32.const 99999999) (i32.const 4)) (i32.const 0)",
+            },
+            "an import with a pointer outside of its memory",
+        ),
+        (
+            {
+                "imports": '(import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))',
+                "play": "(call $exit (i32.const 3)) (i32.const 0)",
+            },
+            "it called exit(3)",
+        ),
+    ],
+)  # fmt: skip
+def test_a_module_that_traps_ends_its_process_and_says_why(made: Made, parts: dict[str, str], why: str) -> None:
+    said = ends_in(made(**parts))
+    assert said.startswith("the module trapped: ")
+    assert why in said
+
+
+def test_a_loop_loses_on_time_when_its_fuel_is_used_up_and_the_next_game_begins_anew(made: Made) -> None:
+    # It counts its calls in its memory, and loops in the second one: what it had counted is forgotten.
+    counts = (
+        "(i32.store (i32.const 100) (i32.add (i32.const 1) (i32.load (i32.const 100))))"
+        "(if (i32.eq (i32.load (i32.const 100)) (i32.const 2)) (then (loop $again (br $again))))"
+        "(i32.load (i32.const 100))"
+    )
+    with Hosted("wasm", made(play=counts), "fuel=100000") as child:
+        child.hello()
+        assert child.first_move() == 1
+        child.send(question())
+        answer = child.receive()
+        assert answer is not None
+        assert (list(answer.moves.resigned), list(answer.moves.exhausted)) == ([0], [0])
+        assert list(answer.moves.reason) == ["the module used up its fuel of 100,000"]
+        assert child.ask("tictactoe", {9: ()}, seeds={9: 1}) == {9: 1}
+
+
+def test_the_same_move_costs_the_same_fuel_whatever_the_machine_does(made: Made) -> None:
+    spin = (
+        "(local $left i32) (local.set $left (i32.const 1000))"
+        "(loop $again (br_if $again (local.tee $left (i32.sub (local.get $left) (i32.const 1))))) (i32.const 4)"
+    )
+    module = made(play=spin)
+
+    def suffices(fuel: int) -> bool:
+        with Hosted("wasm", module, f"fuel={fuel}") as child:
+            child.hello()
+            return child.first_move() == 4
+
+    assert not suffices(4_000)
+    assert suffices(7_000)
+    low, high = 4_000, 7_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    assert (suffices(low), suffices(high)) == (False, True)
+
+
+def test_memory_is_bounded_and_a_refused_growth_is_told_the_module(made: Made) -> None:
+    refused = "(i32.eq (memory.grow (i32.const 4000)) (i32.const -1))"
+    grows = f"(if (result i32) {refused} (then (i32.const 5)) (else (i32.const 6)))"
+    with Hosted("wasm", made(play=grows)) as child:
+        child.hello()
+        assert child.first_move() == 5
+
+
+def test_what_it_says_goes_to_its_author_and_chance_is_always_the_same(made: Made) -> None:
+    parts = {
+        "imports": '(import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))'
+        '(import "noughts" "say" (func $say (param i32 i32)))',
+        "more": '(data (i32.const 200) "three is fine\\0a")',
+        "play": "(drop (call $random (i32.const 300) (i32.const 8))) (call $say (i32.const 200) (i32.const 14))"
+        "(i32.and (i32.load (i32.const 300)) (i32.const 0xff))",
+    }
+    moves = []
+    for _ in range(2):
+        with Hosted("wasm", made(**parts)) as child:
+            child.hello()
+            moves.append(child.first_move())
+            assert child.said() == "three is fine\n"
+    assert moves[0] == moves[1]
