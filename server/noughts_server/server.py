@@ -1,7 +1,7 @@
 """The composition root: one server out of its parts."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import ChallengeExpiry
 from noughts_server.runtime.director import Director
+from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
@@ -54,6 +55,9 @@ class Server:
     director: Director
     feed: Feed
     counters: Counters
+    hosting: Hosting
+    leads: Callable[[], bool]
+    """Whether it does what one server of a cluster has to do for all."""
     health: health.aio.HealthServicer
 
     async def drain(self) -> None:
@@ -118,6 +122,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             feed = Feed(store, control.observer, control.feed_bus, settings.feed)
         sessions = Sessions(referee, bus, wires)
         counters = Counters(referee, bus)
+        hosting = Hosting()
         token_expiry = TokenExpiry(store, sessions)
         challenge_expiry = ChallengeExpiry(store, sessions, director, control.leads if control else lambda: True)
         # In a cluster the referees see to that.
@@ -151,6 +156,7 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             referee=referee,
             counters=counters,
             feed=feed,
+            hosting=hosting,
             token_expiry=token_expiry,
             limiter=limiter,
             health_servicer=health_servicer,
@@ -183,6 +189,8 @@ async def _running_server(settings: ServerSettings) -> AsyncIterator[Server]:
             director=director,
             feed=feed,
             counters=counters,
+            hosting=hosting,
+            leads=control.leads if control else lambda: True,
             health=health_servicer,
         )
         referee.stop_starting()

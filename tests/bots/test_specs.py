@@ -166,9 +166,9 @@ def test_foreign_code_is_recognised_but_not_made_in_this_process(kind: str) -> N
 
 def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(
-        BotSpecError, match=r"got name 'wasm', expected one of random, .* py:, dll:, gomocup:, lines:, exec:"
+        BotSpecError, match=r"got name 'jar', expected one of random, .* py:, dll:, wasm:, gomocup:, lines:, exec:"
     ):
-        parse_spec("wasm:player.wasm")
+        parse_spec("jar:player.jar")
 
 
 @pytest.mark.parametrize("kind", CHILD_KINDS.values())

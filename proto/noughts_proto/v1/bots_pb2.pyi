@@ -113,31 +113,141 @@ Global___GetBotResponse: _TypeAlias = GetBotResponse  # noqa: Y015
 
 @_typing.final
 class BotVersion(_message.Message):
-    """What has logged in as a bot under a version's name."""
+    """What has logged in as a bot under a version's name, or was handed in as it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    SUBMISSION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME/versions/V`."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
-        """When it logged in for the first time."""
+        """When it logged in for the first time, or was handed in."""
+
+    @_builtins.property
+    def submission(self) -> Global___Submission:
+        """Of a version that was handed in, and that the server plays."""
 
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        submission: Global___Submission | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "submission", b"submission"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "name", b"name", "submission", b"submission"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___BotVersion: _TypeAlias = BotVersion  # noqa: Y015
+
+@_typing.final
+class Submission(_message.Message):
+    """A bot as a file."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    ENTRY_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    SHA256_FIELD_NUMBER: _builtins.int
+    FILE_NAME_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The NAME of the bot, without `bots/`."""
+    version: _builtins.str
+    """The version's name; empty: the next number."""
+    kind: _builtins.str
+    """`wasm`: a module of WebAssembly with the functions of noughts_bot.h. `py`: a file in Python, or a folder as zip.
+    Which of them it takes, the server's operator decides (GetStatus.accepts).
+    """
+    entry: _builtins.str
+    """Of `py`: `FILE.py:CLASS` in the folder, or the class alone; empty where there is one class that is a bot."""
+    size: _builtins.int
+    """Bytes of the file."""
+    sha256: _builtins.bytes
+    """Of the file."""
+    file_name: _builtins.str
+    """What the file was called; for people."""
+    variant: _builtins.str
+    """The variant in which it is tried; empty: the first of its own, else `tictactoe`."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        version: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        entry: _builtins.str = ...,
+        size: _builtins.int = ...,
+        sha256: _builtins.bytes = ...,
+        file_name: _builtins.str = ...,
+        variant: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "entry", b"entry", "file_name", b"file_name", "kind", b"kind", "sha256", b"sha256", "size", b"size", "variant", b"variant", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Submission: _TypeAlias = Submission  # noqa: Y015
+
+@_typing.final
+class SubmitBotRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUBMISSION_FIELD_NUMBER: _builtins.int
+    CHUNK_FIELD_NUMBER: _builtins.int
+    chunk: _builtins.bytes
+    """The others: the file, in order, at most 1 MiB each."""
+    @_builtins.property
+    def submission(self) -> Global___Submission:
+        """The first message."""
+
+    def __init__(
+        self,
+        *,
+        submission: Global___Submission | None = ...,
+        chunk: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "part", b"part", "submission", b"submission"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "part", b"part", "submission", b"submission"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["submission", "chunk"]  # noqa: Y015
+    _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_part) -> _WhichOneofReturnType_part | None: ...
+
+Global___SubmitBotRequest: _TypeAlias = SubmitBotRequest  # noqa: Y015
+
+@_typing.final
+class SubmitBotResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    UNCHANGED_FIELD_NUMBER: _builtins.int
+    unchanged: _builtins.bool
+    """The newest version is of the same file: nothing was stored."""
+    @_builtins.property
+    def version(self) -> Global___BotVersion: ...
+    def __init__(
+        self,
+        *,
+        version: Global___BotVersion | None = ...,
+        unchanged: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["unchanged", b"unchanged", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SubmitBotResponse: _TypeAlias = SubmitBotResponse  # noqa: Y015
 
 @_typing.final
 class ListBotsRequest(_message.Message):

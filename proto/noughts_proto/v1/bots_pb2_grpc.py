@@ -55,6 +55,11 @@ class BotServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotResponse.FromString,
                 _registered_method=True)
+        self.SubmitBot = channel.stream_unary(
+                '/noughts.v1.BotService/SubmitBot',
+                request_serializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotResponse.FromString,
+                _registered_method=True)
 
 
 class BotServiceServicer(object):
@@ -90,6 +95,14 @@ class BotServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SubmitBot(self, request_iterator, context):
+        """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
+        tournament needs it. Each is a new version, unless the newest is of the same file.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_BotServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -112,6 +125,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.RetireBot,
                     request_deserializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_bots__pb2.RetireBotResponse.SerializeToString,
+            ),
+            'SubmitBot': grpc.stream_unary_rpc_method_handler(
+                    servicer.SubmitBot,
+                    request_deserializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -223,6 +241,33 @@ class BotService(object):
             '/noughts.v1.BotService/RetireBot',
             noughts__proto_dot_v1_dot_bots__pb2.RetireBotRequest.SerializeToString,
             noughts__proto_dot_v1_dot_bots__pb2.RetireBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SubmitBot(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/noughts.v1.BotService/SubmitBot',
+            noughts__proto_dot_v1_dot_bots__pb2.SubmitBotRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_bots__pb2.SubmitBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

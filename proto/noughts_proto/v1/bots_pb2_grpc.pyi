@@ -43,6 +43,10 @@ class BotServiceStub:
     """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
     in nor be entered, and its entries in tournaments that have not started are withdrawn.
     """
+    SubmitBot: _grpc.StreamUnaryMultiCallable[_bots_pb2.SubmitBotRequest, _bots_pb2.SubmitBotResponse]
+    """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
+    tournament needs it. Each is a new version, unless the newest is of the same file.
+    """
 
 @_typing.type_check_only
 class BotServiceAsyncStub(BotServiceStub):
@@ -58,6 +62,10 @@ class BotServiceAsyncStub(BotServiceStub):
     RetireBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RetireBotRequest, _bots_pb2.RetireBotResponse]  # type: ignore[assignment]
     """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
     in nor be entered, and its entries in tournaments that have not started are withdrawn.
+    """
+    SubmitBot: _aio.StreamUnaryMultiCallable[_bots_pb2.SubmitBotRequest, _bots_pb2.SubmitBotResponse]  # type: ignore[assignment]
+    """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
+    tournament needs it. Each is a new version, unless the newest is of the same file.
     """
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -95,6 +103,16 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_bots_pb2.RetireBotResponse, _abc.Awaitable[_bots_pb2.RetireBotResponse]]:
         """Takes a bot out of service, or back into it. A retired bot keeps its name, games and ratings; it can neither log
         in nor be entered, and its entries in tournaments that have not started are withdrawn.
+        """
+
+    @_abc_1.abstractmethod
+    def SubmitBot(
+        self,
+        request_iterator: _MaybeAsyncIterator[_bots_pb2.SubmitBotRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_bots_pb2.SubmitBotResponse, _abc.Awaitable[_bots_pb2.SubmitBotResponse]]:
+        """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
+        tournament needs it. Each is a new version, unless the newest is of the same file.
         """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

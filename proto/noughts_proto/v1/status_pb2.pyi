@@ -125,6 +125,7 @@ class GetStatusResponse(_message.Message):
     STALLS_FIELD_NUMBER: _builtins.int
     STALLED_SECONDS_FIELD_NUMBER: _builtins.int
     EXCUSED_FIELD_NUMBER: _builtins.int
+    ACCEPTS_FIELD_NUMBER: _builtins.int
     version: _builtins.str
     """Of the server's software."""
     address: _builtins.str
@@ -170,6 +171,10 @@ class GetStatusResponse(_message.Message):
     def tournaments(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunningTournament]:
         """The 100 oldest at most."""
 
+    @_builtins.property
+    def accepts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The kinds of bots that may be handed in here (BotService.SubmitBot): `wasm`, `py`."""
+
     def __init__(
         self,
         *,
@@ -196,10 +201,11 @@ class GetStatusResponse(_message.Message):
         stalls: _builtins.int = ...,
         stalled_seconds: _builtins.float = ...,
         excused: _builtins.int = ...,
+        accepts: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "bots", b"bots", "bots_online", b"bots_online", "commit_seconds", b"commit_seconds", "database_bytes", b"database_bytes", "database_trouble", b"database_trouble", "draining", b"draining", "excused", b"excused", "games", b"games", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "loop_lag_seconds", b"loop_lag_seconds", "plies", b"plies", "plies_history", b"plies_history", "plies_per_second", b"plies_per_second", "slots_queued", b"slots_queued", "stalled_seconds", b"stalled_seconds", "stalls", b"stalls", "start_time", b"start_time", "tournaments", b"tournaments", "uptime_seconds", b"uptime_seconds", "version", b"version", "watchers", b"watchers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepts", b"accepts", "address", b"address", "bots", b"bots", "bots_online", b"bots_online", "commit_seconds", b"commit_seconds", "database_bytes", b"database_bytes", "database_trouble", b"database_trouble", "draining", b"draining", "excused", b"excused", "games", b"games", "games_in_flight", b"games_in_flight", "games_per_second", b"games_per_second", "loop_lag_seconds", b"loop_lag_seconds", "plies", b"plies", "plies_history", b"plies_history", "plies_per_second", b"plies_per_second", "slots_queued", b"slots_queued", "stalled_seconds", b"stalled_seconds", "stalls", b"stalls", "start_time", b"start_time", "tournaments", b"tournaments", "uptime_seconds", b"uptime_seconds", "version", b"version", "watchers", b"watchers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

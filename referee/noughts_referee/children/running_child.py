@@ -76,6 +76,11 @@ class RunningChild:
         return first.hello
 
     @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._started.pid
+
+    @property
     def stderr(self) -> str:
         """The last 64 KB that it has written there so far."""
         return self._stderr.text

@@ -148,6 +148,14 @@ def running_threads(pid: int) -> int:
     return running
 
 
+def processor_seconds(pid: int) -> float:
+    """Seconds of processor time that a process, and those of its children that have ended, have used so far."""
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:
+        fields = stat.read().rpartition(b") ")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
 def resident(pid: int) -> int:
     """Bytes of memory of a process, those included that it shares with others."""
     with suppress(OSError), open(f"/proc/{pid}/statm", "rb") as statm:

@@ -63,11 +63,20 @@ class Client:
     status: status_pb2_grpc.StatusServiceStub
     feed: feed_pb2_grpc.FeedServiceStub
 
-    def call(self, method: "grpc.UnaryUnaryMultiCallable[Request, Response]", request: Request) -> Response:
-        """The method's answer. Raises CallFailed, and Problem where a token was needed and none was given."""
+    def call(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[Request, Response] | grpc.StreamUnaryMultiCallable[Any, Response]",
+        request: Request,
+        *,
+        seconds: float = DEADLINE_SECONDS,
+    ) -> Response:
+        """The method's answer; `request` is an iterator where it takes several.
+
+        Raises CallFailed, and Problem where a token was needed and none was given.
+        """
         metadata = ((TOKEN_KEY, f"Bearer {self.token}"),) if self.token else ()
         try:
-            return method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
+            return method(request, timeout=seconds, metadata=metadata)  # type: ignore[arg-type]  # as the method wants
         except grpc.RpcError as error:
             if not self.token and _code(error) is grpc.StatusCode.UNAUTHENTICATED:
                 missing = connection_options.no_token()

@@ -81,6 +81,7 @@ _BROUGHT_BY = {
     "charts": ("jinja2", "pygal"),
     "web": ("starlette", "uvicorn"),
     "cluster": ("nats", "psycopg"),
+    "wasm": ("wasmtime",),
 }  # fmt: skip
 """The packages that each of our extras brings; the first one tells whether it is there."""
 

@@ -120,9 +120,15 @@ class Sessions:
         self._left: dict[int, float] = {}
         """When versions that have a wire of their own went offline, in that order."""
         self._tickets: dict[str, Ticket] = {}
+        self._standby: dict[int, OnlineBot] = {}
+        """Of each version that this server starts when it is needed: how it will log in."""
         self._streams = 0
         self._elsewhere: dict[int, tuple[str, OnlineBot]] = {}
         """Of each version that has a stream at another server of the cluster: at which, and how it logged in."""
+
+    def stand_by(self, bots: dict[int, OnlineBot]) -> None:
+        """These, and no others, are there whenever somebody needs them: they count as online."""
+        self._standby = bots
 
     def wire(self, version: int, settings: WireSettings | None = None) -> FrameWire:
         """The wire of a bot version, made at first sight; with `settings`, else with those of the server."""
@@ -166,8 +172,11 @@ class Sessions:
         return (self._wires[version],) if version in self._wires else ()
 
     def online(self, version: int) -> bool:
-        """Whether the bot version has a stream now, or a process that plays; at any server of a cluster."""
-        return self._online_here(version) or version in self._elsewhere
+        """Whether the bot version has a stream now, or a process that plays or will when it is needed.
+
+        At any server of a cluster.
+        """
+        return self._online_here(version) or version in self._elsewhere or version in self._standby
 
     def _online_here(self, version: int) -> bool:
         return any(wire.online for wire in self._wires_of(version))
@@ -176,6 +185,8 @@ class Sessions:
         """How the bot version logged in, if it is online."""
         if self._online_here(version):
             return self._logins.get(version)
+        if version in self._standby:
+            return self._standby[version]
         return self._elsewhere[version][1] if version in self._elsewhere else None
 
     def logged_in(self, version: int, login: OnlineBot) -> None:
@@ -215,7 +226,8 @@ class Sessions:
 
     def logins_online(self) -> dict[int, OnlineBot]:
         """The bot versions that have a stream now, and how they logged in; at any server of a cluster."""
-        return {**{version: login for version, (_, login) in self._elsewhere.items()}, **self._online_logins()}
+        elsewhere = {version: login for version, (_, login) in self._elsewhere.items()}
+        return {**elsewhere, **self._standby, **self._online_logins()}
 
     def _online_logins(self) -> dict[int, OnlineBot]:
         return {

@@ -13,7 +13,7 @@ import grpc
 
 from noughts_proto.transport import TOKEN_KEY
 from noughts_server.errors import ScopeMissing, Unauthenticated
-from noughts_server.store.scopes import ORGANISE
+from noughts_server.store.scopes import ORGANISE, SUBMIT
 from noughts_server.store.tokens import Caller
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -29,6 +29,7 @@ class Access(Enum):
     ANYONE = "no token"
     TOKEN = "a token; what it must permit depends on what is asked"
     PLAY = "a token with the scope `play`, or `play:NAME` of the bot that the request is about"
+    SUBMIT = "a token with the scope `submit`"
     ORGANISE = "a token with the scope `organise`"
 
 
@@ -103,6 +104,8 @@ def require_declared(who: Caller, access: Access) -> None:
     """Raises ScopeMissing where the token cannot do, whatever the request is about."""
     if access is Access.ORGANISE:
         require(who, ORGANISE)
+    elif access is Access.SUBMIT:
+        require(who, SUBMIT)
 
 
 def _quoted(scopes: Iterable[str], word: str) -> str:

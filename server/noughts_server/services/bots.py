@@ -1,5 +1,6 @@
 """BotService: the bots registered here, and who is online."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -8,11 +9,24 @@ from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
+from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, caller_as, open_to, require
-from noughts_server.store.bots import Bot, get_bot, list_bots, list_versions, rename_bot, retire_bot, version_name
+from noughts_server.services.limiter import Limiter
+from noughts_server.services.uploads import announced, received
+from noughts_server.store.bots import (
+    Bot,
+    VersionRow,
+    get_bot,
+    list_bots,
+    list_versions,
+    rename_bot,
+    retire_bot,
+    version_name,
+)
 from noughts_server.store.database import Connection, Store
-from noughts_server.store.scopes import play_as
+from noughts_server.store.scopes import SUBMIT, play_as
+from noughts_server.store.submissions import Submission, check_submission, store_submission, submissions_of
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -22,25 +36,26 @@ _MOST_VERSIONS = 100
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
     """Reads bots; their owners rename and retire them."""
 
-    def __init__(self, store: Store, sessions: Sessions) -> None:
+    def __init__(self, store: Store, sessions: Sessions, hosting: Hosting, limiter: Limiter) -> None:
         self._store = store
         self._sessions = sessions
+        self._hosting = hosting
+        self._limiter = limiter
 
     @open_to(Access.ANYONE)
     async def GetBot(self, request: pb.GetBotRequest, context: Context) -> pb.GetBotResponse:
         name = bot_id("name", request.name)
 
-        def read(connection: Connection) -> tuple[Bot, list[tuple[str, int]]]:
+        def read(connection: Connection) -> tuple[Bot, list[VersionRow], dict[int, Submission]]:
             bot = get_bot(connection, name)
-            return bot, list_versions(connection, bot.id, most=_MOST_VERSIONS)
+            versions = list_versions(connection, bot.id, most=_MOST_VERSIONS)
+            found = submissions_of(connection, [row.id for row in versions])
+            return bot, versions, {each.bot_version_id: each for each in found}
 
-        bot, versions = await self._store.read(read)
+        bot, versions, submitted = await self._store.read(read)
         return pb.GetBotResponse(
             bot=_message(bot, bot.id in self._sessions.bots_online()),
-            versions=[
-                pb.BotVersion(name=version_name(bot.name, version), create_time=timestamp(since))
-                for version, since in versions
-            ],
+            versions=[_version_message(bot.name, row, submitted.get(row.id)) for row in versions],
         )
 
     @open_to(Access.ANYONE)
@@ -80,6 +95,53 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             lambda connection: retire_bot(connection, name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
         )
         return pb.RetireBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
+
+    @open_to(Access.SUBMIT)
+    async def SubmitBot(self, requests: AsyncIterator[pb.SubmitBotRequest], context: Context) -> pb.SubmitBotResponse:
+        who, limits = caller_as(SUBMIT), self._limiter.limits
+        # One after the other: what was refused costs nobody else's time.
+        with self._limiter.holding("owner_uploads", who.owner_id, "bots that you hand in at once"):
+            announcement = await announced(requests, limits)
+            self._hosting.check_kind(announcement.kind)
+            await self._store.read(
+                lambda connection: check_submission(
+                    connection,
+                    owner_id=who.owner_id,
+                    bot=announcement.bot,
+                    size=announcement.size,
+                    now_ms=self._store.now_ms(),
+                    limits=limits,
+                )
+            )
+            upload = await received(requests, announcement)
+            tried = await self._hosting.tried(upload, announcement.variant)
+            now = self._store.now_ms()
+            stored = await self._store.write(
+                lambda connection: store_submission(connection, tried, owner_id=who.owner_id, now_ms=now, limits=limits)
+            )
+        self._hosting.stored(stored)
+        submission = stored.submission
+        row = VersionRow(submission.bot_version_id, submission.version, now)
+        return pb.SubmitBotResponse(
+            version=_version_message(submission.bot, row, submission), unchanged=not stored.is_new
+        )
+
+
+def _version_message(bot: str, row: VersionRow, submission: Submission | None) -> pb.BotVersion:
+    message = pb.BotVersion(name=version_name(bot, row.version), create_time=timestamp(row.created_at))
+    if submission is not None:
+        message.submission.CopyFrom(
+            pb.Submission(
+                bot=bot,
+                version=submission.version,
+                kind=submission.kind,
+                entry=submission.entry,
+                size=submission.size,
+                sha256=submission.hash,
+                file_name=submission.file_name,
+            )
+        )
+    return message
 
 
 def _message(bot: Bot, online: bool) -> pb.Bot:

@@ -34,6 +34,7 @@ from noughts_server.feed.feed import Feed
 from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters
 from noughts_server.runtime.director import Director
+from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions, server_stopping
 from noughts_server.runtime.token_expiry import TokenExpiry
 from noughts_server.services.bots import BotServicer
@@ -95,6 +96,7 @@ def add_services(
     referee: Referee,
     counters: Counters,
     feed: Feed,
+    hosting: Hosting,
     token_expiry: TokenExpiry,
     limiter: Limiter,
     health_servicer: health.aio.HealthServicer,
@@ -104,7 +106,7 @@ def add_services(
 ) -> None:
     """Gives a server that does not answer yet everything that can be called."""
     play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
-    bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions), grpc_server)
+    bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(
         TournamentServicer(store, sessions, director, limiter.limits, rate_own_games=rate_own_games, absence=absence),
         grpc_server,
@@ -116,7 +118,8 @@ def add_services(
         ChallengeServicer(store, sessions, director, limiter.limits), grpc_server
     )
     status_pb2_grpc.add_StatusServiceServicer_to_server(
-        StatusServicer(address, store, sessions, referee, counters, feed.counts, director.problems), grpc_server
+        StatusServicer(address, store, sessions, referee, counters, feed.counts, director.problems, hosting),
+        grpc_server,
     )
     add_feed_service(FeedServicer(feed, limiter), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, grpc_server)

@@ -58,7 +58,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler is None:
             return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(UnknownMethod(method)), method))
-        call = handler.unary_unary or handler.unary_stream or handler.stream_stream
+        call = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
         access = Access.ANYONE if method.startswith(_FOREIGN) else declared(call)
         if access is None:
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
@@ -78,11 +78,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 try:
                     visitor = await inside.enter_async_context(admission.visit(access, context))
                 except NoughtsError:
-                    if handler.stream_stream is not None:
+                    if handler.request_streaming:
                         await asyncio.sleep(_REFUSAL_SECONDS)
                     raise
                 if handler.stream_stream is not None:
                     await (_reflected if inspect.isasyncgenfunction(call) else _as_it_is)(call, requests, context)
+                elif handler.stream_unary is not None:
+                    await context.write(await call(requests, context))
                 elif handler.unary_stream is not None:
                     with admission.reading(visitor):
                         request = await _request(context)

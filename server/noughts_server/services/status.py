@@ -11,6 +11,7 @@ from noughts_referee.referee import Referee
 from noughts_server.errors import DatabaseTrouble
 from noughts_server.feed.watcher import FeedCounts
 from noughts_server.monitoring.counters import Counters
+from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, open_to
 from noughts_server.store.database import Store
@@ -34,9 +35,11 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         counters: Counters,
         feed_counts: FeedCounts,
         problems: Mapping[int, str],
+        hosting: Hosting,
     ) -> None:
         """`problems`: why a tournament is not played on, by the store's key."""
         self._problems = problems
+        self._hosting = hosting
         self._address = address
         self._store = store
         self._sessions = sessions
@@ -57,6 +60,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         response = pb.GetStatusResponse(
             version=software_version(),
             address=self._address,
+            accepts=self._hosting.accepts,
             uptime_seconds=counters.uptime,
             draining=counters.draining,
             games=counters.games,

@@ -230,15 +230,23 @@ def named_like(text: str) -> ColumnElement[bool]:
     return bots.c.name.icontains(text, autoescape=True)
 
 
-def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[tuple[str, int]]:
+class VersionRow(NamedTuple):
+    """A version, and when it logged in for the first time or was handed in."""
+
+    id: int
+    version: str
+    created_at: int
+
+
+def list_versions(connection: Connection, bot_id: int, *, most: int) -> list[VersionRow]:
     """A bot's newest versions, the newest first, and when they logged in for the first time."""
     found = connection.execute(
-        select(bot_versions.c.version, bot_versions.c.created_at)
+        select(bot_versions.c.id, bot_versions.c.version, bot_versions.c.created_at)
         .where(bot_versions.c.bot_id == bot_id)
         .order_by(bot_versions.c.id.desc())
         .limit(most)
     )
-    return [(row.version, row.created_at) for row in found]
+    return [VersionRow(*row) for row in found]
 
 
 def _version_key(connection: Connection, bot_id: int, version: str) -> int | None:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, func, insert, select, text
 
 from noughts_server.errors import DatabaseUnusable
 from noughts_server.store.database import Store
-from noughts_server.store.schema import metadata, nodes
+from noughts_server.store.schema import metadata, nodes, programs
 
 _ROWS_AT_ONCE = 1_000
 
@@ -60,7 +60,8 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
 
 def _parts(connection: Connection, table: Table) -> Iterator[list[Any]]:
     """All rows in the order of their keys, some at a time."""
-    ordered = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS_AT_ONCE)
+    rows = 1 if table is programs else _ROWS_AT_ONCE
+    ordered = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=rows)
     for part in connection.execute(ordered).partitions():
         yield list(part)
 

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0013"
+REVISION = "0014"
 """The newest migration: what a database of this version of Noughts is stamped with."""
 
 metadata = MetaData(
@@ -90,6 +90,32 @@ bot_versions = Table(
     Column("version", String(63), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("bot_id", "version"),
+)
+
+# Bots that were handed in as files. Programs are kept once, whoever handed them in.
+programs = Table(
+    "programs",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    # SHA-256 of the content.
+    Column("hash", LargeBinary(32), nullable=False, unique=True),
+    Column("size", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("bot_version_id", ForeignKey("bot_versions.id"), primary_key=True, autoincrement=False),
+    Column("program_id", ForeignKey("programs.id"), nullable=False),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    Column("kind", String(16), nullable=False),
+    # Of Python: FILE.py:CLASS.
+    Column("entry", String(400), nullable=False),
+    Column("file_name", String(200), nullable=False),
+    Column("submitted_at", BigInteger, nullable=False),
+    Index(None, "owner_id", "submitted_at"),
+    Index(None, "program_id"),
 )
 
 tournaments = Table(

@@ -2,6 +2,7 @@
 
     play         play as any bot of the owner, enter it, rename it, retire it, challenge with it
     play:NAME    the same for that bot only
+    submit       hand in bots of the owner as files, which the server plays
     organise     create, start, pause and cancel tournaments of the owner
     admin        everything, also what belongs to others
 
@@ -13,10 +14,10 @@ from collections.abc import Iterable
 from noughts_server.errors import InvalidArgument
 from noughts_server.store.validation import check_name
 
-PLAY, ORGANISE, ADMIN = "play", "organise", "admin"
+PLAY, SUBMIT, ORGANISE, ADMIN = "play", "submit", "organise", "admin"
 DEFAULT_SCOPES = (PLAY, ORGANISE)
 _MOST_CHARACTERS = 400
-_EXPECTED = "`play`, `play:NAME`, `organise` or `admin`"
+_EXPECTED = "`play`, `play:NAME`, `submit`, `organise` or `admin`"
 
 
 def play_as(bot: str) -> str:
@@ -35,7 +36,7 @@ def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES
     for scope in wanted:
         kind, colon, bot = scope.partition(":")
-        if kind not in (PLAY, ORGANISE, ADMIN) or (colon and kind != PLAY):
+        if kind not in (PLAY, SUBMIT, ORGANISE, ADMIN) or (colon and kind != PLAY):
             raise InvalidArgument.of("token.scopes", scope, _EXPECTED)
         if colon:
             check_name("token.scopes", bot)

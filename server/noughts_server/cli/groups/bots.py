@@ -35,6 +35,15 @@ BOT = Group(
             ),
         ),
         Command(
+            "submit",
+            "bots.submit:submit",
+            "Hands a bot in as a file or a folder: the server tries it, and plays it whenever a tournament needs it.",
+            (
+                "noughts bot submit player.wasm --name mybot",
+                "noughts bot submit my_bot.py --name mybot --enter cup",
+            ),
+        ),
+        Command(
             "ask",
             "bots.bot:ask",
             "Asks a bot for its move in each position on stdin, one a line.",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from noughts_proto.security import Identity
     from noughts_server.limits import Limits
+    from noughts_server.local.submitted import Acceptance
 
 ListenOption = Annotated[
     str, Option("--listen", metavar="HOST:PORT", help="Where bots and people dial in; port 0: any free one.")
@@ -104,6 +105,24 @@ RateOwnOption = Annotated[
     bool,
     Option("--rate-own-games", help="Rate games between bots of one owner, too: for leagues among friends."),
 ]
+AcceptOption = Annotated[
+    str | None,
+    Option(
+        "--accept",
+        metavar="KINDS",
+        help="Bots that may be handed in: wasm, py, wasm,py or none; else wasm, where its extra is installed.",
+        show_default=False,
+    ),
+]
+PackagesOption = Annotated[
+    str,
+    Option(
+        "--python-packages",
+        metavar="NAMES",
+        help="What bots in Python that are handed in may import beside the standard library, e.g. numpy.",
+        show_default=False,
+    ),
+]
 
 
 def serve(
@@ -122,6 +141,8 @@ def serve(
     no_web: NoWebOption = False,
     absence: AbsenceOption = "10m",
     rate_own_games: RateOwnOption = False,
+    accept: AcceptOption = None,
+    python_packages: PackagesOption = "",
     limit: LimitOption = None,
     proxy: ProxyOption = None,
     bus: bus_options.BusOption = None,
@@ -157,6 +178,7 @@ def serve(
     shared = None
     if bus is not None:
         shared = bus_options.read_bus("noughts serve --bus", bus, database, bus_creds, bus_ca, bus_cert, bus_key)
+    acceptance = _acceptance(accept, python_packages)
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
     from noughts_server.cli.signals import run_loop
@@ -180,8 +202,36 @@ def serve(
         limits=_limits(limit or []),
         proxies=_proxies(proxy or []),
     )
-    if not run_loop(serve_until_stopped(settings, output_format, listener)):
+    if not run_loop(serve_until_stopped(settings, output_format, listener, acceptance)):
         raise SystemExit(INTERRUPTED)
+
+
+def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
+    """Which bots are taken; None: none. A kind whose extra is missing is a Problem if it was asked for."""
+    from importlib.util import find_spec
+
+    from noughts_server.cli.errors import require_extra
+
+    kinds = tuple(dict.fromkeys(filter(None, (part.strip() for part in (accept or "").split(",")))))
+    if accept is None:
+        kinds = ("wasm",) if find_spec("wasmtime") is not None else ()
+    elif kinds == ("none",):
+        kinds = ()
+    elif not kinds or not set(kinds) <= {"wasm", "py"}:
+        raise UsageProblem(f"--accept {accept!r}: expected wasm, py, both with a comma, or none")
+    names = tuple(filter(None, (part.strip() for part in packages.split(","))))
+    if names and "py" not in kinds:
+        raise UsageProblem("--python-packages: got no --accept py, expected it: no other bots import anything")
+    if missing := [name for name in names if not name.isidentifier() or find_spec(name) is None]:
+        expected = "packages that are installed here, by the names under which they are imported"
+        raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}")
+    if accept is not None and "wasm" in kinds:
+        require_extra("noughts serve --accept wasm", "wasm")
+    if not kinds:
+        return None
+    from noughts_server.local.submitted import Acceptance
+
+    return Acceptance(kinds, names)
 
 
 def _identity(certificate: Path | None, key: Path | None) -> "Identity | None":

@@ -16,9 +16,14 @@ from noughts_server.version import software_version
 if TYPE_CHECKING:
     import socket
 
+    from noughts_server.local.submitted import Acceptance
+
 
 async def serve_until_stopped(
-    settings: ServerSettings, output_format: Format, listener: "socket.socket | None"
+    settings: ServerSettings,
+    output_format: Format,
+    listener: "socket.socket | None",
+    acceptance: "Acceptance | None" = None,
 ) -> bool:
     """Serves until a signal; False when running games were abandoned. A site answers on the socket, if there is one."""
     stopping, aborting = asyncio.Event(), asyncio.Event()
@@ -28,6 +33,10 @@ async def serve_until_stopped(
         aborting.set()
 
     async with running_server(settings) as server, AsyncExitStack() as stack:
+        if acceptance is not None:
+            from noughts_server.local.submitted import hosting_submissions
+
+            await stack.enter_async_context(hosting_submissions(server, acceptance))
         with two_stages(stopping.set, abort):
             _announce(server, _site_address(listener), settings, output_format)
             if listener is not None:

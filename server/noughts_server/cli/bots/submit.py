@@ -1,0 +1,173 @@
+"""`noughts bot submit`: a bot as a file, which the server plays."""
+
+import io
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.resource_names import short, tournament_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from noughts_proto.v1 import bots_pb2 as pb
+
+_PIECE = 64 * 1024
+_SECONDS = 240.0
+"""The upload, and the trial after it."""
+_MOST_FILES = 1_000
+_ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
+_LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+
+
+def submit(
+    file: Annotated[
+        Path,
+        Argument(
+            metavar="FILE|FOLDER",
+            help="A module of WebAssembly, a file in Python, or a folder of such with a bot.py.",
+        ),
+    ],
+    name: Annotated[str, Option("--name", metavar="NAME", help="The bot's name; else the file's.")] = "",
+    version: Annotated[str, Option("--version", metavar="V", help="The version; else the next number.")] = "",
+    entry: Annotated[
+        str, Option("--entry", metavar="FILE.py:CLASS", help="The bot's class; needed where there are several.")
+    ] = "",
+    variant: Annotated[
+        str, Option("--variant", metavar="VARIANT", help="In which it is tried; else one of its own, or tictactoe.")
+    ] = "",
+    enter: Annotated[
+        list[str] | None,
+        Option("--enter", metavar="TOURNAMENT", help="Enters it there at once; may be given several times."),
+    ] = None,
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Hands a bot in as a file or a folder: the server tries it, and plays it whenever a tournament needs it.
+
+    Which kinds it takes, its operator decides: WebAssembly as a rule, Python seldom. Handed in again it is a new
+    version, with a rating of its own. The token needs the scope `submit`; `--enter` also `play`.
+
+    JSON: {"bot_version", "kind", "bytes", "sha256", "unchanged", "entered": ["tournaments/ID"]}.
+    """
+    content, kind = _read(file)
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_proto.v1 import tournaments_pb2
+    from noughts_server.cli.client import connected
+
+    announced = pb.Submission(
+        bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, size=len(content),
+        sha256=_hash(content), file_name=file.resolve().name, variant=variant,
+    )  # fmt: skip
+    entered = [tournament_name(each) for each in enter or ()]
+    with connected(server, token, token_file) as client:
+        with _progress(len(content)) as sent:
+            request = _requests(announced, content, sent)
+            answer = client.call(client.bots.SubmitBot, request, seconds=_SECONDS)
+        made = answer.version
+        for tournament in entered:
+            joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
+            client.call(client.tournaments.JoinTournament, joining)
+    if output_format is Format.JSON:
+        output.print_json(
+            {
+                "bot_version": made.name,
+                "kind": made.submission.kind,
+                "bytes": made.submission.size,
+                "sha256": made.submission.sha256.hex(),
+                "unchanged": answer.unchanged,
+                "entered": entered,
+            }
+        )
+        return
+    console, label = output.stdout(), f"{announced.bot}, version {made.submission.version}"
+    if answer.unchanged:
+        console.print(f"{label}, is of the same file already.")
+    else:
+        console.print(f"{label}: it was tried, and the server plays it ({made.submission.size:,} bytes).")
+    for tournament in entered:
+        console.print(f"It is entered in {short(tournament)}.")
+    if not entered and not answer.unchanged:
+        output.note(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
+
+
+def _read(file: Path) -> tuple[bytes, str]:
+    """What is handed in, and its kind. Raises Problem for what cannot be."""
+    try:
+        if file.is_dir():
+            return _packed(file), "py"
+        content = file.read_bytes()
+    except OSError as error:
+        raise Problem(f"{file}: {error.strerror}, expected a file or a folder") from error
+    if not content:
+        raise Problem(f"{file}: got an empty file, expected a bot")
+    if content.startswith(b"\0asm"):
+        return content, "wasm"
+    if file.suffix == ".py" or content.startswith(b"PK\x03\x04"):
+        return content, "py"
+    hint = "Native libraries and programs are not taken over the network: log in with them by `noughts bot run`."
+    raise UsageProblem(f"{file}: expected a module of WebAssembly (.wasm), a file in Python (.py) or a folder", hint)
+
+
+def _packed(folder: Path) -> bytes:
+    """The folder as zip: the same bytes whenever it holds the same."""
+    files = []
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(each for each in folders if each not in _LEFT_OUT)
+        files += [Path(root) / each for each in names if not each.endswith((".pyc", ".zip"))]
+        if len(files) > _MOST_FILES:
+            raise Problem(f"{folder}: got more than {_MOST_FILES:,} files, expected a folder for the bot alone")
+    if not (folder / "bot.py").is_file():
+        raise Problem(f"{folder}: got no bot.py in it, expected the bot there; or hand in a file")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in sorted(files):
+            member = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _ALWAYS_1980)
+            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(member, file.read_bytes())
+    return packed.getvalue()
+
+
+def _hash(content: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(content).digest()
+
+
+def _requests(
+    announced: "pb.Submission", content: bytes, sent: "Callable[[int], None]"
+) -> "Iterator[pb.SubmitBotRequest]":
+    from noughts_proto.v1 import bots_pb2 as pb
+
+    yield pb.SubmitBotRequest(submission=announced)
+    for start in range(0, len(content), _PIECE):
+        yield pb.SubmitBotRequest(chunk=content[start : start + _PIECE])
+        sent(min(start + _PIECE, len(content)))
+
+
+@contextmanager
+def _progress(size: int) -> "Iterator[Callable[[int], None]]":
+    """A bar on a terminal: of the upload, and then the trial."""
+    console = output.stderr()
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("handing in", total=size)
+
+        def sent(done: int) -> None:
+            bar.update(task, completed=done, description="it is tried" if done == size else "handing in")
+
+        yield sent

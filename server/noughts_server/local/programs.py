@@ -1,0 +1,167 @@
+"""Bots that were handed in, as files on this machine: looked through, unpacked, and named by a spec."""
+
+import ast
+import io
+import stat
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from noughts_bots.specs import BotSpec
+from noughts_server.errors import InvalidArgument
+
+WASM, PY = "wasm", "py"
+KINDS = (WASM, PY)
+"""The kinds that can be handed in. Native code and commands never are."""
+UNPACKED_BYTES = 64 << 20
+"""Of a folder that is handed in as zip."""
+UNPACKED_FILES = 1_000
+
+_OURS = ("noughts_bots", "noughts_referee", "noughts_proto")
+_REFUSED = frozenset(
+    {
+        *("ctypes", "_ctypes", "cffi", "fcntl", "resource", "pty", "webbrowser", "pip", "ensurepip", "venv"),
+        *("socket", "_socket", "socketserver", "ssl", "http", "urllib", "xmlrpc", "ftplib", "smtplib", "imaplib"),
+        *("poplib", "telnetlib", "nntplib", "subprocess", "_posixsubprocess", "multiprocessing", "concurrent"),
+    }
+)
+"""Of the standard library: what leads out of the process. The lock shuts it anyway; so its author learns it sooner."""
+_ZIP, _WASM_MAGIC = b"PK\x03\x04", b"\0asm"
+_LONGEST_PATH = 200
+_MODULE = "bot.py"
+
+
+def placed(kind: str, entry: str, content: bytes, folder: Path, packages: Iterable[str] = ()) -> tuple[BotSpec, str]:
+    """Writes the program into an empty folder of its own. Returns the bot's spec, and its entry in full.
+
+    `packages`: what a program in Python may import beside the standard library. Raises InvalidArgument for what is no
+    such program; nothing of it is run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind == WASM:
+        if not content.startswith(_WASM_MAGIC):
+            got = f"a file that begins with {content[:8]!r}"
+            raise InvalidArgument.of("chunk", got, "a module of WebAssembly", hint="Build it for wasm32.")
+        if entry:
+            raise InvalidArgument.of("submission.entry", entry, "none: a module exports noughts_bot")
+        file = folder / "bot.wasm"
+        file.write_bytes(content)
+        return BotSpec(None, WASM, str(file)), ""
+    if content.startswith(_ZIP):
+        _unpack(content, folder)
+    else:
+        (folder / _MODULE).write_bytes(content)
+    entry = _check_python(folder, entry, frozenset(packages))
+    return BotSpec(None, PY, str(folder / entry)), entry
+
+
+def _unpack(content: bytes, folder: Path) -> None:
+    """Raises InvalidArgument for what is no folder, or leads out of it, or is too much."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) > UNPACKED_FILES:
+                raise _bad(f"{len(members):,} files", f"at most {UNPACKED_FILES:,}")
+            left = UNPACKED_BYTES
+            for member in members:
+                path = _safe_path(member)
+                if member.is_dir():
+                    continue
+                # What a file says of its size may be wrong: what comes out is what counts.
+                with archive.open(member) as packed:
+                    data = packed.read(left + 1)
+                left -= len(data)
+                if left < 0:
+                    raise _bad(f"more than {UNPACKED_BYTES:,} bytes when it is unpacked", "less")
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise _bad(f"one that cannot be unpacked ({error})", "a whole zip file, without a password") from None
+    except Exception as error:  # of its compressions, each of which has errors of its own
+        if isinstance(error, InvalidArgument):
+            raise
+        raise _bad(f"one that cannot be unpacked ({type(error).__name__})", "a whole zip file") from None
+
+
+def _safe_path(member: zipfile.ZipInfo) -> PurePosixPath:
+    name = member.filename
+    path = PurePosixPath(name)
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise _bad(f"{name!r}, which is neither a file nor a folder", "files and folders only")
+    leads_out = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or not path.parts
+    if leads_out or len(name) > _LONGEST_PATH or not name.isprintable():
+        raise _bad(f"the path {name[:_LONGEST_PATH]!r}", "relative paths inside the folder, of ordinary characters")
+    return path
+
+
+def _bad(got: str, expected: str) -> InvalidArgument:
+    return InvalidArgument.of("zip", got, expected)
+
+
+def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
+    """The entry `FILE.py:CLASS`. Raises InvalidArgument for what cannot be read, imports too much, or is no bot."""
+    files = sorted(folder.rglob("*.py"))
+    own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
+    for file in files:
+        for name, line in _imports(_parsed(file, folder)):
+            _check_import(name, f"{file.relative_to(folder)}:{line}", own, packages)
+    where, _, wanted = entry.rpartition(":")
+    file = folder / (where or _MODULE)
+    if file not in files:
+        got = f"no file {where or _MODULE}"
+        hint = f"Call it {_MODULE}, or say where the bot is: --entry FILE.py:CLASS"
+        raise InvalidArgument.of("submission.entry", got, "the bot's file in the folder", hint=hint)
+    classes = list(_bots(_parsed(file, folder)))
+    if not wanted:
+        if len(classes) != 1:
+            got = f"{len(classes)} classes that are bots" + (f" ({', '.join(classes)})" if classes else "")
+            hint = "Write `class Mine(Bot)`, or say which: --entry FILE.py:CLASS"
+            raise InvalidArgument.of("submission.entry", got, f"one in {where or _MODULE}", hint=hint)
+        (wanted,) = classes
+    return f"{file.relative_to(folder)}:{wanted}"
+
+
+def _parsed(file: Path, folder: Path) -> ast.Module:
+    try:
+        return ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        got = f"{file.relative_to(folder)}: {error}"
+        raise InvalidArgument.of(
+            "chunk", got, "Python that can be read", hint="Run it once where you wrote it."
+        ) from None
+
+
+def _imports(module: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module, node.lineno
+
+
+def _check_import(name: str, place: str, own: set[str], packages: frozenset[str]) -> None:
+    top = name.partition(".")[0]
+    if top in _REFUSED:
+        hint = "Bots have no network, start no programs and load no libraries."
+        raise InvalidArgument.of("import", f"{name} at {place}", "what a bot may use", hint=hint)
+    if not (top in own or top in _OURS or top in packages or top in sys.stdlib_module_names):
+        allowed = ", ".join(sorted(packages))
+        expected = "the standard library" + (f", {allowed}" if allowed else "")
+        hint = "The operator decides what else there is: noughts serve --python-packages numpy"
+        raise InvalidArgument.of("import", f"{name} at {place}", expected, hint=hint)
+
+
+def _bots(module: ast.Module) -> Iterator[str]:
+    """The classes of a module that say of themselves that they are bots, or derive from one that does."""
+    known = {"Bot"}
+    for node in module.body:
+        if isinstance(node, ast.ClassDef):
+            bases = {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in node.bases}
+            if bases & known:
+                known.add(node.name)
+                yield node.name

@@ -1,0 +1,316 @@
+"""Bots that were handed in: tried when they come, and played in locked children whenever a tournament needs them."""
+
+import asyncio
+import os
+import stat
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from noughts_bots.errors import BotError
+from noughts_bots.specs import BotSpec
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.bench import Bench
+from noughts_referee.children.child_player import ChildPlayer, Fault, Life
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import NotStarted, RunningChild
+from noughts_referee.children.watch import processor_seconds
+from noughts_referee.rules import Variant, VariantError, parse_variant
+from noughts_server.errors import InvalidArgument, NoughtsError
+from noughts_server.local.child_session import child_session
+from noughts_server.local.conformance import ConformancePlan, check
+from noughts_server.local.launcher import Locking, command_of, launching
+from noughts_server.local.programs import PY, placed
+from noughts_server.runtime.bus import listening
+from noughts_server.runtime.director import CHANGED
+from noughts_server.runtime.sessions import OnlineBot, check_hello
+from noughts_server.server import Server
+from noughts_server.store.submissions import (
+    Submission,
+    Upload,
+    needed_submissions,
+    newest_submission,
+    program_of,
+    ready_submissions,
+)
+
+logger = structlog.get_logger("noughts.submitted")
+
+MOST_PLAYING = 500
+"""Processes of bots that were handed in."""
+_LOOK_SECONDS = 2.0
+_TRIAL_SECONDS = 90.0
+_TRIAL_GAMES = 4
+_MOVE_SECONDS = 10.0
+_MOST_SAID = 1_500
+_DEFAULT_VARIANT = "tictactoe"
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What an operator takes."""
+
+    kinds: tuple[str, ...]
+    """Of `programs.KINDS`."""
+    packages: tuple[str, ...] = ()
+    """What bots in Python may import beside the standard library."""
+
+    @property
+    def locking(self) -> Locking:
+        """A module of WebAssembly has a sandbox of its own; Python has the lock, and needs all of it."""
+        return Locking.REQUIRED if PY in self.kinds else Locking.USUAL
+
+
+@dataclass(slots=True)
+class _Playing:
+    """A bot that plays."""
+
+    submission: Submission
+    task: "asyncio.Task[None]"
+    pid: int = 0
+    seconds: float = 0.0
+    """Of processor time, of its running process."""
+    life: Life | None = field(default=None, repr=False)
+
+
+@asynccontextmanager
+async def hosting_submissions(server: Server, acceptance: Acceptance) -> AsyncIterator["SubmittedBots"]:
+    """Takes and plays bots inside the block. Raises LockIncomplete where Python is accepted and cannot be locked in."""
+    with tempfile.TemporaryDirectory(prefix="noughts-bots-") as folder:
+        _open_for_passage(folder)
+        async with launching(acceptance.locking, logger.warning) as launcher, asyncio.TaskGroup() as tasks:
+            bots = SubmittedBots(server, launcher, acceptance, Path(folder), tasks)
+            hosting = server.hosting
+            hosting.accepts, hosting.try_out, hosting.on_stored = acceptance.kinds, bots.try_out, bots.stored
+            running = tasks.create_task(bots.run(), name="submitted bots")
+            try:
+                with listening(server.bus, CHANGED, bots.tournament_changed):
+                    yield bots
+            finally:
+                hosting.accepts = ()
+                running.cancel()
+                bots.stop()
+
+
+class SubmittedBots:
+    """All of them."""
+
+    def __init__(
+        self, server: Server, launcher: Launcher, acceptance: Acceptance, folder: Path, tasks: asyncio.TaskGroup
+    ) -> None:
+        self._server = server
+        self._launcher = launcher
+        self._acceptance = acceptance
+        self._folder = folder
+        self._tasks = tasks
+        self._times = ChildSettings()
+        self._bench = Bench(server.referee)
+        self._playing: dict[int, _Playing] = {}
+        """By key of the bot version."""
+        self._benched: set[int] = set()
+        self._variants: dict[int, tuple[str, ...]] = {}
+        """Of versions that have said hello."""
+        self._usage: Counter[tuple[int, int]] = Counter()
+        """Thousandths of a second of processor time, by day (since 1970) and owner."""
+        self._look = asyncio.Event()
+        self._trials = asyncio.Semaphore(1)
+        self._tried = 0
+
+    # Trying.
+
+    async def try_out(self, upload: Upload, variant: str) -> Upload:
+        """See `Hosting.try_out`: a few games against chance in a locked child, twice."""
+        newest = await self._server.store.read(lambda connection: newest_submission(connection, upload.bot))
+        if newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind):
+            return upload._replace(entry=upload.entry or newest.entry)
+        async with self._trials:
+            self._tried += 1
+            with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
+                _open_for_passage(folder)
+                place = partial(placed, upload.kind, upload.entry, upload.content, Path(folder) / "bot")
+                spec, entry = await asyncio.to_thread(place, self._acceptance.packages)
+                try:
+                    async with asyncio.timeout(_TRIAL_SECONDS):
+                        await self._try(spec, variant)
+                except TimeoutError:
+                    expected = f"at most {_TRIAL_SECONDS:.0f} s"
+                    raise InvalidArgument.of("bot", "one that takes longer for its trial", expected) from None
+        return upload._replace(entry=entry)
+
+    async def _try(self, spec: BotSpec, variant: str) -> None:
+        """Raises InvalidArgument for what is no bot, with what it has printed."""
+        hint = "Try it where you wrote it: noughts bot check SPEC"
+        try:
+            chosen = parse_variant(variant) if variant else await self._own_variant(spec)
+            plan = ConformancePlan(chosen, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times)
+            report = await check(spec, plan, self._launcher)
+        except VariantError as error:
+            raise InvalidArgument.of("submission.variant", variant, str(error)) from None
+        except BotError as error:
+            subject = str(spec.target)
+            got = str(error).replace(subject, Path(subject).name)
+            raise InvalidArgument.of("bot", got, "one that plays", hint=hint) from None
+        if report.faults:
+            said = report.said[-_MOST_SAID:].strip()
+            told = f"It printed:\n{said}" if said else hint
+            raise InvalidArgument.of("bot", "; ".join(report.faults), f"one that plays {chosen.name}", hint=told)
+
+    async def _own_variant(self, spec: BotSpec) -> Variant:
+        """The first of its own variants that is one, else a small one."""
+        async with child_session(spec, self._launcher, self._times, move_seconds=_MOVE_SECONDS) as session:
+            await session.greet()
+        for name in session.variants:
+            with suppress(VariantError):
+                return parse_variant(name)
+        return parse_variant(_DEFAULT_VARIANT)
+
+    def stored(self, submission: Submission) -> None:
+        """A new version has been handed in."""
+        logger.info("handed in", bot=submission.resource, owner=submission.owner, bytes=submission.size)
+        self._look.set()
+
+    # Playing.
+
+    def tournament_changed(self, tournament: int) -> None:
+        """One begins, or ends."""
+        self._look.set()
+
+    async def run(self) -> None:
+        """Sees to it that those play that are needed, until it is cancelled."""
+        while True:
+            self._look.clear()
+            try:
+                await self._look_around()
+            except NoughtsError as error:
+                logger.warning("who is needed is looked up later", reason=error.reason, error=str(error))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._look.wait()
+
+    def stop(self) -> None:
+        """Nobody plays any more."""
+        for playing in self._playing.values():
+            playing.task.cancel()
+
+    async def _look_around(self) -> None:
+        if not self._server.leads():
+            self.stop()
+            self._server.sessions.stand_by({})
+            return
+        store = self._server.store
+        ready = [each for each in await store.read(ready_submissions) if each.kind in self._acceptance.kinds]
+        standby = {each.bot_version_id: self._login(each) for each in ready if not self._is_spent(each.owner_id)}
+        self._server.sessions.stand_by(standby)
+        needed = await store.read(needed_submissions)
+        self._measure()
+        keys = set()
+        for submission in needed:
+            key = submission.bot_version_id
+            if submission.kind not in self._acceptance.kinds or self._is_spent(submission.owner_id):
+                continue
+            keys.add(key)
+            if key not in self._playing and key not in self._benched and len(self._playing) < MOST_PLAYING:
+                task = self._tasks.create_task(self._play(submission), name=submission.resource)
+                self._playing[key] = _Playing(submission, task)
+        for key, playing in self._playing.items():
+            if key not in keys and not self._server.sessions.wire(key).player.games:
+                playing.task.cancel()
+
+    def _login(self, submission: Submission) -> OnlineBot:
+        variants = self._variants.get(submission.bot_version_id, ())
+        return OnlineBot(submission.bot_id, submission.resource, None, False, variants)
+
+    def _is_spent(self, owner: int) -> bool:
+        """Whether an owner's bots have used up the day's processor time."""
+        limit = self._server.settings.limits.processor_seconds
+        return self._usage[_today(), owner] >= limit * 1000
+
+    def _measure(self) -> None:
+        for playing in self._playing.values():
+            if playing.pid:
+                seconds = processor_seconds(playing.pid)
+                owner = playing.submission.owner_id
+                before = self._is_spent(owner)
+                self._usage[_today(), owner] += max(0, round(1000 * (seconds - playing.seconds)))
+                playing.seconds = max(seconds, playing.seconds)
+                if self._is_spent(owner) and not before:
+                    logger.warning("has used up its processor time of today", owner=playing.submission.owner)
+
+    async def _play(self, submission: Submission) -> None:
+        key = submission.bot_version_id
+        try:
+            spec = await self._placed(submission)
+            await self._play_as(submission, spec, self._playing[key])
+        except InvalidArgument as error:  # the operator takes less now than when it was handed in
+            self._bench_for(submission, f"is no bot that this server takes: {error}")
+        finally:
+            del self._playing[key]
+
+    async def _play_as(self, submission: Submission, spec: BotSpec, playing: _Playing) -> None:
+        wire = self._server.sessions.wire(submission.bot_version_id, self._times.wire)
+
+        def began(life: Life) -> None:
+            playing.pid, playing.seconds = (life.pid, 0.0) if isinstance(life, RunningChild) else (0, 0.0)
+
+        def ended(fault: Fault) -> None:
+            playing.pid = 0
+            said = fault.death.stderr[-_MOST_SAID:].strip()
+            logger.warning("a process ended", bot=submission.resource, reason=fault.death.reason, said=said)
+            if fault.benched:
+                self._bench_for(submission, f"could not be started: at last it {fault.death.reason}")
+
+        await ChildPlayer(
+            command_of(spec),
+            self._launcher,
+            wire,
+            self._times,
+            accept=lambda hello: self._accept(submission, hello),
+            on_life=began,
+            on_fault=ended,
+        ).play()
+
+    def _bench_for(self, submission: Submission, what: str) -> None:
+        self._benched.add(submission.bot_version_id)
+        self._bench.add(self._server.referee.player(submission.bot_version_id), what, lambda games: None)
+
+    def _accept(self, submission: Submission, hello: pb.Hello) -> pb.Welcome:
+        try:
+            check_hello(hello)
+        except NoughtsError as error:
+            raise NotStarted(f"said a wrong hello: {error}") from error
+        sessions, bot = self._server.sessions, submission.logged_in
+        self._variants[submission.bot_version_id] = variants = tuple(hello.variants)
+        login = OnlineBot(bot.bot_id, bot.version, None, hello.declines_challenges, variants)
+        sessions.logged_in(bot.bot_version_id, login)
+        welcome = sessions.welcome(hello, bot.bot, bot.version)
+        welcome.heartbeat_ms, welcome.grace_ms = round(self._times.heartbeat * 1000), 0
+        return welcome
+
+    async def _placed(self, submission: Submission) -> BotSpec:
+        """The program's spec; it is written once."""
+        folder = self._folder / submission.hash.hex() / submission.kind
+        content = await self._server.store.read(lambda connection: program_of(connection, submission.hash))
+        place: Callable[[], tuple[BotSpec, str]] = partial(
+            placed, submission.kind, submission.entry, content, folder, self._acceptance.packages
+        )
+        spec, _ = await asyncio.to_thread(place)
+        _open_for_passage(folder.parent)
+        return spec
+
+
+def _open_for_passage(folder: str | Path) -> None:
+    """Children of other users go through to what is theirs, and cannot look around."""
+    os.chmod(folder, stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103  # a folder whose files are as private as before
+
+
+def _today() -> int:
+    """Days since 1970, in UTC."""
+    return int(time.time() // 86_400)  # noqa: TID251  # a day of the calendar, as people and other servers count it
