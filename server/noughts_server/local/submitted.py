@@ -195,6 +195,10 @@ class SubmittedBots:
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await self._look.wait()
 
+    def playing(self) -> list[Submission]:
+        """Those that run now."""
+        return [playing.submission for playing in self._playing.values()]
+
     def stop(self) -> None:
         """Nobody plays any more."""
         for playing in self._playing.values():
@@ -221,7 +225,8 @@ class SubmittedBots:
                 task = self._tasks.create_task(self._play(submission), name=submission.resource)
                 self._playing[key] = _Playing(submission, task)
         for key, playing in self._playing.items():
-            if key not in keys and not self._server.sessions.wire(key).player.games:
+            idle = not self._server.sessions.wire(key).player.games
+            if key not in keys and (idle or self._is_spent(playing.submission.owner_id)):
                 playing.task.cancel()
 
     def _login(self, submission: Submission) -> OnlineBot:

@@ -1,0 +1,116 @@
+"""What is handed in as a file is looked through before anything of it runs."""
+
+import io
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from noughts_server.errors import InvalidArgument
+from noughts_server.local.programs import UNPACKED_BYTES, UNPACKED_FILES, placed
+
+BOT = (
+    "from noughts_bots import Bot\nclass Mine(Bot):\n    def choose(self, position):\n        return position.free[0]\n"
+)
+
+
+def zipped(files: dict[str, bytes | str], *, mode: int = 0o644 | stat.S_IFREG) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            member = zipfile.ZipInfo(name)
+            member.external_attr, member.compress_type = mode << 16, zipfile.ZIP_DEFLATED
+            archive.writestr(member, content)
+    return packed.getvalue()
+
+
+def refusal(
+    content: bytes | str, folder: Path, kind: str = "py", entry: str = "", packages: tuple[str, ...] = ()
+) -> str:
+    with pytest.raises(InvalidArgument) as caught:
+        placed(kind, entry, content.encode() if isinstance(content, str) else content, folder / "bot", packages)
+    return str(caught.value)
+
+
+def test_a_file_in_python_is_a_bot_whose_class_is_found(tmp_path: Path) -> None:
+    spec, entry = placed("py", "", BOT.encode(), tmp_path / "bot")
+    assert entry == "bot.py:Mine"
+    assert str(spec) == f"py:{tmp_path}/bot/bot.py:Mine"
+
+
+def test_a_folder_is_unpacked_with_its_neighbours_and_data(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {
+        "bot.py": "import tables.book\nfrom helper import Base\nclass Mine(Base): pass\n",
+        "helper.py": BOT.replace("Mine", "Base"),
+        "tables/book.py": "moves = [1]\n",
+        "weights.bin": b"\0\1",
+    }
+    spec, entry = placed("py", "helper.py:Base", zipped(files), tmp_path / "bot")
+    assert entry == "helper.py:Base"
+    assert (tmp_path / "bot" / "weights.bin").read_bytes() == b"\0\1"
+    assert spec.kind == "py"
+
+
+@pytest.mark.parametrize(
+    "source, entry, complaint",
+    [
+        ("class Mine:\n    pass\n", "", "got '0 classes that are bots'"),
+        (BOT + "class Other(Mine):\n    pass\n", "", "2 classes that are bots (Mine, Other)"),
+        (BOT, "other.py:Mine", "got 'no file other.py'"),
+        (BOT, "../bot.py:Mine", "got 'no file ../bot.py'"),
+        ("def broken(:\n", "", "bot.py: invalid syntax"),
+        ("(" * 5000 + ")" * 5000, "", "expected Python that can be read"),
+        ("\0", "", "expected Python that can be read"),
+        ("import ctypes\n" + BOT, "", "got 'ctypes at bot.py:1'"),
+        (BOT + "def late():\n    from socket import socket\n", "", "got 'socket at bot.py:6'"),
+        ("import subprocess as harmless\n" + BOT, "", "subprocess at bot.py:1"),
+        ("import os, multiprocessing.pool\n" + BOT, "", "multiprocessing.pool at bot.py:1"),
+        ("import numpy\n" + BOT, "", "got 'numpy at bot.py:1', expected the standard library"),
+    ],
+)  # fmt: skip
+def test_what_is_no_bot_or_imports_too_much_is_refused(tmp_path: Path, source: str, entry: str, complaint: str) -> None:
+    assert complaint in refusal(source, tmp_path, entry=entry)
+
+
+def test_what_the_operator_lists_may_be_imported(tmp_path: Path) -> None:
+    placed("py", "", ("import numpy\n" + BOT).encode(), tmp_path / "bot", ("numpy",))
+    assert "expected the standard library, numpy" in refusal("import scipy\n" + BOT, tmp_path, packages=("numpy",))
+
+
+@pytest.mark.parametrize(
+    "name", ["../bot.py", "/etc/bot.py", "a/../../bot.py", "..\\bot.py", "C:bot.py", "a\nb.py", "x" * 300]
+)
+def test_paths_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
+    assert "expected relative paths inside the folder" in refusal(zipped({"bot.py": BOT, name: "x"}), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} <= {"bot"}
+
+
+def test_links_in_a_zip_are_refused(tmp_path: Path) -> None:
+    linked = zipped({"bot.py": "/etc/passwd"}, mode=stat.S_IFLNK | 0o777)
+    assert "neither a file nor a folder" in refusal(linked, tmp_path)
+
+
+def test_zips_that_unpack_to_too_much_are_refused_and_not_unpacked(tmp_path: Path) -> None:
+    bomb = zipped({"bot.py": BOT, **{f"zeros{number}": bytes(UNPACKED_BYTES // 4) for number in range(5)}})
+    assert len(bomb) < 1 << 20
+    assert f"got 'more than {UNPACKED_BYTES:,} bytes when it is unpacked'" in refusal(bomb, tmp_path)
+    assert sum(path.stat().st_size for path in (tmp_path / "bot").iterdir()) <= UNPACKED_BYTES
+    many = zipped({f"file{number}": "" for number in range(UNPACKED_FILES + 1)})
+    assert f"expected at most {UNPACKED_FILES:,}" in refusal(many, tmp_path)
+
+
+def test_zips_that_lie_or_are_cut_off_are_refused(tmp_path: Path) -> None:
+    whole = zipped({"bot.py": BOT * 50})
+    for broken in (
+        whole[: len(whole) // 2],
+        whole[:-10],
+        whole[:60] + b"\xff" * 20 + whole[80:],
+        b"PK\x03\x04" + b"x" * 50,
+    ):
+        assert "zip" in refusal(broken, tmp_path)
+
+
+def test_what_is_no_module_is_refused(tmp_path: Path) -> None:
+    assert "got \"a file that begins with b'import o'\"" in refusal("import os", tmp_path, kind="wasm")
+    assert "expected none" in refusal(b"\0asm\1\0\0\0", tmp_path, kind="wasm", entry="bot.py:Mine")

@@ -1,0 +1,255 @@
+"""Bots that are handed in over a socket: tried, stored, played when they are needed, replaced and retired."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from noughts_proto.v1 import bots_pb2 as pb
+from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
+from noughts_server.limits import Limits
+from noughts_server.local.submitted import Acceptance, SubmittedBots, hosting_submissions
+from noughts_server.store.database import Connection
+from noughts_server.store.schema import bots, programs, submissions
+from tests.support.client import Client, bearing, client_of, refused
+from tests.support.hosting import C_EXAMPLES, compiled_wasm
+from tests.support.loopback import until
+from tests.support.shared import made_once
+
+BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        {}\n"
+GOOD = BOT.format("return position.draws().choice(position.free)")
+FIRST = BOT.format("return position.free[0]")
+ALL = ("play", "organise", "submit")
+
+
+@pytest.fixture(scope="session")
+def lots(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = made_once(
+        tmp_path_factory, "lots-wasm", lambda to: compiled_wasm(C_EXAMPLES / "lots.c", _made(to), "lots")
+    )
+    return (folder / "lots.wasm").read_bytes()
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@asynccontextmanager
+async def hosting(
+    folder: Path, kinds: tuple[str, ...] = ("wasm", "py"), limits: Limits | None = None
+) -> AsyncIterator[tuple[Client, SubmittedBots]]:
+    async with (
+        client_of(folder / "x.sqlite", limits=limits or Limits(submissions=1000), rate_own_games=True) as client,
+        hosting_submissions(client.server, Acceptance(kinds)) as bots_here,
+    ):
+        yield client, bots_here
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with hosting(tmp_path) as (opened, _):
+        yield opened
+
+
+async def submit(
+    client: Client, token: str, bot: str, content: bytes | str, kind: str = "py", /, **fields: object
+) -> pb.SubmitBotResponse:
+    data = content.encode() if isinstance(content, str) else content
+    announced = pb.Submission(bot=bot, kind=kind, size=len(data), sha256=hashlib.sha256(data).digest())
+    announced.MergeFrom(pb.Submission(**fields))  # type: ignore[arg-type]  # of the message
+
+    async def requests() -> AsyncIterator[pb.SubmitBotRequest]:
+        yield pb.SubmitBotRequest(submission=announced)
+        for start in range(0, len(data), 50_000):
+            yield pb.SubmitBotRequest(chunk=data[start : start + 50_000])
+
+    return await client.bots.SubmitBot(requests(), metadata=bearing(token), timeout=60)
+
+
+async def stored(client: Client) -> tuple[int, int, int]:
+    """Bots, programs and submissions."""
+
+    def read(connection: Connection) -> tuple[int, int, int]:
+        one, two, three = (len(connection.execute(table.select()).all()) for table in (bots, programs, submissions))
+        return one, two, three
+
+    return await client.server.store.read(read)
+
+
+T = TypeVar("T")
+
+
+async def eventually(ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool]) -> None:
+    """Asks again and again until the answer is as wanted."""
+    async with asyncio.timeout(30):
+        while not wanted(await ask()):  # noqa: ASYNC110  # another process is waited for
+            await asyncio.sleep(0.05)
+
+
+async def online(client: Client) -> list[str]:
+    """The bots that are there, or will be when they are needed."""
+    return [bot.name for bot in (await client.bots.ListBots(pb.ListBotsRequest(online_only=True))).bots]
+
+
+async def test_a_bot_is_handed_in_tried_played_replaced_and_retired(client: Client, lots: bytes) -> None:
+    token = await client.token("alice", *ALL)
+    status = await client_status(client)
+    assert list(status.accepts) == ["wasm", "py"]
+    made = (await submit(client, token, "lots", lots, "wasm", file_name="lots.wasm")).version
+    assert (made.name, made.submission.kind, made.submission.size) == ("bots/lots/versions/1", "wasm", len(lots))
+    first = await submit(client, token, "mine", FIRST)
+    assert first.version.submission.entry == "bot.py:Mine"
+    assert await online(client) == ["bots/lots", "bots/mine"]
+    # Nobody plays before somebody is needed.
+    await client.create(token, games_per_pair=10, variant="mnk:5,5,4")
+    for bot in ("lots", "mine"):
+        await client.join(token, bot)
+    await client.start(token)
+    await client.until(lambda cup: cup.games_done == 10)
+    games = (await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup"))).games
+    assert {game.termination for game in games} <= {1, 2}
+    # The same file is the same version, another one the next.
+    assert (await submit(client, token, "mine", FIRST)).unchanged
+    second = await submit(client, token, "mine", GOOD)
+    assert (second.version.name, second.unchanged) == ("bots/mine/versions/2", False)
+    listed = await client.bots.GetBot(pb.GetBotRequest(name="bots/mine"))
+    assert [version.submission.version for version in listed.versions] == ["2", "1"]
+    await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearing(token))
+    assert (await refused(submit(client, token, "mine", FIRST))).info.reason == "WRONG_STATE"
+
+
+async def client_status(client: Client) -> status_pb2.GetStatusResponse:
+    import grpc
+
+    async with grpc.aio.insecure_channel(client.server.address) as channel:
+        stub: status_pb2_grpc.StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(channel)
+        return await stub.GetStatus(status_pb2.GetStatusRequest())
+
+
+async def test_a_bot_that_was_handed_in_can_be_challenged_and_leaves_when_it_is_over(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as (client, here):
+        token = await client.token("alice", *ALL)
+        await submit(client, token, "mine", FIRST)
+        await submit(client, token, "other", GOOD)
+        request = challenges_pb2.CreateChallengeRequest(challenger="bots/mine", opponent="bots/other", games=4)
+        made = await client.challenges.CreateChallenge(request, metadata=bearing(token))
+        slug = made.tournament.name.removeprefix("tournaments/")
+        await eventually(lambda: client.get(slug), lambda tournament: tournament.games_done == 4)
+        await until(lambda: not here.playing())
+
+
+@pytest.mark.parametrize(
+    "scopes, reason",
+    [(("play", "organise"), "SCOPE_MISSING"), (("play:mine",), "SCOPE_MISSING"), ((), "UNAUTHENTICATED")],
+)
+async def test_without_the_scope_nothing_is_taken(client: Client, scopes: tuple[str, ...], reason: str) -> None:
+    token = await client.token("alice", *scopes) if scopes else "nou_nobody"
+    assert (await refused(submit(client, token, "mine", GOOD))).info.reason == reason
+    assert await stored(client) == (0, 0, 0)
+
+
+async def test_what_is_too_large_cut_off_damaged_or_no_bot_is_refused_and_nothing_is_stored(client: Client) -> None:
+    token = await client.token("alice", *ALL)
+    for content, kind, fields, complaint in (
+        ("x", "py", {"size": 64 << 20}, "bytes of a bot that is handed in"),
+        (GOOD, "py", {"size": len(GOOD) + 5}, "bytes that were announced"),
+        (GOOD, "py", {"size": len(GOOD) - 5}, "more bytes than were announced"),
+        (GOOD, "py", {"sha256": bytes(32)}, "another hash"),
+        (GOOD, "dll", {}, "one that takes bots of kind 'dll'"),
+        (GOOD, "py", {"bot": "no name!"}, "submission.bot"),
+        (GOOD, "py", {"variant": "chess"}, "submission.variant"),
+        ("import socket\n" + GOOD, "py", {}, "socket at bot.py:1"),
+        (b"\0asm\1\0\0\0", "wasm", {}, "no export 'noughts_bot'"),
+    ):
+        refusal = await refused(submit(client, token, "mine", content, kind, **fields))
+        assert complaint in refusal.trailing, refusal
+    # A stream that says nothing, or the wrong thing first.
+    for requests in ([], [pb.SubmitBotRequest(chunk=b"x")]):
+        refusal = await refused(client.bots.SubmitBot(iter(requests), metadata=bearing(token)))
+        assert "in the first message" in refusal.trailing
+    assert await stored(client) == (0, 0, 0)
+
+
+HOSTILE = {
+    "while True: pass": "no answer in time",
+    "return 99": "illegal move",
+    "raise RuntimeError('lost')": "resigned with RuntimeError: lost",
+    "import os; os._exit(3)": "exit code 3",
+    "return len([bytes(10**6) for _ in range(10**5)])": "MemoryError",
+    "return self.choose(position)": "RecursionError",
+    "import os; return position.free[0] if os.fork() else position.free[0]": "PermissionError",
+    "return __import__('socket').create_connection(('127.0.0.1', 9)).fileno()": "PermissionError",
+    "return len(open('/etc/passwd').read())": "PermissionError",
+    "import os; return len(os.listdir(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))))": "PermissionError",
+    "return __import__('ctypes').CDLL(None).fork() and 99": "illegal move",
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE)
+async def test_hostile_code_is_refused_with_what_it_did(
+    client: Client, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noughts_server.local.submitted._MOVE_SECONDS", 1.0)
+    token = await client.token("alice", *ALL)
+    refusal = await refused(submit(client, token, "mine", BOT.format(body)))
+    assert HOSTILE[body] in refusal.trailing, refusal
+    assert await stored(client) == (0, 0, 0)
+
+
+async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
+    limits = Limits(submissions=3, submitted_bytes=3 * len(GOOD) + 40, bots=2)
+    async with hosting(tmp_path, limits=limits) as (client, _):
+        token, other = await client.token("alice", *ALL), await client.token("bob", *ALL)
+        await submit(client, token, "one", GOOD)
+        refusal = await refused(submit(client, token, "one", GOOD + "#" * 2 * len(GOOD) + "#" * 100))
+        assert "bytes of the bots that you have handed in" in refusal.trailing
+        await submit(client, token, "two", GOOD + "# 2")
+        assert "bots of yours" in (await refused(submit(client, token, "three", GOOD + "# 3"))).trailing
+        assert "permission" in (await refused(submit(client, other, "one", GOOD))).trailing.lower()
+        await submit(client, token, "two", GOOD + "# 4")
+        assert "within an hour" in (await refused(submit(client, token, "two", GOOD + "# 5"))).trailing
+        assert await stored(client) == (2, 3, 3)
+
+
+async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, here):
+        token = await client.token("alice", *ALL)
+        slow = BOT.format("return sum(1 for _ in range(3_000_000)) and position.free[0]")
+        await submit(client, token, "slow", slow)
+        await submit(client, token, "mine", GOOD)
+        await client.create(token, games_per_pair=1000, variant="gomoku")
+        for bot in ("slow", "mine"):
+            await client.join(token, bot)
+        await client.start(token)
+        await eventually(lambda: online(client), lambda names: not names)
+        await until(lambda: not here.playing())
+        assert (await client.get()).games_done < 1000
+
+
+async def test_a_bot_of_a_kind_that_is_not_taken_any_more_waits(tmp_path: Path, lots: bytes) -> None:
+    async with hosting(tmp_path) as (client, _):
+        token = await client.token("alice", *ALL)
+        await submit(client, token, "mine", GOOD)
+    async with hosting(tmp_path, ("wasm",)) as (client, _):
+        assert await online(client) == []
+        assert "taking wasm" in (await refused(submit(client, token, "mine", FIRST))).trailing
+        await submit(client, token, "lots", lots, "wasm")
+
+
+async def test_what_was_handed_in_plays_on_after_a_restart(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as (client, _):
+        token = await client.token("alice", *ALL)
+        for name, content in (("one", GOOD), ("two", FIRST)):
+            await submit(client, token, name, content)
+        await client.create(token, games_per_pair=2000)
+        for bot in ("one", "two"):
+            await client.join(token, bot)
+        await client.start(token)
+        await client.until(lambda cup: cup.games_done > 10)
+    async with hosting(tmp_path) as (client, _):
+        await client.until(lambda cup: cup.games_done == 2000)
