@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
 from noughts_server.web.downloads import Downloads
+from noughts_server.web.handing_in import HandingIn
 from noughts_server.web.live import Hub
 from noughts_server.web.organising import Organising
 from noughts_server.web.pages import Pages
@@ -44,6 +45,7 @@ def site(
     views = Views(folder, signing_in=signing_in, playing=tables is not None)
     people = People(upstream, views, secure=secure)
     organising = Organising(upstream, views, people)
+    handing_in = HandingIn(upstream, people)
     pages = Pages(upstream, hub, views, organising)
 
     async def static(request: Request) -> Response:
@@ -55,7 +57,7 @@ def site(
 
     addresses = [
         *pages.addresses(),
-        *(people.addresses() + organising.addresses() if signing_in else people.closed()),
+        *(people.addresses() + handing_in.addresses() + organising.addresses() if signing_in else people.closed()),
         *Downloads(upstream).addresses(),
         *Play(upstream, hub, views, tables).addresses(),
         *api_addresses(upstream, hub),

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2, tournaments_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, status_pb2, tokens_pb2, tournaments_pb2
 from noughts_server.web.documents import Document, document
 from noughts_server.web.forms import whole_number
 from noughts_server.web.signin import (
@@ -130,15 +130,18 @@ class People:
         return signed_out(RedirectResponse("/", 303))
 
     async def _me(self, request: Request, person: Person) -> Response:
-        return await self._me_shown(request, person)
+        return await self.shown(request, person)
 
-    async def _me_shown(
+    async def shown(
         self, request: Request, person: Person, failure: Failure | None = None, secret: str = ""
     ) -> Response:
+        """Their own page, with what has failed there."""
         wanted = tournaments_pb2.ListTournamentsRequest(owner=person.owner, page_size=_RECENT)
-        bots, tournaments, tokens = await asyncio.gather(
+        bots, tournaments, joinable, status, tokens = await asyncio.gather(
             self.bots(person, retired=True),
             self._ask(self._upstream.tournaments.ListTournaments, wanted),
+            self._ask(self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest()),
+            self._ask(self._upstream.status.GetStatus, status_pb2.GetStatusRequest()),
             self._ask(
                 self._upstream.tokens.ListTokens, tokens_pb2.ListTokensRequest(page_size=_MOST), person.visitor.token
             ),
@@ -152,6 +155,8 @@ class People:
             games=await self._recent_games(bots),
             tournaments=tournaments["tournaments"],
             tokens=[each for each in tokens["tokens"] if each["owner"] == person.owner],
+            accepts=status["accepts"],
+            joinable=[each for each in joinable["tournaments"] if each["state"] == "open"],
             failure=failure,
             secret=secret,
         )
@@ -172,7 +177,7 @@ class People:
 
     async def _make_token(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
-        scopes = [scope for scope in ("play", "organise", "admin") if form.get(scope)]
+        scopes = [scope for scope in ("play", "submit", "organise", "admin") if form.get(scope)]
         if bot := form.get("bot"):
             scopes.append(f"play:{bot}")
         wanted = tokens_pb2.CreateTokenRequest(token=tokens_pb2.Token(label=form.get("label", ""), scopes=scopes))
@@ -183,8 +188,8 @@ class People:
                 wanted.ttl.CopyFrom(Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS))
             made = await self._upstream.call(self._upstream.tokens.CreateToken, wanted, person.visitor.token)
         except Failure as failure:
-            return await self._me_shown(request, person, failure)
-        return await self._me_shown(request, person, secret=made.secret)
+            return await self.shown(request, person, failure)
+        return await self.shown(request, person, secret=made.secret)
 
     async def _revoke(self, request: Request, person: Person) -> Response:
         await read_form(request)

@@ -11,8 +11,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -87,12 +90,46 @@ async def read_form(request: Request) -> dict[str, str]:
     """
     _check_origin(request)
     form = await _fields(request)
+    _check_meant(request, form)
+    return form
+
+
+class SentFile(NamedTuple):
+    """A file that came with a form."""
+
+    name: str
+    content: bytes
+
+
+async def read_form_with_file(request: Request, field: str, largest: int) -> tuple[dict[str, str], SentFile]:
+    """The same of a form with a file of at most so many bytes; empty where none was chosen. Raises Failure."""
+    _check_origin(request)
+    kind, length = request.headers.get("content-type", "").partition(";")[0], request.headers.get("content-length", "")
+    if kind != "multipart/form-data":
+        raise Failure(415, f"Got {kind[:100]!r}, expected a form with a file (multipart/form-data).")
+    if not length.isdecimal():
+        raise Failure(411, "This form does not say how long it is.")
+    if int(length) > largest + _LARGEST_FORM:
+        raise Failure(413, f"This form has more than {largest:,} bytes.")
+    try:
+        async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LARGEST_FORM) as sent:
+            form = {name: value for name, value in sent.items() if isinstance(value, str)}
+            upload = sent.get(field)
+            file = SentFile("", b"")
+            if isinstance(upload, UploadFile):
+                file = SentFile(upload.filename or "", await upload.read(largest + 1))
+    except (HTTPException, UnicodeDecodeError) as error:
+        raise Failure(400, "This form cannot be read.") from error
+    _check_meant(request, form)
+    return form, file
+
+
+def _check_meant(request: Request, form: dict[str, str]) -> None:
     visitor = visitor_of(request)
     if visitor is not None:
         shown = form.get(CSRF_FIELD) or request.headers.get(CSRF_HEADER, "")
         if not hmac.compare_digest(shown.encode(), visitor.csrf.encode()):
             raise Failure(403, "This form is not of this page as it is now.", "Load the page again, and send it anew.")
-    return form
 
 
 def _check_origin(request: Request) -> None:

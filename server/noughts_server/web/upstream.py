@@ -84,7 +84,12 @@ class Upstream:
         self.tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(self._channel)
 
     async def call(
-        self, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]", request: Request, token: str = ""
+        self,
+        method: "grpc.aio.UnaryUnaryMultiCallable[Request, Response]",
+        request: Request,
+        token: str = "",
+        *,
+        seconds: float = DEADLINE_SECONDS,
     ) -> Response:
         """The method's answer, to whoever bears the token. Raises Failure."""
         try:
@@ -94,7 +99,7 @@ class Upstream:
         metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
         try:
             async with self._room:
-                return await method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
+                return await method(request, timeout=seconds, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
 

@@ -1,0 +1,77 @@
+"""A bot as a file from the browser: handed in, refused with a reason, played, handed in again."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.browser import chromium, page_in
+from tests.support.hosting import C_EXAMPLES, compiled_wasm
+from tests.support.processes import asked_apart, environment, first_line, started
+
+pytestmark = pytest.mark.processes
+
+BOT = """from noughts_bots import Bot
+
+
+class Mine(Bot):
+    def choose(self, position):
+        return {}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path))
+    module = compiled_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
+    good, bad = tmp_path / "mine.py", tmp_path / "bad.py"
+    good.write_text(BOT.format("position.free[0]"))
+    bad.write_text(BOT.format("99"))
+    line = ["serve", "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--accept", "wasm,py", "--format", "json"]
+    with ExitStack() as stack:
+        ready = json.loads(first_line(stack.enter_context(started(line, data))))
+        token = asked_apart("token create --owner ada --scope play --scope organise --scope submit", data)["token"]
+        poor = asked_apart("token create --owner bob", data)["token"]
+        env = {**data, "NOUGHTS_SERVER": ready["grpc"], "NOUGHTS_TOKEN": token}
+        asked_apart("tournament create cup --games 4", env)
+        with page_in(browser, ready["web"]) as page:
+            page.goto("/me")
+            page.get_by_label("Your token").fill(token)
+            page.keyboard.press("Enter")
+            page.get_by_label("The file:").set_input_files(module)
+            page.get_by_label("Enters").select_option(label="cup")
+            page.get_by_role("button", name="Hand it in").click()
+            expect(page.get_by_role("heading", name="lots")).to_be_visible()
+            page.goto("/me")
+            page.get_by_label("The file:").set_input_files(bad)
+            page.get_by_role("button", name="Hand it in").click()
+            expect(page.get_by_role("alert")).to_contain_text("illegal move in 4 of 4 games")
+            page.get_by_label("The file:").set_input_files(good)
+            page.get_by_label("Enters").select_option(label="cup")
+            page.get_by_role("button", name="Hand it in").click()
+            expect(page.get_by_role("heading", name="mine")).to_be_visible()
+            page.goto("/tournaments/cup")
+            page.get_by_role("button", name="Start").click()
+            expect(page.locator(".state.finished")).to_be_visible(timeout=30_000)
+            good.write_text(BOT.format("position.free[-1]"))
+            page.goto("/me")
+            page.get_by_label("The file:").set_input_files(good)
+            page.get_by_role("button", name="Hand it in").click()
+            expect(page.get_by_role("heading", name="mine")).to_be_visible()
+            page.goto("/me")
+            expect(page.get_by_role("row", name="mine").get_by_role("cell", name="2", exact=True)).to_be_visible()
+            page.get_by_role("button", name="Retire mine").click()
+            expect(page.get_by_role("button", name="Bring mine back")).to_be_visible()
+            page.get_by_role("button", name="Sign out").click()
+            page.goto("/me")
+            page.get_by_label("Your token").fill(poor)
+            page.keyboard.press("Enter")
+            expect(page.get_by_text("Your token does not permit it")).to_be_visible()
