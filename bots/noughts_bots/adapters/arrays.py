@@ -1,0 +1,26 @@
+"""A function on a board of numpy as a bot: `run(ArrayBot(my_function), name="mine")`, or `py:./mine.py:make`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from noughts_bots.adapters.planes import Plane, cell_of_action, signed_board
+from noughts_bots.bot import Bot
+from noughts_referee.rules import Position
+
+
+class ArrayBot(Bot):
+    """Asks a function of the board: 1 its own stones, -1 the other's, 0 empty, of shape (rows, columns), row 0 on top.
+
+    It answers a cell, `(row, column)`, or with gravity a column.
+    """
+
+    def __init__(self, function: Callable[[Plane], Any], variants: tuple[str, ...] = ()) -> None:
+        self._function = function
+        self.variants = variants
+
+    def choose(self, position: Position) -> int:
+        answer = self._function(signed_board(position))
+        if isinstance(answer, tuple):
+            row, column = answer
+            return int(row) * position.variant.columns + int(column)
+        return cell_of_action(position, answer)

@@ -1,0 +1,83 @@
+"""Kaggle ConnectX submissions, as they are: `py{file=submission.py}:noughts_bots.adapters.kaggle:Submission`.
+
+The agent is the last function that the file defines, as Kaggle takes it: `agent(observation, configuration)` -> column.
+The board is a list, row by row from the top, of 0, 1 and 2; the marks are 1 and 2. No package of Kaggle's is needed.
+"""
+
+import inspect
+import runpy
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from noughts_bots.adapters.planes import by_player, cell_of_action
+from noughts_bots.bot import Bot
+from noughts_bots.errors import BotSpecError
+from noughts_bots.hosts import folder
+from noughts_referee.rules import Position
+
+_DEFAULT_TIMEOUT = 2.0
+"""Seconds for a move, as in their configuration, where a game has no clock."""
+_OVERAGE_SECONDS = 60.0
+
+
+class Struct(dict[str, Any]):
+    """A dict whose items are attributes, too: agents use either."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Submission(Bot):
+    """The agent of a file. It plays every variant with gravity on a flat board."""
+
+    def __init__(self, file: str) -> None:
+        self._agent = agent_of(folder() / Path(file).expanduser())
+        self._takes = _parameters(self._agent)
+
+    def choose(self, position: Position) -> int:
+        variant = position.variant
+        lengths = set(map(len, variant.line_cells))
+        if not variant.gravity or variant.layers != 1 or len(lengths) != 1:
+            raise ValueError(f"got {variant.name}, expected a variant with gravity on a flat board, e.g. connect4")
+        seconds = position.limit_us / 1e6 if position.own_clock_us else _DEFAULT_TIMEOUT
+        configuration = Struct(
+            columns=variant.columns, rows=variant.rows, inarow=lengths.pop(), timeout=seconds, actTimeout=seconds,
+            agentTimeout=_OVERAGE_SECONDS, episodeSteps=1000, runTimeout=1200,
+        )  # fmt: skip
+        observation = Struct(
+            board=by_player(position), mark=position.side + 1, step=len(position.moves),
+            remainingOverageTime=_OVERAGE_SECONDS,
+        )  # fmt: skip
+        answer = self._agent(*(observation, configuration)[: self._takes])
+        return cell_of_action(position, answer)
+
+
+def agent_of(file: Path) -> Callable[..., Any]:
+    """The last function that a file defines. Raises BotSpecError."""
+    subject = f"bot {file.name!r}"
+    if not file.is_file():
+        raise BotSpecError(subject, f"{file}, which is no file", "a submission", "mend the path")
+    sys.path.insert(0, str(file.parent))
+    began = time.monotonic()
+    names = runpy.run_path(str(file), run_name="submission")
+    functions: list[Callable[..., Any]] = [
+        value for value in names.values() if callable(value) and not isinstance(value, type)
+    ]
+    own = [value for value in functions if getattr(value, "__module__", "") == "submission"]
+    if not own:
+        advice = "end it with def agent(observation, configuration)"
+        raise BotSpecError(subject, "no function in it", "an agent as its last one", advice)
+    if (took := time.monotonic() - began) > _OVERAGE_SECONDS:
+        print(f"the submission took {took:.0f} s to load", file=sys.stderr)  # noqa: T201  # for its author
+    return own[-1]
+
+
+def _parameters(agent: Callable[..., Any]) -> int:
+    """How many of the two an agent takes."""
+    return min(2, len(inspect.signature(agent).parameters))

@@ -1,0 +1,48 @@
+"""Agents for PettingZoo's `tictactoe_v3` and `connect_four_v3` as bots.
+
+An agent is what such environments ask: a function of the observation, a dict of "observation" (rows, columns, 2: own
+stones, those of the other) and "action_mask", that answers an action. One with a method `predict`, as those of
+Stable-Baselines3 have it, is asked by that.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from noughts_bots.adapters.planes import action_count, actions_of, cell_of_action, own_and_other
+from noughts_bots.bot import Bot
+from noughts_referee.rules import Position
+
+Observation = dict[str, Any]
+
+
+class PettingZooBot(Bot):
+    """Asks an agent, which may be an object with a method `predict`."""
+
+    variants = ("tictactoe", "connect4")
+
+    def __init__(self, agent: Any) -> None:
+        predict: Callable[..., Any] | None = getattr(agent, "predict", None)
+        self._ask: Callable[[Observation], Any] = agent if predict is None else _predicting(predict)
+
+    def choose(self, position: Position) -> int:
+        return cell_of_action(position, self._ask(observation(position)))
+
+
+def observation(position: Position) -> Observation:
+    """What the environment of the position's variant shows the side to move."""
+    mask = np.zeros(action_count(position.variant), np.int8)
+    mask[actions_of(position)] = 1
+    return {"observation": np.stack(own_and_other(position), axis=2), "action_mask": mask}
+
+
+def _predicting(predict: Callable[..., Any]) -> Callable[[Observation], Any]:
+    def ask(seen: Observation) -> Any:
+        try:
+            action, _ = predict(seen["observation"], action_masks=seen["action_mask"], deterministic=True)
+        except TypeError:  # it knows no masks
+            action, _ = predict(seen["observation"], deterministic=True)
+        return action
+
+    return ask
