@@ -24,6 +24,7 @@ from noughts_referee.rules import Position, Variant, members, parse_variant
 
 Observation = npt.NDArray[np.int8]
 _SEEDS = 2**63
+_NAME = "Noughts-v0"
 _HELD, _FREE = -2, -1
 """Cells behind those of the board: one that both sides hold, and one that nobody ever does."""
 
@@ -247,9 +248,11 @@ def _below(variant: Variant) -> npt.NDArray[np.int64]:
 
 
 def register() -> None:
-    """Makes `gymnasium.make("Noughts-v0", variant="connect4")` and `gymnasium.make_vec` find these environments."""
+    """Makes `gymnasium.make("Noughts-v0", variant="connect4")` and `gymnasium.make_vec` find these environments; again does no harm."""
+    if _NAME in gymnasium.registry:
+        return
     gymnasium.register(
-        "Noughts-v0",
+        _NAME,
         entry_point="noughts_bots.gym_env:NoughtsEnv",
         vector_entry_point="noughts_bots.gym_env:NoughtsVectorEnv",
         disable_env_checker=True,

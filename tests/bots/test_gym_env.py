@@ -16,7 +16,8 @@ VARIANTS = ("tictactoe", "connect4", "mnk:6,5,4", "tictactoe3d", "qubic")
 
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "gomoku"])
 def test_gymnasiums_own_checker_finds_nothing(variant: str) -> None:
-    check_env(NoughtsEnv(variant, "random", render_mode="ansi"), skip_render_check=False)
+    register()
+    check_env(gymnasium.make("Noughts-v0", variant=variant, render_mode="ansi").unwrapped)
 
 
 def test_it_is_made_by_its_name_alone_and_in_numbers() -> None:

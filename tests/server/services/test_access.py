@@ -155,6 +155,7 @@ async def test_no_method_that_wants_a_token_is_answered_without_a_good_one(clien
 async def test_no_method_is_answered_to_a_token_of_another_scope(client: Client) -> None:
     wrong = {
         Access.PLAY: (await client.token("alice", "organise"), await client.token("alice", "play:bob")),
+        Access.SUBMIT: (await client.token("alice", "play", "organise"),),
         Access.ORGANISE: (await client.token("alice", "play"),),
         Access.TOKEN: (await client.token("alice", "play:bob"),),
     }
