@@ -248,7 +248,10 @@ def _below(variant: Variant) -> npt.NDArray[np.int64]:
 
 
 def register() -> None:
-    """Makes `gymnasium.make("Noughts-v0", variant="connect4")` and `gymnasium.make_vec` find these environments; again does no harm."""
+    """Lets `gymnasium.make("Noughts-v0", variant="connect4")` and `gymnasium.make_vec` find these environments.
+
+    Again does no harm.
+    """
     if _NAME in gymnasium.registry:
         return
     gymnasium.register(

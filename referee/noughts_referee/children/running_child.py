@@ -80,6 +80,10 @@ class RunningChild:
         """Of its process."""
         return self._started.pid
 
+    def kill(self, signal: int) -> None:
+        """Sends a signal to its process group."""
+        self._started.kill(signal)
+
     @property
     def stderr(self) -> str:
         """The last 64 KB that it has written there so far."""

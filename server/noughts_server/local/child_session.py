@@ -4,9 +4,10 @@ It is started as for a tournament, behind the same lock; only that here somebody
 """
 
 import asyncio
+import signal
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
@@ -15,7 +16,7 @@ from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
+from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import (
     VOID,
@@ -55,8 +56,9 @@ class ChildSession:
         self._stopped = False
         # Without a limit an engine thinks as long as it likes; what is asked here are a few moves.
         is_engine = spec.child_kind is not None and not spec.child_kind.speaks_frames
+        self.is_engine = is_engine
         self._start_seconds = start_seconds if is_engine else 0.0
-        self._clock_us = round(move_seconds * _SHARE * 1e6) if is_engine else 0
+        self.clock_us = round(move_seconds * _SHARE * 1e6) if is_engine else 0
 
     @property
     def manners(self) -> dict[str, None]:
@@ -95,7 +97,7 @@ class ChildSession:
             opponents=["random"],
             move_count=[len(moves)],
             moves=moves,
-            time={"move_us": self._clock_us},
+            time={"move_us": self.clock_us},
         )
         return self._games
 
@@ -105,9 +107,9 @@ class ChildSession:
         turns.game.append(game)
         turns.ply.append(len(moves))
         turns.cell.append(moves[-1] if moves else 0)
-        if self._clock_us:
-            turns.own_clock_us.append(self._clock_us)
-            turns.opponent_clock_us.append(self._clock_us)
+        if self.clock_us:
+            turns.own_clock_us.append(self.clock_us)
+            turns.opponent_clock_us.append(self.clock_us)
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds
         while not (answer := await self._receive(deadline, "a move")).moves.game:
@@ -119,6 +121,56 @@ class ChildSession:
         if answer.moves.resigned:
             raise Resign(*reasons(answer.moves)[:1])
         return Move(answer.moves.cell[0], answer.moves.score[0] if answer.moves.score else None)
+
+    async def ask_many(self, games: dict[int, list[int]]) -> dict[int, int | None]:
+        """Its answers to the questions of one frame, by game; None where it resigns. Raises BotFault."""
+        turns = self._frame.turns
+        for game, moves in games.items():
+            turns.game.append(game)
+            turns.ply.append(len(moves))
+            turns.cell.append(moves[-1] if moves else 0)
+            if self.clock_us:
+                turns.own_clock_us.append(self.clock_us)
+                turns.opponent_clock_us.append(self.clock_us)
+        await self._send_frame()
+        deadline = time.monotonic() + self._move_seconds
+        answers: dict[int, int | None] = {}
+        while len(answers) < len(games):
+            given = (await self._receive(deadline, f"{len(games)} moves")).moves
+            resigned = set(given.resigned)
+            for row, (game, ply, cell) in enumerate(zip(given.game, given.ply, given.cell, strict=True)):
+                if game in answers or game not in games or ply != len(games[game]):
+                    raise self.fault(f"an answer to game {game}, ply {ply}", "one to each question, once")
+                answers[game] = None if row in resigned else cell
+        return answers
+
+    async def heartbeat(self, number: int) -> None:
+        """Returns when it has sent a heartbeat back. Raises BotFault."""
+        self._frame.heartbeat.id = number
+        await self._send_frame()
+        deadline = time.monotonic() + self._move_seconds
+        while (await self._receive(deadline, "the heartbeat that was sent")).heartbeat.id != number:
+            pass
+
+    async def quiet(self, seconds: float) -> None:
+        """Raises BotFault when it says anything but heartbeats within the time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while (request := await self._child.frames.read()) is not None:
+                    if request.moves.game or request.choices:
+                        raise self.fault("an answer that nobody asked for", "silence while nothing is asked")
+                raise await self._gone("silence while nothing is asked")
+
+    async def ask_while_halted(self, game: int, moves: list[int], halted_seconds: float) -> Move:
+        """As `ask`; its process is halted meanwhile, as on a machine with other things to do."""
+        assert isinstance(self._child, RunningChild)
+        self._child.kill(signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(halted_seconds, self._child.kill, signal.SIGCONT)
+        return await self.ask(game, moves)
+
+    async def close(self) -> Death:
+        """Closes its input as a referee does in the end. Returns how it has ended."""
+        return await self._stop("")
 
     async def end(self, game: int, outcome: Outcome, moves: list[int]) -> None:
         """Tells that the game is over, and waits until the bot has heard it."""

@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import child_options, options, output
-from noughts_server.cli.errors import FAILED
+from noughts_server.cli.errors import FAILED, Problem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
+    from noughts_server.local.check_steps import StepResult
     from noughts_server.local.conformance import ConformanceReport
 
 _LARGEST_GAMES = 10_000
@@ -35,16 +37,25 @@ def check(
     start_timeout: child_options.StartTimeoutOption = 10.0,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
+    steps: Annotated[
+        bool, Option("--steps/--no-steps", help="Take some thirty steps after the games, each of which can fail.")
+    ] = True,
+    junit: Annotated[
+        Path | None,
+        Option("--junit", metavar="FILE", help="Write the steps as JUnit's XML, for CI.", show_default=False),
+    ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Starts a bot as a referee does, plays a few games against random moves, and says what is wrong.
 
-    It is locked in as in a tournament. Exit code 1 if something is wrong. The games are played twice with the same
-    seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
+    Then it takes some thirty steps: both sides, each variant that it claims, openings, clocks, many games at once,
+    other lives, and so on. It is locked in as in a tournament. Exit code 1 if something is wrong. The games are played
+    twice with the same seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
 
     JSON: {"spec", "name", "variant", "games", "wins", "draws", "losses", "resigned", "start_ms", "move_us": {"mean",
     "most"}, "repeats", "faults": [...], "said": the last 64 KB that it printed}; of an engine also "manners": [...],
-    what it does that not all do, and "rules": {VARIANT: whether it keeps to the rule that it is told}.
+    what it does that not all do, and "rules": {VARIANT: whether it keeps to the rule that it is told}; "steps":
+    [{"name", "outcome": passed, failed or skipped, "seconds", "detail", "advice"}], empty where the games went wrong.
     """
     from noughts_bots.specs import parse_spec
     from noughts_referee.children.running_child import ChildSettings
@@ -60,20 +71,27 @@ def check(
     times = ChildSettings(start=start_timeout)
     plan = ConformancePlan(options.read_variant(variant), games, options.read_seed(seed), move_seconds, times)
 
-    async def checked() -> "ConformanceReport":
+    async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
         async with launching(locking, output.note) as launcher:
-            return await check_bot(parsed, plan, launcher)
+            found = await check_bot(parsed, plan, launcher)
+            if found.faults or not steps:
+                return found, []
+            from noughts_server.local.check_steps import run_steps
 
-    found = run_loop(checked())
+            return found, await run_steps(parsed, launcher, times, move_seconds, plan.variant)
+
+    found, taken = run_loop(checked())
     if output_format is Format.JSON:
-        output.print_json(found.document())
+        output.print_json({**found.document(), "steps": [step.document() for step in taken]})
     else:
-        _print(found)
-    if found.faults:
+        _print(found, taken)
+    if junit is not None:
+        _write_junit(junit, found, taken)
+    if found.faults or any(step.outcome == "failed" for step in taken):
         raise SystemExit(FAILED)
 
 
-def _print(found: "ConformanceReport") -> None:
+def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
     lines = []
     document = found.document()
     name = f" ({found.name})" if found.name else ""
@@ -98,9 +116,60 @@ def _print(found: "ConformanceReport") -> None:
             if found.repeats
             else "Its games differ when they are played again: it does not draw from its seed alone."
         )
-        lines.append("Nothing is wrong.")
+        lines += _step_lines(found.spec, taken)
+        if not any(step.outcome == "failed" for step in taken):
+            lines.append("Nothing is wrong.")
     for line in lines:
         output.stdout().print(output.printable(line), soft_wrap=True)
+
+
+def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
+    """Those that failed, each with what to do, and how many there were."""
+    for step in taken:
+        if step.outcome == "failed":
+            yield f"Wrong: {spec}: {step.name}: {step.detail}."
+            yield f"  What to do: {step.advice}."
+            if step.said:
+                yield "  It printed:"
+                yield from (f"    {line}" for line in _counted(step.said.strip().splitlines()[-20:]))
+    unclaimed = [step.name for step in taken if step.outcome == "skipped" and "would lose here" in step.detail]
+    if unclaimed:
+        yield f"It claims no variants, and would lose when it {'; '.join(unclaimed)}. Name those that it plays."
+    if taken:
+        counts = Counter(step.outcome for step in taken)
+        skipped = f", {counts['skipped']} left out" if counts["skipped"] else ""
+        yield f"{counts['passed']} of {output.count(len(taken), 'step')} passed{skipped}."
+
+
+def _write_junit(file: Path, found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
+    from xml.etree import ElementTree
+
+    failed = sum(step.outcome == "failed" for step in taken) + bool(found.faults)
+    suite = ElementTree.Element(
+        "testsuite", name=f"noughts bot check {found.spec}", tests=str(len(taken) + 1), failures=str(failed),
+        skipped=str(sum(step.outcome == "skipped" for step in taken)),
+    )  # fmt: skip
+    games = ElementTree.SubElement(suite, "testcase", classname=found.spec, name="plays against chance")
+    if found.faults:
+        ElementTree.SubElement(games, "failure", message="; ".join(found.faults)).text = _for_xml(found.said)
+    for step in taken:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=found.spec, name=step.name, time=f"{step.seconds:.3f}"
+        )
+        if step.outcome == "failed":
+            text = f"{step.advice}\n{step.said}"
+            ElementTree.SubElement(case, "failure", message=_for_xml(step.detail)).text = _for_xml(text)
+        elif step.outcome == "skipped":
+            ElementTree.SubElement(case, "skipped", message=step.detail)
+    try:
+        ElementTree.ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise Problem(f"--junit {file}: {error.strerror}") from error
+
+
+def _for_xml(text: str) -> str:
+    """Without what XML has no way to write."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def _counted(said: Sequence[str]) -> Iterator[str]:

@@ -36,7 +36,7 @@ def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
     shown = noughts(f"bot check py:{centre} --games 4").stdout
     assert "4 games of tictactoe against chance" in shown
     assert "  loaded in" in shown
-    assert shown.endswith("Its games are the same again for the same seeds.\nNothing is wrong.\n")
+    assert shown.endswith("32 of 34 steps passed, 2 left out.\nNothing is wrong.\n")
     found = json.loads(
         noughts(f"bot check py{{lowest=true}}:{centre} --games 4 --variant connect4 --format json").stdout
     )
@@ -83,7 +83,7 @@ def test_check_of_a_bot_that_is_not_there_is_a_usage_error(noughts: Any, centre:
 
 
 def test_check_of_a_reference_bot_is_a_usage_error(noughts: Any) -> None:
-    assert "expected one of py, dll, gomocup, lines, exec" in noughts("bot check random", code=2).stderr
+    assert "expected one of py, dll, wasm, gomocup, lines, exec" in noughts("bot check random", code=2).stderr
 
 
 def test_ask_of_a_plugin_answers_from_another_process(noughts: Any, centre: str) -> None:

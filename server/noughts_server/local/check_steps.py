@@ -1,0 +1,568 @@
+"""What `noughts bot check` asks a bot to do, step by step: each has a name, and says what to do when it fails."""
+
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noughts_bots.bot import Resign
+from noughts_bots.errors import BotError
+from noughts_bots.specs import BotSpec
+from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.running_child import ChildSettings
+from noughts_referee.rules import (
+    OWN_NAMES,
+    VOID,
+    Outcome,
+    Position,
+    Termination,
+    Variant,
+    VariantError,
+    covers,
+    lost,
+    parse_variant,
+    side_seed,
+)
+from noughts_server.local.child_session import ChildSession, child_session, wrong_move
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
+_PLIES_OF_A_VARIANT = 6
+_MANY_GAMES = 64
+_HALTED_SECONDS = 0.3
+_QUIET_SECONDS = 0.25
+_SHORT_CLOCK_US = 300_000
+_CLOCK_US = 1_000_000
+_FAMILY = "mnk:7,6,4"
+_OTHER_SIZES = ("mnk:4,4,3", "tictactoe")
+
+
+class StepFailed(Exception):
+    """What a bot has done instead, in words."""
+
+
+class NotForThisBot(Exception):
+    """The step says nothing about such a bot; why."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """How one step went."""
+
+    name: str
+    outcome: str
+    """`passed`, `failed` or `skipped`."""
+    seconds: float
+    detail: str = ""
+    """What it did, or why it was left out."""
+    advice: str = ""
+    """What to do; of failed ones."""
+    said: str = field(default="", repr=False)
+    """What the bot printed, as far as it has ended."""
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        shown = {"name": self.name, "outcome": self.outcome, "seconds": round(self.seconds, 4)}
+        return {**shown, "detail": self.detail, "advice": self.advice}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    name: str
+    advice: str
+    run: "Callable[[_Trial], Awaitable[None]]"
+
+
+class _Trial:
+    """One bot, and the life of it that is asked; a new one begins after each step that failed."""
+
+    def __init__(
+        self, spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float, chosen: Variant
+    ) -> None:
+        self.spec = spec
+        self._launcher = launcher
+        self._times = times
+        self._move_seconds = move_seconds
+        self._context: Any = None
+        self._session: ChildSession | None = None
+        self.chosen = chosen
+        """The variant that the bot is checked in."""
+        self.variants: tuple[str, ...] = ()
+        self.name = ""
+
+    async def session(self) -> ChildSession:
+        """The running life."""
+        if self._session is None:
+            self._context = child_session(self.spec, self._launcher, self._times, move_seconds=self._move_seconds)
+            session = await self._context.__aenter__()
+            self._session = session
+            await session.greet()
+            self.name, self.variants = session.name, session.variants
+            session.clock_us = session.clock_us or _CLOCK_US
+        return self._session
+
+    def another(self) -> Any:
+        """A life beside it."""
+        return child_session(self.spec, self._launcher, self._times, move_seconds=self._move_seconds)
+
+    async def anew(self) -> ChildSession:
+        """A fresh life in the place of the running one."""
+        await self.leave()
+        return await self.session()
+
+    async def leave(self) -> str:
+        """Ends the running life; returns what it has printed."""
+        session, context = self._session, self._context
+        self._session = self._context = None
+        if session is None:
+            return ""
+        await context.__aexit__(None, None, None)
+        return session.said
+
+    def variant(self) -> Variant:
+        """A small one that it plays."""
+        if not self.variants or covers(self.variants, self.chosen.name):
+            return self.chosen
+        wanted = ("tictactoe", "connect4", _FAMILY, *self.variants, "gomoku", *OWN_NAMES)
+        for name in wanted:
+            try:
+                variant = parse_variant(name)
+            except VariantError:
+                continue
+            if covers(self.variants, variant.name):
+                return variant
+        raise NotForThisBot("it claims no variant that is known here")
+
+
+async def run_steps(
+    spec: BotSpec,
+    launcher: Launcher,
+    times: ChildSettings,
+    move_seconds: float,
+    chosen: Variant,
+    tell: Callable[[StepResult], None] = lambda result: None,
+) -> list[StepResult]:
+    """Takes all steps, one after the other, as far as may be in the variant that was chosen; `tell` hears of each."""
+    trial = _Trial(spec, launcher, times, move_seconds, chosen)
+    results: list[StepResult] = []
+    try:
+        for step in _STEPS:
+            began = time.perf_counter()
+            outcome, detail, said = "passed", "", ""
+            try:
+                await step.run(trial)
+            except NotForThisBot as reason:
+                outcome, detail = "skipped", str(reason)
+            except StepFailed as failure:
+                outcome, detail = "failed", str(failure)
+            except Resign as resignation:
+                outcome, detail = "failed", f"it resigned{f' with {resignation}' if str(resignation) else ''}"
+            except BotError as error:
+                outcome, detail = "failed", f"got {error.got}, expected {error.expected}"
+            if outcome == "failed":
+                said = await trial.leave()
+            advice = step.advice if outcome == "failed" else ""
+            results.append(StepResult(step.name, outcome, time.perf_counter() - began, detail, advice, said))
+            tell(results[-1])
+            if outcome == "failed" and step is _STEPS[0]:
+                break  # nothing else can be asked
+    finally:
+        await trial.leave()
+    return results
+
+
+# What the steps have in common.
+
+
+async def _moved(session: ChildSession, game: int, position: Position, side: int) -> None:
+    """The bot's move is made. Raises StepFailed for one that is illegal, and Resign."""
+    cell = (await session.ask(game, position.moves)).cell
+    if cell not in position.free:
+        raise StepFailed(
+            f"it {wrong_move(position, cell)}, in {position.variant.name} after the moves {position.moves}"
+        )
+    position.play(cell)
+
+
+async def _play(
+    session: ChildSession, variant: Variant, side: int, *, plies: int = 10_000, opening: int = 0, seed: int = 1
+) -> Position:
+    """A game against chance, or its first plies after an opening by chance; ended in order."""
+    position = Position(variant, seed=side_seed(seed, 1 - side))
+    draws = 0
+    while len(position.moves) < opening and position.outcome() is None:
+        position.play(position.draws().choice(position.free))
+    game = 0
+    outcome: Outcome | None = position.outcome()
+    while outcome is None and draws < plies:
+        if position.side == side:
+            if not game:
+                game = session.begin(variant, side, side_seed(seed, side), position.moves)
+                await session.prepared()
+            await _moved(session, game, position, side)
+        else:
+            position.play(position.draws().choice(position.free))
+        draws += 1
+        outcome = position.outcome()
+    if game:
+        await session.end(game, outcome or VOID, position.moves)
+    return position
+
+
+def _nearly_full(variant: Variant) -> Position | None:
+    """A position with one free cell, and no line: by chance, if that comes soon."""
+    for seed in range(300):
+        position = Position(variant, seed=seed)
+        while position.outcome() is None and len(position.free) > 1:
+            position.play(position.draws().choice(position.free))
+        if position.outcome() is None and len(position.free) == 1:
+            return position
+    return None
+
+
+# The steps, in their order.
+
+
+async def _starts(trial: _Trial) -> None:
+    await trial.session()
+
+
+async def _is_called(trial: _Trial) -> None:
+    await trial.session()
+    if not trial.name:
+        raise NotForThisBot("it gives itself no name, and is called as its spec")
+    if not _NAME.fullmatch(trial.name):
+        raise StepFailed(f"it calls itself {trial.name[:100]!r}")
+
+
+async def _claims(trial: _Trial) -> None:
+    await trial.session()
+    if not trial.variants:
+        raise NotForThisBot("it claims none, which means all")
+    for name in trial.variants:
+        if name == "mnk":
+            continue
+        try:
+            parse_variant(name)
+        except VariantError as error:
+            raise StepFailed(f"it claims {name!r}: {error}") from None
+
+
+def _side(side: int) -> Callable[[_Trial], Awaitable[None]]:
+    async def run(trial: _Trial) -> None:
+        await _play(await trial.session(), trial.variant(), side)
+
+    return run
+
+
+def _plays(name: str) -> Callable[[_Trial], Awaitable[None]]:
+    async def run(trial: _Trial) -> None:
+        session = await trial.session()
+        variant = parse_variant(name)
+        if not covers(trial.variants, variant.name):
+            raise NotForThisBot("it does not claim it")
+        if session.is_engine and not name.startswith(("gomoku", "renju", "caro")):
+            raise NotForThisBot("engines play five in a row on flat boards")
+        try:
+            for side in (0, 1):
+                await _play(session, variant, side, plies=_PLIES_OF_A_VARIANT, seed=side + 3)
+        except (StepFailed, Resign, BotError) as failure:
+            if trial.variants or variant is trial.chosen:
+                raise
+            await trial.leave()
+            raise NotForThisBot(_unclaimed(failure)) from failure
+
+    return run
+
+
+def _unclaimed(failure: Exception) -> str:
+    """Who claims nothing may be entered everywhere, and is told; it may never be meant for that."""
+    return f"it claims no variants, and would lose here: {failure}. Name those that it plays"
+
+
+async def _full_board(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    position = _nearly_full(variant)
+    if position is None:
+        raise NotForThisBot(f"no position of {variant.name} with one free cell was found")
+    game = session.begin(variant, position.side, 7, position.moves)
+    await _moved(session, game, position, position.side)
+    await session.end(game, position.outcome() or VOID, position.moves)
+
+
+async def _openings(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    for side, opening in ((0, 2), (1, 1), (0, 4), (1, 3)):
+        await _play(session, variant, side, opening=opening, seed=11 + opening)
+
+
+async def _short_clock(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    before, session.clock_us = session.clock_us, _SHORT_CLOCK_US
+    try:
+        for side in (0, 1):
+            position = Position(variant, seed=5)
+            if side:
+                position.play(position.free[0])
+            game = session.begin(variant, side, 5, position.moves)
+            await session.prepared()
+            began = time.perf_counter()
+            await _moved(session, game, position, side)
+            took = time.perf_counter() - began
+            if took * 1e6 > _SHORT_CLOCK_US:
+                raise StepFailed(f"it took {took:.2f} s for a move, and had {_SHORT_CLOCK_US / 1e6:g} s")
+            await session.end(game, VOID, position.moves)
+    finally:
+        session.clock_us = before
+
+
+async def _no_clock(trial: _Trial) -> None:
+    session = await trial.session()
+    if session.is_engine:
+        raise NotForThisBot("engines are always told a limit here")
+    before, session.clock_us = session.clock_us, 0
+    try:
+        await _play(session, trial.variant(), 0, plies=2)
+    finally:
+        session.clock_us = before
+
+
+async def _many_games(trial: _Trial) -> None:
+    session, variant = await _frames(trial), trial.variant()
+    games: dict[int, list[int]] = {}
+    positions: dict[int, Position] = {}
+    for number in range(_MANY_GAMES):
+        position = Position(variant, seed=number)
+        position.play(position.draws().choice(position.free))
+        game = session.begin(variant, 1, side_seed(number, 1), position.moves, number + 1)
+        games[game], positions[game] = position.moves, position
+    for game, cell in (await session.ask_many(games)).items():
+        if cell is None:
+            raise Resign
+        if cell not in positions[game].free:
+            raise StepFailed(f"it {wrong_move(positions[game], cell)}, in one of {_MANY_GAMES} games at once")
+    for game, moves in games.items():
+        await session.end(game, VOID, moves)
+
+
+async def _two_in_turns(trial: _Trial) -> None:
+    session, variant = await _frames(trial), trial.variant()
+    positions = {}
+    for number in range(2):
+        position = Position(variant, seed=number)
+        positions[session.begin(variant, 0, side_seed(number, 0), position.moves, number + 1)] = position
+    for _ in range(2):
+        for game, position in positions.items():
+            if position.outcome() is None:
+                await _moved(session, game, position, 0)
+            if position.outcome() is None:
+                position.play(position.draws().choice(position.free))
+    for game, position in positions.items():
+        await session.end(game, position.outcome() or VOID, position.moves)
+
+
+async def _two_variants(trial: _Trial) -> None:
+    session = await _frames(trial)
+    names = [name for name in ("tictactoe", "connect4", _FAMILY, "gomoku", "qubic") if covers(trial.variants, name)]
+    if len(names) < 2:
+        raise NotForThisBot("it plays one variant")
+    if not trial.variants:
+        names = [trial.chosen.name, _OTHER_SIZES[trial.chosen.name == _OTHER_SIZES[0]]]
+    games = {}
+    for number, name in enumerate(names[:2]):
+        variant = parse_variant(name)
+        games[session.begin(variant, 0, number + 1, [], number + 1)] = Position(variant)
+    try:
+        for game, position in games.items():
+            await _moved(session, game, position, 0)
+            await session.end(game, VOID, position.moves)
+    except (StepFailed, Resign, BotError) as failure:
+        if trial.variants:
+            raise
+        await trial.leave()
+        raise NotForThisBot(_unclaimed(failure)) from failure
+
+
+async def _seeds_repeat(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    first = (await _play(session, variant, 0, seed=21)).moves
+    async with trial.another() as other:
+        await other.greet()
+        other.clock_us = session.clock_us
+        again = (await _play(other, variant, 0, seed=21)).moves
+    if first != again:
+        raise NotForThisBot("its games differ with the same seed: games cannot be played again, which is no fault")
+
+
+async def _asked_again(trial: _Trial) -> None:
+    session, variant = await _frames(trial), trial.variant()
+    position = Position(variant, seed=2)
+    game = session.begin(variant, 0, side_seed(2, 0), [])
+    first = (await session.ask(game, [])).cell
+    await session.end(game, VOID, [])
+    game = session.begin(variant, 0, side_seed(2, 0), [])
+    again = (await session.ask(game, [])).cell
+    await session.end(game, VOID, [])
+    if {first, again} - set(position.free):
+        raise StepFailed("it made an illegal first move")
+
+
+async def _broken_off(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    position = Position(variant)
+    game = session.begin(variant, 0, 1, [])
+    await _moved(session, game, position, 0)
+    await session.end(game, VOID, position.moves)
+    await _play(session, variant, 1, seed=31)
+
+
+async def _given_up(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    position = Position(variant)
+    game = session.begin(variant, 0, 1, [])
+    await _moved(session, game, position, 0)
+    await session.end(game, lost(1, Termination.RESIGNED), position.moves)
+    await _play(session, variant, 0, plies=2, seed=33)
+
+
+async def _ended_before_asked(trial: _Trial) -> None:
+    session, variant = await _frames(trial), trial.variant()
+    game = session.begin(variant, 1, 1, [])
+    await session.prepared()
+    await session.end(game, lost(0, Termination.TIMEOUT), [])
+    await _play(session, variant, 0, plies=2, seed=35)
+
+
+async def _heartbeat(trial: _Trial) -> None:
+    session = await _frames(trial)
+    for number in (1, 2, 3):
+        await session.heartbeat(number)
+
+
+async def _quiet(trial: _Trial) -> None:
+    await (await _frames(trial)).quiet(_QUIET_SECONDS)
+
+
+async def _slow_machine(trial: _Trial) -> None:
+    session, variant = await _frames(trial), trial.variant()
+    position = Position(variant)
+    game = session.begin(variant, 0, 1, [])
+    await session.prepared()
+    move = await session.ask_while_halted(game, [], _HALTED_SECONDS)
+    if move.cell not in position.free:
+        raise StepFailed(f"it {wrong_move(position, move.cell)}")
+    await session.end(game, VOID, [])
+
+
+async def _resumes(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    position = Position(variant, seed=41)
+    game = session.begin(variant, 0, side_seed(41, 0), [])
+    await _moved(session, game, position, 0)
+    position.play(position.draws().choice(position.free))
+    session = await trial.anew()
+    if position.outcome() is None:
+        game = session.begin(variant, 0, side_seed(41, 0), position.moves)
+        await _moved(session, game, position, 0)
+        await session.end(game, position.outcome() or VOID, position.moves)
+
+
+async def _side_by_side(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    async with trial.another() as other:
+        await other.greet()
+        other.clock_us = session.clock_us
+        await _play(other, variant, 1, seed=43)
+    await _play(session, variant, 0, plies=2, seed=45)
+
+
+async def _hundred_games(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    if session.is_engine:
+        raise NotForThisBot("engines play on large boards, where that takes long")
+    began = time.perf_counter()
+    for number in range(100):
+        await _play(session, variant, number % 2, seed=100 + number, plies=8)
+        if time.perf_counter() - began > 10:
+            return
+
+
+async def _killed_in_a_game(trial: _Trial) -> None:
+    session, variant = await trial.session(), trial.variant()
+    session.begin(variant, 0, 1, [])
+    await session.prepared()
+    await trial.anew()
+    await _play(await trial.session(), variant, 0, plies=2)
+
+
+async def _leaves(trial: _Trial) -> None:
+    session = await trial.session()
+    if session.is_engine:
+        raise NotForThisBot("its manager ends it")
+    death = await session.close()
+    await trial.leave()
+    if death.code is None:
+        raise StepFailed("it did not end when its input was closed, and was ended")
+    if death.code != 0:
+        raise StepFailed(f"it {death.reason} when its input was closed")
+
+
+async def _frames(trial: _Trial) -> ChildSession:
+    """The session of a bot that answers for itself."""
+    session = await trial.session()
+    if session.is_engine:
+        raise NotForThisBot("engines are asked one question at a time")
+    return session
+
+
+_RULES = "docs/writing-a-bot.md tells what a question holds"
+_LEGAL = "play one of the free cells of the position that is asked about; position.free has them"
+_STEPS = (
+    _Step("starts and says hello", "what it printed may say why; its first frame is a hello", _starts),
+    _Step("has a name that can be used", "1 to 63 of a-z A-Z 0-9 and -_.:=,#+", _is_called),
+    _Step("claims variants that there are", "`noughts variants` lists them", _claims),
+    _Step("plays a game moving first", _LEGAL, _side(0)),
+    _Step("plays a game moving second", _LEGAL, _side(1)),
+    *(
+        _Step(f"plays {name}", f"{_LEGAL}; or claim only what it plays: `variants = (...)`", _plays(name))
+        for name in (
+            "tictactoe",
+            "connect4",
+            _FAMILY,
+            "tictactoe3d",
+            "qubic",
+            "gomoku",
+            "gomoku:exact",
+            "renju",
+            "caro",
+        )
+    ),
+    _Step("fills the last cell of a board", _LEGAL, _full_board),
+    _Step("goes on after an opening", f"the moves so far may not be its own: {_RULES}", _openings),
+    _Step("keeps a short time limit", "look at position.limit_us, and answer before it has passed", _short_clock),
+    _Step("plays without a clock", "where there is no clock, limits are 0 or -1: do not divide by them", _no_clock),
+    _Step(f"plays {_MANY_GAMES} games at once", "keep what belongs to a game by its name or number", _many_games),
+    _Step("plays two games in turns", "keep what belongs to a game by its name or number", _two_in_turns),
+    _Step("plays two variants in one life", "read the variant from each position", _two_variants),
+    _Step("plays a hundred games in one life", "something grows, or is not put back between games", _hundred_games),
+    _Step("repeats its games with the same seed", "draw chance from position.draws() alone", _seeds_repeat),
+    _Step("answers the same first question twice", _LEGAL, _asked_again),
+    _Step("goes on after a game that was broken off", "a game may end at any moment", _broken_off),
+    _Step("goes on after its opponent has given up", "a game may end at any moment", _given_up),
+    _Step(
+        "goes on after a game in which it was not asked",
+        "a game may end before its first question",
+        _ended_before_asked,
+    ),
+    _Step("sends heartbeats back", "answer a frame with a heartbeat at once, also while it thinks", _heartbeat),
+    _Step("is silent when it is not asked", "answer questions, once each", _quiet),
+    _Step("answers on a machine that halts", "do not give up because time has passed", _slow_machine),
+    _Step("resumes a game in another life", "the moves so far tell all; keep nothing else", _resumes),
+    _Step("plays beside another process of it", "do not lock files or ports that both need", _side_by_side),
+    _Step(
+        "starts again after its end in mid-game", "leave nothing behind that keeps it from starting", _killed_in_a_game
+    ),
+    _Step("ends when its input is closed", "end at the end of standard input, with exit code 0", _leaves),
+)
+STEPS = tuple(step.name for step in _STEPS)
+"""Their names, in order."""
