@@ -109,6 +109,12 @@ BOT = Group(
             ),
         ),
         Command(
+            "new",
+            "bots.new:new",
+            "Writes a small project with a bot that plays: its source, a check, CI and a README.",
+            ("noughts bot new mybot", "noughts bot new mybot --language rust"),
+        ),
+        Command(
             "header",
             "bots.check:header",
             "Prints where the C header for bots in shared libraries lies: `noughts_bot.h`.",

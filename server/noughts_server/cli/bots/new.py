@@ -1,0 +1,64 @@
+"""`noughts bot new`: a small project with a bot to begin with."""
+
+from pathlib import Path
+from typing import Annotated
+
+from noughts_server.cli import options, output
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
+
+
+def new(
+    name: Annotated[str, Argument(metavar="NAME", help="The bot's name, and that of its folder.")],
+    language: Annotated[
+        str, Option("--language", "-l", metavar="LANGUAGE", help="python, c, zig, rust, node or go.")
+    ] = "python",
+    folder: Annotated[
+        Path | None,
+        Option("--folder", metavar="FOLDER", help="Where it is made; else NAME in this folder.", show_default=False),
+    ] = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Writes a small project with a bot that plays: its source, a check, CI and a README.
+
+    JSON: {"name", "language", "folder", "spec", "files"}.
+    """
+    import re
+    from string import Template
+
+    from noughts_server.scaffolds import LANGUAGES, files_of
+
+    if language not in LANGUAGES:
+        raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
+        expected = "expected 1 to 40 of a-z, 0-9, - and _, the first a letter: it names files, a package and the bot"
+        raise UsageProblem(f"NAME {name!r}: {expected}")
+    place, chosen = folder or Path(name), LANGUAGES[language]
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Problem(f"{place}: it is there already, and not empty", "Choose another name, or another --folder.")
+    files = files_of(chosen, name)
+    try:
+        for path, text in files.items():
+            target = place / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{place}: {error.strerror}") from error
+    spec = Template(chosen.spec).safe_substitute(NAME=name, CLASS=_class_of(files, chosen.spec, name))
+    if output_format is Format.JSON:
+        made = {"name": name, "language": language, "folder": str(place), "spec": spec}
+        output.print_json({**made, "files": sorted(map(str, files))})
+        return
+    console = output.stdout()
+    for path in sorted(files):
+        console.print(str(place / path), soft_wrap=True)
+    output.note(f"Next: cd {place} && make check" + (f"   (needs {chosen.needs})" if chosen.build else ""))
+
+
+def _class_of(files: dict[Path, str], spec: str, name: str) -> str:
+    """The class in the bot's file, where it is one."""
+    import re
+
+    found = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
+    return found[1] if found else name

@@ -1,0 +1,69 @@
+"""Small projects that `noughts bot new` writes: a folder for each language, and what all have in common.
+
+Files end with `.template`; `$NAME` in them, and in their names, is the bot's name, `$CLASS` that as a class is written.
+"""
+
+import re
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+from typing import NamedTuple
+
+_SUFFIX = ".template"
+_COMMON = "common"
+
+
+class Language(NamedTuple):
+    """One that there is a project for."""
+
+    name: str
+    needs: str
+    """What has to be installed for it."""
+    spec: str
+    """The bot's spec in its folder, once it is built."""
+    build: str
+    """The command that builds it; empty where nothing is built."""
+
+
+LANGUAGES = {
+    each.name: each
+    for each in (
+        Language("python", "nothing else", "py:./bot.py:$CLASS", ""),
+        Language("c", "a C compiler; for WebAssembly Zig or clang", "dll:./$NAME.so", "make"),
+        Language("zig", "Zig 0.14 or newer", "dll:./$NAME.so", "make"),
+        Language("rust", "Rust 1.78 or newer", "dll:./target/release/libbot.so", "make"),
+        Language("node", "Node.js 18 or newer", "exec{frames=json}:node --jitless bot.js", ""),
+        Language("go", "Go 1.21 or newer", "exec{frames=json}:./bot", "make"),
+    )
+}
+
+
+def files_of(language: Language, name: str) -> dict[Path, str]:
+    """The project's files, relative to its folder, and what is in them."""
+    words = {
+        "NAME": name,
+        "CLASS": "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", name)) or "Bot",
+        "LANGUAGE": language.name,
+        "NEEDS": language.needs,
+        "BUILD": f"{language.build}\n" if language.build else "",
+    }
+    words["SPEC"] = Template(language.spec).safe_substitute(words)
+    found: dict[Path, str] = {}
+    for part in (_COMMON, language.name):
+        root = resources.files(__name__) / part
+        for path, file in _files(root, Path()):
+            text = Template(file.read_text(encoding="utf-8")).safe_substitute(words)
+            found[Path(Template(str(path)).safe_substitute(words).removesuffix(_SUFFIX))] = text
+    return found
+
+
+def _files(folder: Traversable, path: Path) -> list[tuple[Path, Traversable]]:
+    found = []
+    for each in sorted(folder.iterdir(), key=lambda each: each.name):
+        place = path / each.name.replace("dot-", ".")
+        if each.is_dir():
+            found += _files(each, place)
+        elif each.name.endswith(_SUFFIX):
+            found.append((place, each))
+    return found

@@ -1,0 +1,71 @@
+"""`noughts bot new`: each project is written, built, and passes its own check."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from noughts_server.scaffolds import LANGUAGES
+from tests.support.processes import asked, environment, said
+from tests.support.root import ROOT
+from tests.support.tools import NOT_TRIED, compiler, zig
+
+ABI = ROOT / "bots" / "examples" / "rust" / "src" / "abi.rs"
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `noughts`, `zig` and a C compiler are found."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    commands = {"noughts": (sys.executable, "-m", "noughts_server.cli"), "zig": zig(), "cc": compiler("cc")}
+    for name, command in commands.items():
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec {" ".join(command)} "$@"\n')
+        program.chmod(0o755)
+    return {**environment(), "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_new_project_is_built_and_passes_its_own_check(tmp_path: Path, tools: dict[str, str], language: str) -> None:
+    needed = {"rust": "cargo", "go": "go", "node": "node"}.get(language)
+    if needed is not None and shutil.which(needed) is None:
+        pytest.skip(f"{NOT_TRIED}a new project in {language}; no {needed} here")
+    folder = tmp_path / "my-bot"
+    made = asked(f"bot new my-bot --language {language} --folder {folder}", tools)
+    assert {"README.md", "Makefile", ".github/workflows/check.yml", ".gitignore"} <= set(made["files"])
+    texts = [file.read_text() for file in folder.rglob("*") if file.is_file()]
+    assert not any("$NAME" in text or "$CLASS" in text or "$SPEC" in text for text in texts)
+    checked = subprocess.run(
+        ["make", "check"], cwd=folder, env=tools, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert checked.stdout.endswith("Nothing is wrong.\n")
+    suite = ElementTree.parse(folder / "check.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("35", "0")
+    if language in ("c", "zig"):
+        subprocess.run(["make", "wasm"], cwd=folder, env=tools, capture_output=True, timeout=110, check=True)
+        assert "Nothing is wrong." in said(["bot", "check", f"wasm:{folder}/my-bot.wasm"], tools).stdout
+
+
+def test_the_contract_in_rust_is_that_of_the_example() -> None:
+    template = ROOT / "server" / "noughts_server" / "scaffolds" / "rust" / "src" / "abi.rs.template"
+    assert template.read_text() == ABI.read_text()
+
+
+@pytest.mark.parametrize(
+    "line, code, complaint",
+    [
+        ("bot new My-Bot", 2, "NAME 'My-Bot': expected 1 to 40 of a-z"),
+        ("bot new mine --language cobol", 2, "--language 'cobol': expected one of python, c, zig, rust, node, go"),
+        ("bot new mine --folder {full}", 1, "it is there already, and not empty"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(tmp_path: Path, line: str, code: int, complaint: str) -> None:
+    (tmp_path / "file").write_text("x")
+    assert complaint in said(line.format(full=tmp_path).split(), environment(), code=code).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
