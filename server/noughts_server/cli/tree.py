@@ -7,7 +7,7 @@ in `parameters`, and name it here, or in its group in `groups/`. The module is i
 from noughts_server.cli.commands import Command, Group
 from noughts_server.cli.groups.bots import BOT
 from noughts_server.cli.groups.local import RECORDS, RULES
-from noughts_server.cli.groups.operator import DATABASE, RATINGS, TOKEN
+from noughts_server.cli.groups.operator import COURSE, DATABASE, RATINGS, TOKEN
 from noughts_server.cli.groups.panels import AT_A_SERVER, HERE, SERVER
 from noughts_server.cli.groups.remote import GAME, TOURNAMENT
 
@@ -31,6 +31,14 @@ TREE = Group(
             "local.tournament:match",
             "Plays A against B and estimates the difference in Elo.",
             ("noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1",),
+            panel=HERE,
+            extra="server",
+        ),
+        Command(
+            "gym",
+            "local.gym:gym",
+            "A bot against a ladder of reference bots: its rating with an error, weakest variant, slowest moves.",
+            ("noughts gym py:./my_bot.py:Mine", "noughts gym dll:./player.so --variants all --svg gym.svg"),
             panel=HERE,
             extra="server",
         ),
@@ -185,6 +193,7 @@ TREE = Group(
         GAME,
         BOT,
         TOKEN,
+        COURSE,
         RATINGS,
         DATABASE,
     ),

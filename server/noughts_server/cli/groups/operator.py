@@ -3,6 +3,38 @@
 from noughts_server.cli.commands import Command, Group
 from noughts_server.cli.groups.panels import SERVER
 
+COURSE = Group(
+    "course",
+    "Courses: a league for a class, whose bots meet each night.",
+    panel=SERVER,
+    children=(
+        Command(
+            "init",
+            "operator.course:init",
+            "Writes a league for a class: a token for each student, a nightly tournament, a page of instructions.",
+            ("noughts course init ai-101 --class class.csv --variant connect4 --closes 2026-12-18T23:59",),
+        ),
+        Command(
+            "serve",
+            "operator.course:serve",
+            "Runs the course's server until Ctrl-C, and plays a tournament of all bots each night.",
+            ("noughts course serve ai-101",),
+        ),
+        Command(
+            "night",
+            "operator.course:night",
+            "Begins a tournament of all bots that were handed in, now: `course serve` does so each night.",
+            ("noughts course night ai-101",),
+        ),
+        Command(
+            "report",
+            "operator.course:report",
+            "Writes a page for each student about the newest night: rank, points, whom they met, what went wrong.",
+            ("noughts course report ai-101",),
+        ),
+    ),
+)
+
 TOKEN = Group(
     "token",
     "Tokens: who may run bots and organise tournaments. On the database, for the operator of the "

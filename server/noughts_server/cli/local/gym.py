@@ -1,0 +1,203 @@
+"""`noughts gym`: what a bot is worth, in about a minute."""
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from noughts_server.cli import child_options, options, output
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Completes, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from noughts_bots.specs import BotSpec
+    from noughts_server.local.gym import GymResult
+    from noughts_server.local.plan import LocalStop
+
+_MOST_GAMES = 10_000
+
+
+def gym(
+    spec: Annotated[str, Argument(metavar="SPEC", help="The bot.", completes=Completes.SPEC)],
+    variants: Annotated[
+        str,
+        Option("--variants", metavar="NAMES", help="On which ladders: tictactoe, connect4, mnk:7,7,4; or all."),
+    ] = "tictactoe,connect4",
+    games: Annotated[
+        int, Option("--games", min=2, max=_MOST_GAMES, metavar="N", help="Against each bot of a ladder.")
+    ] = 60,
+    time: options.TimeOption = "none",
+    seed: options.SeedOption = None,
+    svg: Annotated[
+        Path | None, Option("--svg", metavar="FILE", help="Draw the ladders, and the bot on them.", show_default=False)
+    ] = None,
+    start_timeout: child_options.StartTimeoutOption = 10.0,
+    require_lock: child_options.RequireLockOption = False,
+    no_lock: child_options.NoLockOption = False,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """A bot against a ladder of reference bots: its rating with an error, weakest variant, slowest moves.
+
+    The ladders' ratings come from round robins of 10,000 games; `random` has 1,000.
+
+    JSON: {"spec", "seed", "variants": [{"variant", "rating", "error95", "games", "points", "opponents": [{"name",
+    "rating", "points", "games"}], "faults", "slowest": [{"milliseconds", "opponent", "ply"}], "seconds"}], "weakest"}:
+    a rating is null where all games were won, or lost.
+    """
+    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_server.cli.local.children import check_startable
+    from noughts_server.cli.logs import configure_logs
+    from noughts_server.local.gym import LADDERS
+    from noughts_server.local.plan import LocalStop
+
+    parsed = parse_spec(spec)
+    if not check_startable(parsed):
+        make_bot(parsed)  # its options are right
+    chosen = list(LADDERS) if variants == "all" else _split(variants)
+    if unknown := [name for name in chosen if name not in LADDERS]:
+        raise UsageProblem(f"--variants {', '.join(unknown)}: expected some of {', '.join(LADDERS)}, or all")
+    configure_logs(options.LogLevel.WARNING)
+    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    read_seed, clock, stop = options.read_seed(seed), options.read_time(time), LocalStop()
+    results = _exercised(parsed, chosen, games + games % 2, read_seed, clock, start_timeout, locking, stop)
+    if svg is not None:
+        _draw(svg, spec, results)
+    weakest = max(results, key=lambda result: result.behind).variant if len(results) > 1 else None
+    if output_format is Format.JSON:
+        document = {"spec": spec, "seed": read_seed, "variants": [result.document() for result in results]}
+        output.print_json({**document, "weakest": weakest})
+    else:
+        _print(spec, results, weakest)
+    if stop.finishing.is_set():
+        raise SystemExit(INTERRUPTED)
+
+
+def _split(names: str) -> list[str]:
+    """The names; the commas of `mnk:7,7,4` belong to it."""
+    found: list[str] = []
+    for part in names.split(","):
+        if part.strip().isdigit() and found:
+            found[-1] += f",{part.strip()}"
+        elif part.strip():
+            found.append(part.strip())
+    return found
+
+
+def _exercised(
+    spec: "BotSpec",
+    variants: "Sequence[str]",
+    games: int,
+    seed: int,
+    clock: object,
+    start_timeout: float,
+    locking: object,
+    stop: "LocalStop",
+) -> "list[GymResult]":
+    from noughts_bots.errors import VariantRefused
+    from noughts_bots.specs import make_bot
+    from noughts_referee.children.child_settings import ChildSettings
+    from noughts_server.cli.drawing.progress import showing_progress
+    from noughts_server.cli.signals import run_loop, two_stages
+    from noughts_server.local.gym import exercise
+    from noughts_server.local.plan import LocalError
+
+    async def all_of_them() -> "list[GymResult]":
+        results = []
+        refused: Exception | None = None
+        for variant in variants:
+            with showing_progress() as show, two_stages(stop.finish, stop.abort):
+                try:
+                    if spec.child_kind is None:
+                        make_bot(spec, options.read_variant(variant))  # it plays the variant
+                    result = await exercise(
+                        spec, variant, games, seed=seed, clock=clock, children=ChildSettings(start=start_timeout),  # type: ignore[arg-type]  # as read
+                        locking=locking, stop=stop, on_progress=show, on_note=output.note,  # type: ignore[arg-type]  # as read
+                    )  # fmt: skip
+                except (VariantRefused, LocalError) as error:
+                    refused = error
+                    output.note(f"{variant} is left out: {error}")
+                    continue
+            results.append(result)
+            if stop.finishing.is_set():
+                break
+        if not results and refused is not None:
+            raise Problem(str(refused), "Choose others: noughts gym SPEC --variants ...") from refused
+        return results
+
+    return run_loop(all_of_them())
+
+
+def _print(spec: str, results: "Sequence[GymResult]", weakest: str | None) -> None:
+    console = output.stdout()
+    for result in results:
+        output.heading(console, f"{spec}: {_rating(result)} on the ladder of {result.variant}")
+        ladder = [
+            (f"{rating:,.0f}", name, f"{points:g} of {games}") for name, rating, points, games in result.opponents
+        ]
+        if result.rating is not None:
+            ladder.append((f"{result.rating:,.0f}", f"> {spec}", f"{result.points:g} of {result.games}"))
+        ladder.sort(key=lambda row: -float(row[0].replace(",", "")))
+        console.print(output.table((">rating", "bot", ">points taken off it"), ladder))
+        for fault in result.faults:
+            console.print(output.printable(f"Wrong: it {fault}."), soft_wrap=True)
+        slow = ", ".join(
+            f"{move.milliseconds:,.1f} ms (ply {move.ply}, {move.opponent})" for move in result.slowest[:3]
+        )
+        console.print(f"Slowest moves: {slow or 'none'}. {result.games} games in {result.seconds:.0f} s.\n")
+    if weakest is not None:
+        console.print(f"Weakest: {weakest}, measured by the best of its ladder.")
+
+
+def _rating(result: "GymResult") -> str:
+    if result.rating is None:
+        return "beyond the ladder" if result.points else "below the ladder"
+    error = f" ± {result.error95:,.0f}" if result.error95 is not None else ""
+    return f"{result.rating:,.0f}{error}"
+
+
+_WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
+
+
+def _draw(file: Path, spec: str, results: "Sequence[GymResult]") -> None:
+    """The ladders as a picture: a scale for each variant, the bot with its error among the others."""
+    parts: list[str] = []
+    top = 10
+    for result in results:
+        rows: list[tuple[str, float, float | None]] = [(name, rating, None) for name, rating, _, _ in result.opponents]
+        if result.rating is not None:
+            rows.append((spec, result.rating, result.error95 or 0.0))
+        rows.sort(key=lambda row: -row[1])
+        least, most = min(row[1] for row in rows) - 50, max(row[1] for row in rows) + 50
+        scale = (_WIDTH - _LEFT - _RIGHT) / (most - least)
+        parts.append(f'<text x="10" y="{top + 16}" class="head">{escape(result.variant)}</text>')
+        top += _ROW
+        for name, rating, error in rows:
+            x, y = _LEFT + (rating - least) * scale, top + _ROW / 2
+            own = ' class="own"' if error is not None else ""
+            parts.append(f'<text x="{_LEFT - 10}" y="{y + 5}" text-anchor="end"{own}>{escape(name)}</text>')
+            parts.append(f'<line x1="{_LEFT}" x2="{x:.1f}" y1="{y}" y2="{y}"{own}/>')
+            if error:
+                parts.append(
+                    f'<line x1="{x - error * scale:.1f}" x2="{x + error * scale:.1f}" y1="{y}" y2="{y}" class="error"/>'
+                )
+            parts.append(
+                f'<circle cx="{x:.1f}" cy="{y}" r="5"{own}/><text x="{x + 9:.1f}" y="{y + 5}">{rating:,.0f}</text>'
+            )
+            top += _ROW
+        top += 12
+    style = (
+        "text{font:14px sans-serif;fill:#222}.head{font-weight:bold}line{stroke:#bbb;stroke-width:2}circle{fill:#666}"
+        ".own{fill:#0b6e4f;font-weight:bold}line.own{stroke:#0b6e4f}.error{stroke:#0b6e4f;stroke-width:6;opacity:.35}"
+        "@media(prefers-color-scheme:dark){text{fill:#ddd}line{stroke:#555}circle{fill:#aaa}.own{fill:#5ad1a5}}"
+    )
+    title = escape(f"{spec} in the gym")
+    picture = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {top}" role="img"><title>{title}</title>'
+        f"<style>{style}</style>{''.join(parts)}</svg>\n"
+    )
+    try:
+        file.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"--svg {file}: {error.strerror}") from error

@@ -1,0 +1,456 @@
+"""`noughts course`: a league for a class. Its folder holds everything: the database, the tokens, what was chosen."""
+
+import csv
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.client import CallFailed, Client, connected
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.times import read_moment
+
+if TYPE_CHECKING:
+    from noughts_server.store.database import Connection, Store
+    from noughts_server.store.tokens import NewToken
+
+_SETTINGS, _DATABASE, _TOKENS, _ORGANISER, _REPORTS = (
+    "course.json", "league.sqlite", "tokens.csv", "organiser.token", "reports",
+)  # fmt: skip
+_MOST_STUDENTS = 2_000
+_PRIVATE = stat.S_IRUSR | stat.S_IWUSR
+_LOOK_SECONDS = 20.0
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+
+FolderArgument = Annotated[Path, Argument(metavar="FOLDER", help="The course's folder.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What was chosen for it."""
+
+    name: str
+    variant: str
+    games_per_pair: int
+    time: str
+    nightly: str
+    """HH:MM, by the clock of this machine."""
+    closes: str
+    """When tokens expire, in ISO 8601; empty: never."""
+    accept: str
+    address: str
+    """Where students find the site."""
+
+
+def init(
+    folder: FolderArgument,
+    class_list: Annotated[
+        Path,
+        Option(
+            "--class",
+            metavar="FILE",
+            help="CSV with a column `login` (and perhaps `name`, `email`), or a login a line.",
+        ),
+    ],
+    name: Annotated[str, Option("--name", metavar="NAME", help="The course's name; else the folder's.")] = "",
+    variant: options.VariantOption = "connect4",
+    games: Annotated[int, Option("--games", min=2, max=1_000, metavar="N", help="Games of each pair, a night.")] = 10,
+    time: options.TimeOption = "1/move",
+    nightly: Annotated[str, Option("--nightly", metavar="HH:MM", help="When the night's tournament begins.")] = "02:00",
+    closes: Annotated[
+        str | None,
+        Option(
+            "--closes", metavar="MOMENT", help="Until when bots are taken, e.g. 2026-12-18T23:59.", show_default=False
+        ),
+    ] = None,
+    accept: Annotated[
+        str, Option("--accept", metavar="KINDS", help="What may be handed in: py, wasm or both.")
+    ] = "py,wasm",
+    address: Annotated[
+        str, Option("--site", metavar="URL", help="Where students will find the site, for their instructions.")
+    ] = "http://127.0.0.1:7480",
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Writes a league for a class: a token for each student, a nightly tournament, a page of instructions.
+
+    The folder gets league.sqlite, tokens.csv (for you alone: it holds what students log in with), INSTRUCTIONS.md for
+    everybody, and course.json, which may be changed.
+
+    JSON: {"folder", "students", "tokens", "instructions"}.
+    """
+    logins = _read_class(class_list)
+    if not _CLOCK.fullmatch(nightly):
+        raise UsageProblem(f"--nightly {nightly!r}: expected HH:MM, e.g. 02:00")
+    if not set(accept.split(",")) <= {"py", "wasm"}:
+        raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both with a comma")
+    options.read_time(time)  # it is one
+    end = None if closes is None else read_moment(closes, "--closes")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Problem(f"{folder}: it is there already, and not empty", "Choose another folder.")
+    course = Course(
+        name or folder.resolve().name, options.read_variant(variant).name, games, time, nightly,
+        end.isoformat() if end else "", accept, address.rstrip("/"),
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    made = _make_league(folder, [row["login"] for row in logins], end)
+    (folder / _SETTINGS).write_text(json.dumps(asdict(course), indent=2) + "\n", encoding="utf-8")
+    _write_private(folder / _ORGANISER, made[""] + "\n")
+    _write_private(folder / _TOKENS, _tokens_csv(logins, made))
+    (folder / "INSTRUCTIONS.md").write_text(_instructions(course), encoding="utf-8")
+    if output_format is Format.JSON:
+        places = {"tokens": str(folder / _TOKENS), "instructions": str(folder / "INSTRUCTIONS.md")}
+        output.print_json({"folder": str(folder), "students": len(logins), **places})
+        return
+    console = output.stdout()
+    console.print(f"{course.name}: {output.count(len(logins), 'student')}, {course.variant} each night at {nightly}.")
+    console.print(f"Their tokens, for you to hand out one by one: {folder / _TOKENS}", soft_wrap=True)
+    console.print(f"What they do with them: {folder / 'INSTRUCTIONS.md'}", soft_wrap=True)
+    output.note(f"Next: noughts course serve {folder}")
+
+
+def serve(
+    folder: FolderArgument,
+    listen: Annotated[
+        str, Option("--listen", metavar="HOST:PORT", help="Where bots and commands dial in; port 0: any free one.")
+    ] = connection_options.DEFAULT_ADDRESS,
+    web: Annotated[str, Option("--web", metavar="HOST:PORT", help="Where browsers find the site.")] = "127.0.0.1:7480",
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Runs the course's server until Ctrl-C, and plays a tournament of all bots each night.
+
+    JSON: as of `noughts serve`.
+    """
+    course = _read_course(folder)
+    command = [
+        *(sys.executable, "-m", "noughts_server.cli", "serve", "--db", str(folder / _DATABASE), "--listen", listen),
+        *("--web", web, "--accept", course.accept, "--format", "json"),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: server.send_signal(signal.SIGINT))
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        if not line:
+            raise SystemExit(server.wait())
+        ready: dict[str, Any] = json.loads(line)
+        if output_format is Format.JSON:
+            output.print_json(ready)
+        else:
+            console = output.stdout()
+            output.heading(console, f"{course.name} is served at {ready['grpc']}")
+            console.print(f"Site: {ready['web']}\nEach night at {course.nightly} all bots meet in {course.variant}.")
+        due = next_night(course.nightly, datetime.now().astimezone())
+        while True:
+            try:
+                raise SystemExit(server.wait(_LOOK_SECONDS))
+            except subprocess.TimeoutExpired:
+                now = datetime.now().astimezone()
+            if now >= due:
+                due = next_night(course.nightly, now)
+                try:
+                    output.note(f"The night's tournament: {_play_night(folder, course, ready['grpc'], now)}")
+                except Problem as problem:
+                    output.warn(f"no tournament tonight: {problem.message}")
+
+
+def night(
+    folder: FolderArgument,
+    server: connection_options.ServerOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Begins a tournament of all bots that were handed in, now: `course serve` does so each night.
+
+    JSON: {"tournament", "entries": [LABEL]}.
+    """
+    course = _read_course(folder)
+    name = _play_night(folder, course, server, datetime.now().astimezone())
+    if output_format is Format.JSON:
+        with connected(server, _organiser(folder)) as client:
+            output.print_json({"tournament": name, "entries": [row["label"] for row in _standings(client, name)]})
+    else:
+        output.stdout().print(f"{name} begins.")
+        output.note(f"When it is over: noughts course report {folder}")
+
+
+def report(
+    folder: FolderArgument,
+    server: connection_options.ServerOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Writes a page for each student about the newest night: rank, points, whom they met, what went wrong.
+
+    JSON: {"tournament", "reports": [FILE]}.
+    """
+    course = _read_course(folder)
+    place = folder / _REPORTS
+    place.mkdir(exist_ok=True)
+    written = []
+    with connected(server, _organiser(folder)) as client:
+        name = _newest_night(client)
+        rows = _standings(client, name)
+        faults = _faults(client, name)
+        lines = (folder / _TOKENS).read_text(encoding="utf-8").splitlines()
+        for login in [row["login"] for row in csv.DictReader(lines)]:
+            file = place / f"{login}.md"
+            file.write_text(_report_of(course, name, login, rows, faults), encoding="utf-8")
+            written.append(str(file))
+    if output_format is Format.JSON:
+        output.print_json({"tournament": name, "reports": written})
+    else:
+        output.stdout().print(f"{output.count(len(written), 'report')} about {name} in {place}.", soft_wrap=True)
+
+
+def next_night(clock: str, now: datetime) -> datetime:
+    """When the clock of this machine shows HH:MM next."""
+    hour, minute = map(int, clock.split(":"))
+    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return today if today > now else today + timedelta(days=1)
+
+
+# Making it.
+
+
+def _read_class(file: Path) -> list[dict[str, str]]:
+    """The rows, each with a `login`. Raises Problem."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem(f"--class {file}: {getattr(error, 'strerror', None) or error}") from error
+    lines = [line for line in text.splitlines() if line.strip()]
+    has_header = bool(lines) and "login" in [cell.strip().lower() for cell in re.split(r"[,;\t]", lines[0])]
+    if has_header:
+        delimiter = next((each for each in ",;\t" if each in lines[0]), ",")
+        header = [cell.strip().lower() for cell in next(csv.reader(lines[:1], delimiter=delimiter))]
+        rows = [
+            dict(zip(header, map(str.strip, row), strict=False)) for row in csv.reader(lines[1:], delimiter=delimiter)
+        ]
+    else:
+        rows = [{"login": line.strip()} for line in lines]
+    if not 1 <= len(rows) <= _MOST_STUDENTS:
+        raise Problem(f"--class {file}: got {len(rows)} students, expected 1 to {_MOST_STUDENTS:,}")
+    seen: set[str] = set()
+    for number, row in enumerate(rows, 1 + has_header):
+        login = row.get("login", "")
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", login):
+            expected = "1 to 40 of a-z, A-Z, 0-9 and ._-, beginning with a letter or a digit"
+            raise Problem(f"--class {file}, line {number}: got the login {login!r}, expected {expected}")
+        if login.lower() in seen:
+            raise Problem(f"--class {file}, line {number}: got {login!r} twice, expected each login once")
+        seen.add(login.lower())
+    return rows
+
+
+def _make_league(folder: Path, logins: list[str], end: datetime | None) -> dict[str, str]:
+    """The secrets, by login; that of the organiser has an empty one."""
+    from noughts_server.cli.operator.database import in_database
+    from noughts_server.store.tokens import create_token
+
+    async def make(store: "Store") -> dict[str, str]:
+        now = store.now_ms()
+        life = None if end is None else round(end.timestamp() * 1000) - now
+        if life is not None and life <= 0:
+            raise UsageProblem(f"--closes {end}: got a moment that has passed, expected one to come")
+
+        def tokens(connection: "Connection") -> "dict[str, NewToken]":
+            made = {
+                login: create_token(
+                    connection, owner=login, label="course", scopes=("play", "submit"), life_ms=life, now_ms=now
+                )
+                for login in logins
+            }
+            made[""] = create_token(
+                connection, owner="organiser", label="course", scopes=("admin", "organise", "play"), now_ms=now
+            )
+            return made
+
+        return {login: made.secret for login, made in (await store.write(tokens)).items()}
+
+    return in_database(str(folder / _DATABASE), make, create=True)
+
+
+def _write_private(file: Path, text: str) -> None:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w", encoding="utf-8") as opened:
+        opened.write(text)
+
+
+def _tokens_csv(logins: list[dict[str, str]], made: dict[str, str]) -> str:
+    lines = ["login,name,email,token"]
+    for row in logins:
+        cells = (row["login"], row.get("name", ""), row.get("email", ""), made[row["login"]])
+        # What a spreadsheet would take for a formula stays a text.
+        safe = (f"'{cell}" if cell[:1] in "=+-@" and cell else cell for cell in cells)
+        lines.append(
+            ",".join('"' + cell.replace('"', '""') + '"' if re.search(r'[",\n]', cell) else cell for cell in safe)
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _instructions(course: Course) -> str:
+    until = f" Bots are taken until {course.closes[:16].replace('T', ' ')}." if course.closes else ""
+    python = (
+        "Write it in a file `bot.py`:\n\n```python\nfrom noughts_bots import Bot\n\n\nclass Mine(Bot):\n"
+        f'    variants = ("{course.variant}",)\n\n    def choose(self, position):\n'
+        "        return position.draws().choice(position.free)\n```\n\n"
+        "Only the standard library may be imported. Try it on your machine:\n\n"
+        "```\npip install 'noughts[server]'\n"
+        f"noughts bot check py:./bot.py:Mine --variant {course.variant}\n"
+        f"noughts gym py:./bot.py:Mine --variants {course.variant}\n```\n\n"
+    )
+    wasm = (
+        "In C, Zig or Rust: `noughts bot new mybot --language c` writes a project; `make wasm` builds the file "
+        "that you hand in.\n\n"
+    )
+    return (
+        f"# {course.name}\n\n"
+        f"You write a bot that plays {course.variant}. Each night at {course.nightly} all bots meet in a round robin, "
+        f"{course.games_per_pair} games of each pair, with the clock `{course.time}`.{until}\n\n"
+        "## Write it\n\n"
+        f"{python if 'py' in course.accept else ''}{wasm if 'wasm' in course.accept else ''}"
+        "## Hand it in\n\n"
+        f"Open {course.address}/me, sign in with your token, and choose the file. Or from the command line:\n\n"
+        "```\nexport NOUGHTS_TOKEN=...   # yours\n"
+        "noughts bot submit bot.py --name LOGIN-bot --server HOST:PORT\n```\n\n"
+        "It is tried at once. What is wrong is told, with what your bot printed. You may hand in as often as you like "
+        "(thirty times an hour): the newest version plays the next night.\n\n"
+        "## See how it does\n\n"
+        f"{course.address} shows the night's games while they are played, the table, and your bot's page with "
+        "what went wrong. "
+        "Only you can read what it wrote to its standard error.\n\n"
+        "Your token is yours alone: it lets others hand in bots in your name.\n"
+    )
+
+
+# Running it.
+
+
+def _read_course(folder: Path) -> Course:
+    try:
+        return Course(**json.loads((folder / _SETTINGS).read_text(encoding="utf-8")))
+    except OSError as error:
+        hint = "Make one: noughts course init FOLDER --class class.csv"
+        raise Problem(f"{folder / _SETTINGS}: {error.strerror}, expected the folder of a course", hint) from error
+    except (ValueError, TypeError) as error:
+        raise Problem(f"{folder / _SETTINGS}: got {error}, expected what `noughts course init` writes") from error
+
+
+def _organiser(folder: Path) -> str:
+    return (folder / _ORGANISER).read_text(encoding="utf-8").strip()
+
+
+def _play_night(folder: Path, course: Course, server: str | None, now: datetime) -> str:
+    """Makes the tournament, enters every bot that was handed in, and starts it. Returns its name. Raises Problem."""
+    from noughts_proto.v1 import bots_pb2, tournaments_pb2
+    from noughts_server.cli.remote.time_controls import time_message
+
+    with connected(server, _organiser(folder)) as client:
+        found = client.pages(
+            client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
+        )
+        if len(found) < 2:
+            raise Problem(f"got {output.count(len(found), 'bot')}, expected two at least: nobody has anybody to meet")
+        name = f"tournaments/night-{now:%Y-%m-%d-%H%M}"
+        tournament = tournaments_pb2.Tournament(
+            name=name, title=f"{course.name}, {now:%Y-%m-%d}", variant=course.variant,
+            games_per_pair=course.games_per_pair,
+            schedule=tournaments_pb2.SCHEDULE_ROUND_ROBIN, rated=True,
+            time=time_message(options.read_time(course.time)),
+        )  # fmt: skip
+        client.call(client.tournaments.CreateTournament, tournaments_pb2.CreateTournamentRequest(tournament=tournament))
+        entered = 0
+        for bot in found:
+            try:
+                joining = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version)
+                client.call(client.tournaments.JoinTournament, joining)
+                entered += 1
+            except CallFailed as failed:
+                output.warn(f"{bot.name} is left out: {failed.message}")
+        if entered < 2:
+            reason = "fewer than two bots could be entered"
+            client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
+            raise Problem(f"{name}: {reason}, expected two at least")
+        client.call(client.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
+        return name
+
+
+def _newest_night(client: Client) -> str:
+    from noughts_proto.v1 import tournaments_pb2
+
+    request = tournaments_pb2.ListTournamentsRequest(owner="organiser")
+    found = client.pages(client.tournaments.ListTournaments, request, lambda page: page.tournaments, 1_000)
+    for tournament in found:
+        if tournament.games_done:
+            return tournament.name
+    raise Problem(
+        "got no tournament of a night yet, expected one that has begun", "Begin one: noughts course night FOLDER"
+    )
+
+
+def _standings(client: Client, name: str) -> list[dict[str, Any]]:
+    from noughts_proto.v1 import tournaments_pb2
+
+    tournament = client.call(
+        client.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)
+    ).tournament
+    return [
+        {
+            "rank": rank, "label": row.label, "bot": row.bot_version.split("/")[1], "points": row.points,
+            "wins": row.wins, "draws": row.draws, "losses": row.losses,
+        }
+        for rank, row in enumerate(tournament.standings, 1)
+    ]  # fmt: skip
+
+
+def _faults(client: Client, name: str) -> list[dict[str, str]]:
+    """Games that somebody lost by a fault: who, and how."""
+    from noughts_proto.v1 import games_pb2
+
+    request = games_pb2.ListGamesRequest(parent=name, faults_only=True)
+    found = client.pages(client.games.ListGames, request, lambda page: page.games, 10_000)
+    faults = []
+    for game in found:
+        loser = game.second if game.result == 1 else game.first
+        faults.append({"label": loser, "game": game.name, "what": game.fault})
+    return faults
+
+
+def _report_of(
+    course: Course, tournament: str, login: str, rows: list[dict[str, Any]], faults: list[dict[str, str]]
+) -> str:
+    """A student's page. Bots belong to a student whose login they begin with, or are called like."""
+    own = [
+        row
+        for row in rows
+        if row["label"].lower() == login.lower() or row["label"].lower().startswith(f"{login.lower()}-")
+    ]
+    lines = [
+        f"# {login}: {course.name}",
+        "",
+        f"The night of {tournament.removeprefix('tournaments/night-')}, {course.variant}.",
+        "",
+    ]
+    if not own:
+        lines += [f"No bot of yours played. Its name begins with your login: `{login}-bot`.", ""]
+    for row in own:
+        lines.append(
+            f"**{row['label']}**: rank {row['rank']} of {len(rows)}, {row['points']:g} points: {row['wins']} won, "
+            f"{row['draws']} drawn, {row['losses']} lost."
+        )
+        mine = [fault for fault in faults if fault["label"] == row["label"]]
+        lines.append("")
+        if mine:
+            lines.append(f"It lost {output.count(len(mine), 'game')} by what a bot must not do:")
+            lines += [f"- {course.address}/{fault['game']}: it {fault['what'] or 'failed'}" for fault in mine[:10]]
+            lines.append("")
+    lines += ["| rank | bot | points |", "|---|---|---|"]
+    lines += [f"| {row['rank']} | {row['label']} | {row['points']:g} |" for row in rows[:10]]
+    return "\n".join(lines) + "\n"

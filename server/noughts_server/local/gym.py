@@ -1,0 +1,181 @@
+"""A bot against a ladder of reference bots whose ratings are known: what it is worth, in about a minute.
+
+The ladders' ratings come from round robins of 10,000 games and more each (`tools/calibrate_ladders.py`). A bot plays as
+often against each of the others, and only its own rating is fitted: then what is estimated is what a round robin would
+find, but for chance.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from noughts_bots.specs import BotSpec, parse_spec
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.clock import TimeControl
+from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.local.launcher import Locking
+from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.run import play_locally
+from noughts_server.statistics.batch_fit import FitError
+from noughts_server.statistics.batch_ratings import rate
+from noughts_server.statistics.rated_games import GameResult, count_games
+from noughts_server.store.games import ExportedGame
+
+LADDERS: dict[str, tuple[str, ...]] = {
+    "tictactoe": ("random", "first-free", "coursework", "three-stage", "pascal", "nextstep:depth=2", "minimax"),
+    "connect4": ("random", "first-free", "nextstep:depth=1", "nextstep:depth=2", "minimax:depth=2", "minimax:depth=4"),
+    "mnk:7,7,4": ("random", "first-free", "nextstep:depth=1", "nextstep:depth=2", "fives", "minimax:depth=2"),
+}
+"""Of each variant, weakest first more or less."""
+_SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
+_SLOWEST = 5
+_GAMES_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SlowMove:
+    """A move that took long."""
+
+    milliseconds: float
+    variant: str
+    opponent: str
+    ply: int
+
+
+@dataclass(slots=True)
+class GymResult:
+    """What a bot has shown in one variant."""
+
+    variant: str
+    rating: float | None
+    """None where it cannot be told: it has lost, or won, every game."""
+    error95: float | None
+    games: int
+    points: float
+    opponents: list[tuple[str, float, float, int]]
+    """Of each its name, its rating, the points that the bot has taken off it, and of how many games."""
+    best: float
+    """The ladder's highest rating."""
+    faults: list[str] = field(default_factory=list)
+    slowest: list[SlowMove] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def behind(self) -> float:
+        """How far it is behind the best of the ladder; very far for who has lost every game."""
+        return self.best - self.rating if self.rating is not None else (0.0 if self.points else 10_000.0)
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "variant": self.variant,
+            "rating": self.rating,
+            "error95": self.error95,
+            "games": self.games,
+            "points": self.points,
+            "opponents": [
+                {"name": name, "rating": rating, "points": points, "games": games}
+                for name, rating, points, games in self.opponents
+            ],
+            "faults": self.faults,
+            "slowest": [
+                {"milliseconds": move.milliseconds, "opponent": move.opponent, "ply": move.ply} for move in self.slowest
+            ],
+            "seconds": round(self.seconds, 2),
+        }
+
+
+@cache
+def known_ratings() -> dict[str, dict[str, float]]:
+    """Of each ladder the ratings of its bots."""
+    text = resources.files(__package__).joinpath("ladders.json").read_text(encoding="utf-8")
+    found: dict[str, dict[str, float]] = json.loads(text)["ratings"]
+    return found
+
+
+async def exercise(
+    spec: BotSpec,
+    variant: str,
+    games: int,
+    *,
+    seed: int,
+    clock: TimeControl,
+    children: ChildSettings,
+    locking: Locking,
+    stop: LocalStop,
+    on_progress: Callable[[LocalProgress], None] = lambda progress: None,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> GymResult:
+    """So many games against each bot of the ladder but itself. Raises what `play_locally` raises."""
+    began = time.monotonic()
+    anchors = {name: rating for name, rating in known_ratings()[variant].items() if name != str(spec)}
+    label = "the bot"
+    specs = (_labelled(spec, label), *map(parse_spec, anchors))
+    played: list[ExportedGame] = []
+
+    def export(exported: Iterator[ExportedGame]) -> None:
+        played.extend(exported)
+
+    settings = TournamentSettings(
+        variant=variant,
+        time=clock,
+        games_per_pair=games,
+        concurrency=_GAMES_AT_ONCE,
+        seed=seed,
+        schedule=ScheduleKind.GAUNTLET,
+    )
+    plan = LocalPlan(specs=specs, settings=settings, children=children, locking=locking)
+    outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=export, on_note=on_note)
+    result = _result(variant, label, anchors, played)
+    result.faults = [f"{fault.reason} ({fault.games} games)" for fault in outcome.faults if fault.bot == label]
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def _labelled(spec: BotSpec, label: str) -> BotSpec:
+    return BotSpec(label.replace(" ", "-"), spec.kind, spec.target, spec.options)
+
+
+def _result(variant: str, label: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> GymResult:
+    label = label.replace(" ", "-")
+    scores = [GameResult(game.first, game.second, _SCORES[game.result]) for game in played if game.result in _SCORES]
+    taken: dict[str, list[float]] = {name: [] for name in anchors}
+    slow: list[SlowMove] = []
+    for game in played:
+        if game.result not in _SCORES:
+            continue
+        side = 0 if game.first == label else 1
+        opponent = game.second if side == 0 else game.first
+        score = _SCORES[game.result]
+        taken[opponent].append(score if side == 0 else 1 - score)
+        times = game.times_us
+        slow += [SlowMove(times[ply] / 1000, variant, opponent, ply) for ply in range(side, len(times), 2)]
+        slow = sorted(slow, key=lambda move: -move.milliseconds)[:_SLOWEST]
+    rating, error = _fitted(label, anchors, scores)
+    return GymResult(
+        variant,
+        rating,
+        error,
+        len(scores),
+        sum(map(sum, taken.values())),
+        [(name, anchors[name], sum(each), len(each)) for name, each in taken.items()],
+        max(known_ratings()[variant].values()),
+        slowest=slow,
+    )
+
+
+def _fitted(label: str, anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[float | None, float | None]:
+    """The bot's rating where the others have theirs, and half of its 95 % interval."""
+    if not scores:
+        return None, None
+    try:
+        table = rate(count_games(scores), anchors=anchors)
+    except FitError:
+        return None, None
+    (row,) = (player for player in table.players if player.name == label)
+    return row.rating, row.error95

@@ -1,0 +1,70 @@
+"""The gym: its ladders, and what it says a bot is worth."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_referee.rules import parse_variant
+from noughts_server.local.gym import LADDERS, known_ratings
+from tests.support.processes import asked, environment, said
+
+
+def gym(line: str, code: int = 0) -> Any:
+    return asked(f"gym {line}", environment()) if not code else said(["gym", *line.split()], environment(), code=code)
+
+
+def test_every_ladder_is_calibrated_and_its_bots_play_its_variant() -> None:
+    assert set(known_ratings()) == set(LADDERS)
+    for variant, ladder in LADDERS.items():
+        ratings = known_ratings()[variant]
+        assert set(ratings) == set(ladder)
+        assert ratings["random"] == 1000 == min(ratings.values())
+        for name in ladder:
+            make_bot(parse_spec(name), parse_variant(variant))
+
+
+@pytest.mark.parametrize("name", ["three-stage", "minimax"])
+def test_the_estimate_lies_within_its_error_of_a_round_robin_of_ten_thousand_games(name: str) -> None:
+    (found,) = gym(f"{name} --variants tictactoe --games 100 --seed 1")["variants"]
+    assert found["games"] == 600
+    assert 0 < found["error95"] < 40
+    assert abs(found["rating"] - known_ratings()["tictactoe"][name]) <= found["error95"]
+    assert {each["name"] for each in found["opponents"]} == set(LADDERS["tictactoe"]) - {name}
+
+
+def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "gym.svg"
+    source = tmp_path / "mine.py"
+    source.write_text(
+        "from noughts_bots import Bot\nimport time\n"
+        "class Mine(Bot):\n"
+        "    def choose(self, p):\n"
+        "        if len(p.moves) > 7 and p.variant.gravity:\n            time.sleep(0.01)\n"
+        "        return p.free[-1] if p.variant.gravity else p.free[0]\n"
+    )
+    line = f"py:{source}:Mine --variants tictactoe,mnk:7,7,4,connect4 --games 4 --seed 3"
+    found = gym(f"{line} --svg {picture}")
+    assert [each["variant"] for each in found["variants"]] == ["tictactoe", "mnk:7,7,4", "connect4"]
+    assert found["weakest"] in ("tictactoe", "mnk:7,7,4", "connect4")
+    slowest = found["variants"][2]["slowest"]
+    assert slowest[0]["milliseconds"] >= 10
+    assert len(slowest) == 5
+    root = ElementTree.parse(picture).getroot()
+    assert "Mine in the gym" in "".join(root.itertext())
+    assert "minimax:depth=4" in picture.read_text()
+    shown = said(["gym", *line.split()], environment()).stdout
+    assert "on the ladder of connect4" in shown
+    assert "Weakest: " in shown
+
+
+def test_what_cannot_be_exercised_is_refused(tmp_path: Path) -> None:
+    assert "--variants chess: expected some of tictactoe" in gym("random --variants chess", code=2).stderr
+    assert "Choose others" in gym("three-stage --variants connect4 --games 2", code=1).stderr
+    found = json.loads(
+        said(["gym", "first-free", "--variants", "tictactoe", "--games", "2", "--format", "json"], environment()).stdout
+    )
+    assert found["weakest"] is None

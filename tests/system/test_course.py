@@ -1,0 +1,98 @@
+"""A league for a class, from its list of students to their reports."""
+
+import csv
+import json
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from noughts_server.cli.operator.course import next_night
+from tests.support.processes import asked, environment, eventually, first_line, said, started
+
+BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return {}\n"
+
+
+def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
+    folder, data = tmp_path / "ai-101", environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    class_list = tmp_path / "class.csv"
+    class_list.write_text("login;Name;email\nada;Ada L.;a@x\nbob;=cmd();b@x\neve;Eve;e@x\n")
+    line = f"course init {folder} --class {class_list} --variant tictactoe --games 2 --closes +1h --time none"
+    made = asked(line, data)
+    assert made["students"] == 3
+    tokens = {row["login"]: row for row in csv.DictReader((folder / "tokens.csv").open())}
+    assert list(tokens) == ["ada", "bob", "eve"]
+    assert tokens["bob"]["name"] == "'=cmd()"
+    assert (folder / "tokens.csv").stat().st_mode & 0o077 == 0
+    assert (folder / "organiser.token").stat().st_mode & 0o077 == 0
+    instructions = (folder / "INSTRUCTIONS.md").read_text()
+    assert "You write a bot that plays tictactoe" in instructions
+    assert not any(row["token"] in instructions for row in tokens.values())
+    with ExitStack() as stack:
+        serving = [
+            "course",
+            "serve",
+            str(folder),
+            "--listen",
+            "127.0.0.1:0",
+            "--web",
+            "127.0.0.1:0",
+            "--format",
+            "json",
+        ]
+        server = stack.enter_context(started(serving, data))
+        env = {**data, "NOUGHTS_SERVER": json.loads(first_line(server))["grpc"]}
+        early = said(["course", "night", str(folder)], env, code=1)
+        assert "nobody has anybody to meet" in early.stderr
+        for login, cell in (("ada", "position.free[0]"), ("bob", "position.free[-1]")):
+            bot = tmp_path / f"{login}.py"
+            bot.write_text(BOT.format(cell))
+            asked(f"bot submit {bot} --name {login}-bot", {**env, "NOUGHTS_TOKEN": tokens[login]["token"]})
+        # A student may neither organise nor hand in under the name of another one's bot.
+        student = {**env, "NOUGHTS_TOKEN": tokens["eve"]["token"]}
+        assert "organise" in said(["tournament", "create", "mine"], student, code=1).stderr
+        assert (
+            "ada-bot" in said(["bot", "submit", str(tmp_path / "ada.py"), "--name", "ada-bot"], student, code=1).stderr
+        )
+        night = asked(f"course night {folder}", env)
+        assert sorted(night["entries"]) == ["ada-bot", "bob-bot"]
+        slug = night["tournament"].removeprefix("tournaments/")
+        eventually(lambda: asked(f"tournament show {slug}", env)["state"], lambda state: state == "finished")
+        reports = asked(f"course report {folder}", env)
+        assert len(reports["reports"]) == 3
+        server.terminate()
+        assert server.wait(20) == 0
+    ada, eve = ((folder / "reports" / f"{login}.md").read_text() for login in ("ada", "eve"))
+    assert "**ada-bot**: rank " in ada
+    assert "of 2" in ada
+    assert "No bot of yours played" in eve
+
+
+@pytest.mark.parametrize(
+    "content, options, complaint",
+    [
+        ("login\nada\nADA\n", "", "line 3: got 'ADA' twice"),
+        ("login\nno name\n", "", "line 2: got the login 'no name'"),
+        ("", "", "got 0 students"),
+        ("ada\n", "--nightly 25:00", "--nightly '25:00': expected HH:MM"),
+        ("ada\n", "--closes 2020-01-01T00:00", "a moment that has passed"),
+        ("ada\n", "--accept dll", "--accept 'dll': expected py, wasm"),
+    ],
+)
+def test_what_makes_no_course_is_refused(tmp_path: Path, content: str, options: str, complaint: str) -> None:
+    (tmp_path / "class.csv").write_text(content)
+    line = ["course", "init", str(tmp_path / "c"), "--class", str(tmp_path / "class.csv"), *options.split()]
+    code = 1 if not options else 2
+    assert complaint in said(line, environment(), code=code).stderr
+    assert complaint != "got 0 students" or not (tmp_path / "c").exists()
+
+
+def test_the_next_night_is_today_or_tomorrow() -> None:
+    now = datetime.fromisoformat("2026-11-24T01:30:00+00:00")
+    assert next_night("02:00", now).isoformat() == "2026-11-24T02:00:00+00:00"
+    assert next_night("01:30", now).isoformat() == "2026-11-25T01:30:00+00:00"
+
+
+def test_a_folder_that_is_no_course_is_told_so(tmp_path: Path) -> None:
+    assert "noughts course init" in said(["course", "night", str(tmp_path)], environment(), code=1).stderr
