@@ -38,6 +38,7 @@ CHILD_KINDS = {
         ChildKind("wasm", "file", hosted=True),
         ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
         ChildKind("lines", "command", hosted=True, options=()),
+        ChildKind("gtp", "command", hosted=True, options=()),
         ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )
 }

@@ -166,7 +166,8 @@ def test_foreign_code_is_recognised_but_not_made_in_this_process(kind: str) -> N
 
 def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(
-        BotSpecError, match=r"got name 'jar', expected one of random, .* py:, dll:, wasm:, gomocup:, lines:, exec:"
+        BotSpecError,
+        match=r"got name 'jar', expected one of random, .* py:, dll:, wasm:, gomocup:, lines:, gtp:, exec:",
     ):
         parse_spec("jar:player.jar")
 

@@ -83,7 +83,7 @@ def test_check_of_a_bot_that_is_not_there_is_a_usage_error(noughts: Any, centre:
 
 
 def test_check_of_a_reference_bot_is_a_usage_error(noughts: Any) -> None:
-    assert "expected one of py, dll, wasm, gomocup, lines, exec" in noughts("bot check random", code=2).stderr
+    assert "expected one of py, dll, wasm, gomocup, lines, gtp, exec" in noughts("bot check random", code=2).stderr
 
 
 def test_ask_of_a_plugin_answers_from_another_process(noughts: Any, centre: str) -> None:

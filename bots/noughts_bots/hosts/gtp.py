@@ -1,0 +1,160 @@
+"""Engines that speak the Go Text Protocol, version 2, and play five in a row: `gtp:COMMAND`.
+
+They are told `boardsize N`, `clear_board`, `play black H8`, `time_left`, and asked `genmove`. One process plays all
+games: for each question the moves that it has not seen are played, or all of them anew on a cleared board. Black moves
+first. Square boards up to 25 only, as columns are letters (without I). Source: the protocol's specification, version 2,
+draft 2.
+"""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO, NoReturn
+
+from noughts_bots.bot import Bot, Resign
+from noughts_bots.errors import BotSpecError
+from noughts_referee.rules import Position, Variant
+
+CRASHED = 70
+"""The exit code of a host whose engine has ended."""
+
+_LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
+_COLOURS = ("black", "white")
+_LONGEST_ANSWER = 64 * 1024
+_SHOWN = 80
+_STOP_SECONDS = 1.0
+
+
+def load(target: str, options: Mapping[str, str]) -> Bot:
+    """Starts the engine. Raises BotSpecError."""
+    subject = f"bot 'gtp:{target}'"
+    try:
+        command = shlex.split(target)
+    except ValueError as error:
+        raise BotSpecError(subject, str(error).lower(), "a command as in a shell", "look at its quotes") from None
+    try:
+        return GtpBot(command)
+    except OSError as error:
+        advice = "is it there, executable, and for this machine?"
+        raise BotSpecError(subject, f"{command[0]}: {error.strerror}", "a program that can be run", advice) from None
+
+
+class GtpRefused(Exception):
+    """The engine answered `? ...`."""
+
+
+class GtpBot(Bot):
+    """Asks an engine. Raises OSError if it cannot be started."""
+
+    variants = ("mnk", "gomoku", "gomoku:exact", "renju", "caro")
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._engine = _Engine(command)
+        self._variant: Variant | None = None
+        self._moves: list[int] = []
+        """What the engine has on its board."""
+
+    def choose(self, position: Position) -> int:
+        variant = position.variant
+        if variant.rows != variant.columns or variant.layers != 1 or variant.columns > len(_LETTERS) or variant.gravity:
+            raise Resign(f"GTP has square flat boards up to {len(_LETTERS)}, not {variant.name}")
+        try:
+            self._catch_up(position)
+            if position.own_clock_us:
+                with suppress(GtpRefused):  # not all of them know it
+                    seconds = max(1, position.limit_us // 1_000_000)
+                    self._engine.ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
+            answer = self._engine.ask(f"genmove {_COLOURS[position.side]}")
+        except EOFError:
+            self._end_with_it()
+        except GtpRefused as refusal:
+            self._variant = None
+            raise Resign(f"the engine refused {refusal}") from None
+        cell = cell_of(answer, variant)
+        self._moves.append(cell)
+        return cell
+
+    def close(self) -> None:
+        """Lets the engine end."""
+        self._engine.stop()
+
+    def _catch_up(self, position: Position) -> None:
+        """The engine's board becomes that of the question."""
+        variant, played = position.variant, position.moves
+        if self._variant is not variant or self._moves != played[: len(self._moves)]:
+            if self._variant is not variant:
+                self._engine.ask(f"boardsize {variant.columns}")
+            self._engine.ask("clear_board")
+            self._variant, self._moves = variant, []
+        for ply in range(len(self._moves), len(played)):
+            self._engine.ask(f"play {_COLOURS[ply % 2]} {vertex_of(played[ply], variant)}")
+            self._moves.append(played[ply])
+
+    def _end_with_it(self) -> NoReturn:
+        """This process ends with its engine, so that the referee sees a crash."""
+        code = self._engine.stop()
+        how = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+        print(f"the engine {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
+        raise SystemExit(CRASHED)
+
+
+def vertex_of(cell: int, variant: Variant) -> str:
+    """`H8`: columns are letters from the left without I, rows numbers from the bottom."""
+    row, column = divmod(cell, variant.columns)
+    return f"{_LETTERS[column]}{variant.rows - row}"
+
+
+def cell_of(answer: str, variant: Variant) -> int:
+    """The cell that an engine means. Raises Resign, also for what is none."""
+    text = answer.strip().upper()
+    if text == "RESIGN":
+        raise Resign
+    column, row = _LETTERS.find(text[:1]), text[1:]
+    if not text or column < 0 or not row.isdecimal() or not 1 <= int(row) <= variant.rows or column >= variant.columns:
+        shown = answer if len(answer) <= _SHOWN else f"{answer[:_SHOWN]}..."
+        raise Resign(f"the engine answered {shown!r}, expected a point such as H8, or resign")
+    return (variant.rows - int(row)) * variant.columns + column
+
+
+class _Engine:
+    """The running engine: its standard error is ours."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._commands: IO[bytes] = self._process.stdin
+        self._answers: IO[bytes] = self._process.stdout
+
+    def ask(self, command: str) -> str:
+        """The answer without its `=`. Raises GtpRefused for one with a `?`, and EOFError when the engine has ended."""
+        with suppress(BrokenPipeError):
+            self._commands.write(f"{command}\n".encode())
+            self._commands.flush()
+        told = bytearray()
+        # An answer ends with an empty line; lines before it that are empty, too, are no part of it.
+        while len(told) < _LONGEST_ANSWER:
+            line = self._answers.readline(_LONGEST_ANSWER)
+            if not line:
+                raise EOFError
+            if line.strip():
+                told += line
+            elif told:
+                break
+        text = told.decode(errors="replace").strip()
+        if not text.startswith("="):
+            raise GtpRefused(f"{command!r}: {text[:_SHOWN]}")
+        return text.lstrip("=0123456789").strip() if text[1:2].isdigit() else text[1:].strip()
+
+    def stop(self) -> int:
+        """Asks it to quit, gives it a second, and ends it. Returns its exit code, negative: the signal."""
+        with suppress(BrokenPipeError, OSError, ValueError):
+            self._commands.write(b"quit\n")
+            self._commands.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_STOP_SECONDS)
+        self._process.kill()
+        self._answers.close()
+        return self._process.wait()

@@ -1,0 +1,101 @@
+"""Engines that speak the Go Text Protocol: `gtp:COMMAND`."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from noughts_bots.bot import Resign
+from noughts_bots.hosts.gtp import cell_of, vertex_of
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.rules import parse_variant
+from tests.support.children.field import PROGRAMS
+from tests.support.hosting import Hosted, refused
+
+GOMOKU = parse_variant("gomoku")
+
+
+def command(habit: str = "honest") -> str:
+    return shlex.join([sys.executable, str(PROGRAMS / "gtp_engine.py"), habit])
+
+
+def test_points_are_letters_without_i_and_rows_from_the_bottom() -> None:
+    assert [vertex_of(cell, GOMOKU) for cell in (0, 8, 112, 224)] == ["A15", "J15", "H8", "P1"]
+    assert [cell_of(vertex_of(cell, GOMOKU).lower(), GOMOKU) for cell in range(225)] == list(range(225))
+    for wrong in ("", "pass", "I5", "A0", "A16", "Q1", "A", "7", "A1x"):
+        with pytest.raises(Resign, match="expected a point such as H8"):
+            cell_of(wrong, GOMOKU)
+
+
+def test_games_of_several_boards_are_played_in_turns_by_one_engine() -> None:
+    with Hosted("gtp", command()) as child:
+        assert "gomoku" in child.hello().variants
+        # The engine takes the bottom row from the left: A1 is the first cell of the last row.
+        assert child.ask("gomoku", {1: (), 2: (210,)}, seeds={1: 1, 2: 2}, side=0) == {1: 210, 2: 211}
+        assert child.ask("mnk:9,9,5", {3: (72, 73)}, seeds={3: 1}) == {3: 74}
+        assert child.turn({1: (210, 211), 2: (210, 211, 212)}) == {1: 212, 2: 213}
+        assert child.close() == 0
+        assert "thinking" in child.said()
+
+
+def test_boards_that_gtp_does_not_have_are_resigned() -> None:
+    with Hosted("gtp", command()) as child:
+        child.hello()
+        assert child.ask("mnk:7,6,4", {1: ()}, seeds={1: 1}) == {1: None}
+        assert child.ask("mnk:30,30,5", {2: ()}, seeds={2: 1}) == {2: None}
+
+
+def test_a_clock_is_told_to_an_engine_that_knows_none() -> None:
+    with Hosted("gtp", command()) as child:
+        child.hello()
+        frame = pb.PlayResponse()
+        frame.starts.add(
+            tournament="tournaments/t", variant="gomoku", game=[1], number=[1], side=[1], seed=[5], opponent=[0],
+            opponents=["x"], move_count=[0], time={"bank_us": 60_000_000},
+        )  # fmt: skip
+        frame.turns.own_clock_us.append(60_000_000)
+        frame.turns.opponent_clock_us.append(60_000_000)
+        assert child.turn({1: ()}, frame) == {1: 210}
+
+
+@pytest.mark.parametrize("habit, why", [("pass", "the engine answered 'pass'"), ("resign", "")])
+def test_who_passes_or_resigns_gives_up_the_game(habit: str, why: str) -> None:
+    with Hosted("gtp", command(habit)) as child:
+        child.hello()
+        frame = pb.PlayResponse()
+        frame.starts.add(
+            tournament="tournaments/t", variant="gomoku", game=[1], number=[1], side=[1], seed=[5], opponent=[0],
+            opponents=["x"], move_count=[0],
+        )  # fmt: skip
+        frame.turns.game.append(1)
+        frame.turns.ply.append(0)
+        frame.turns.cell.append(0)
+        child.send(frame)
+        answer = child.receive()
+        assert answer is not None
+        assert list(answer.moves.resigned) == [0]
+        assert why in answer.moves.reason[0]
+
+
+def test_an_engine_that_ends_ends_its_host() -> None:
+    with Hosted("gtp", command("crash")) as child:
+        child.hello()
+        assert child.ask("gomoku", {1: ()}, seeds={1: 1}) == {1: 210}
+        child.send(_asking_again())
+        assert child.receive() is None
+        assert child.ended() == 70
+        assert child.said().endswith("the engine has ended with exit code 3\n")
+
+
+def _asking_again() -> pb.PlayResponse:
+    frame = pb.PlayResponse()
+    frame.turns.game.append(1)
+    frame.turns.ply.append(2)
+    frame.turns.cell.append(0)
+    return frame
+
+
+def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
+    assert "expected a program that can be run" in refused("gtp", str(tmp_path / "nothing"))
+    assert "look at its quotes" in refused("gtp", "'unclosed")
