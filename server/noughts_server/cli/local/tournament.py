@@ -43,7 +43,7 @@ _DEMO_GAMES_IN_FLIGHT = 256
 # What only makes sense where the referee is.
 _HERE_ALONE = (
     "margin", "margin_of", "start_timeout", "processes", "affinity", "memory", "log", "messages", "require_lock",
-    "no_lock", "database", "resume", "games_file", "times", "every", "fatal", "dry_run",
+    "no_lock", "database", "resume", "games_file", "times", "every", "fatal", "dry_run", "fuel",
 )  # fmt: skip
 _OPTION_OF = {"database": "db"}
 _LARGEST_GAMES = 1_000_000
@@ -76,6 +76,17 @@ SprtOption = Annotated[
         metavar="elo0=E,elo1=E",
         help="Stop as soon as it is decided whether A is stronger by elo1 or by elo0 only; also alpha=0.05, beta=0.05, "
         "model=logistic or normalized. --games is the most; at its default 100,000.",
+        show_default=False,
+    ),
+]
+FuelOption = Annotated[
+    int | None,
+    Option(
+        "--fuel",
+        min=1,
+        max=10**15,
+        metavar="N",
+        help="What a move of a wasm: bot may cost, instructions roughly. Nothing then depends on the machine.",
         show_default=False,
     ),
 ]
@@ -112,6 +123,7 @@ class LocalOptions:
     times: options.TimesOption = False
     every: options.EveryOption = None
     fatal: format_options.FatalOption = False
+    fuel: FuelOption = None
     draw_after: format_options.DrawAfterOption = None
     forfeit_after: format_options.ForfeitAfterOption = None
 
@@ -306,6 +318,19 @@ def _check_rounds(plan: "LocalPlan") -> None:
         )
 
 
+def _fuelled(specs: "tuple[BotSpec, ...]", fuel: int, time: str) -> "tuple[BotSpec, ...]":
+    """Modules get the fuel that they do not have of their own. Raises UsageProblem where something is left to machines."""
+    if time != "none":
+        raise UsageProblem(f"--fuel {fuel}: got --time {time}, expected none: clocks depend on the machine")
+    for spec in specs:
+        if spec.child_kind is not None and spec.kind != "wasm":
+            hint = "Others play at their own pace: leave --fuel out"
+            raise UsageProblem(f"--fuel {fuel}: got {spec}, expected wasm: and reference bots. {hint}")
+    return tuple(
+        replace(spec, options={"fuel": str(fuel), **spec.options}) if spec.kind == "wasm" else spec for spec in specs
+    )
+
+
 def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":
     """What the options ask for; `there`: bots of a server play, too.
 
@@ -318,6 +343,8 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     locking = child_options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
+    if playing.fuel is not None:
+        read_specs = _fuelled(read_specs, playing.fuel, playing.time)
     openings = read_openings(playing.openings, playing.openings_order, playing.symmetries, variant)
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     memory_bytes = child_options.read_memory(playing.memory)
