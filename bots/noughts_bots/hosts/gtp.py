@@ -48,7 +48,7 @@ class GtpRefused(Exception):
 class GtpBot(Bot):
     """Asks an engine. Raises OSError if it cannot be started."""
 
-    variants = ("mnk", "gomoku", "gomoku:exact", "renju", "caro")
+    variants = ("gomoku", "gomoku:exact", "renju", "caro")
 
     def __init__(self, command: Sequence[str]) -> None:
         self._engine = _Engine(command)

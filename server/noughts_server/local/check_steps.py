@@ -4,13 +4,13 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from noughts_bots.bot import Resign
 from noughts_bots.errors import BotError
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.launcher import Launcher
-from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import (
     OWN_NAMES,
     VOID,
@@ -25,6 +25,7 @@ from noughts_referee.rules import (
     side_seed,
 )
 from noughts_server.local.child_session import ChildSession, child_session, wrong_move
+from noughts_server.local.conformance import ConformancePlan
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _PLIES_OF_A_VARIANT = 6
@@ -76,13 +77,11 @@ class _Step:
 class _Trial:
     """One bot, and the life of it that is asked; a new one begins after each step that failed."""
 
-    def __init__(
-        self, spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float, chosen: Variant
-    ) -> None:
-        self.spec = spec
-        self._launcher = launcher
-        self._times = times
-        self._move_seconds = move_seconds
+    def __init__(self, spec: BotSpec, launcher: Launcher, plan: ConformancePlan) -> None:
+        chosen = plan.variant
+        self._begin = partial(
+            child_session, spec, launcher, plan.times, move_seconds=plan.move_seconds, invite=plan.invite
+        )
         self._context: Any = None
         self._session: ChildSession | None = None
         self.chosen = chosen
@@ -93,7 +92,7 @@ class _Trial:
     async def session(self) -> ChildSession:
         """The running life."""
         if self._session is None:
-            self._context = child_session(self.spec, self._launcher, self._times, move_seconds=self._move_seconds)
+            self._context = self._begin()
             session = await self._context.__aenter__()
             self._session = session
             await session.greet()
@@ -103,7 +102,7 @@ class _Trial:
 
     def another(self) -> Any:
         """A life beside it."""
-        return child_session(self.spec, self._launcher, self._times, move_seconds=self._move_seconds)
+        return self._begin()
 
     async def anew(self) -> ChildSession:
         """A fresh life in the place of the running one."""
@@ -137,13 +136,11 @@ class _Trial:
 async def run_steps(
     spec: BotSpec,
     launcher: Launcher,
-    times: ChildSettings,
-    move_seconds: float,
-    chosen: Variant,
+    plan: ConformancePlan,
     tell: Callable[[StepResult], None] = lambda result: None,
 ) -> list[StepResult]:
-    """Takes all steps, one after the other, as far as may be in the variant that was chosen; `tell` hears of each."""
-    trial = _Trial(spec, launcher, times, move_seconds, chosen)
+    """Takes all steps, one after the other, as far as may be in the plan's variant; `tell` hears of each."""
+    trial = _Trial(spec, launcher, plan)
     results: list[StepResult] = []
     try:
         for step in _STEPS:

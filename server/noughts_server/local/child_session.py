@@ -7,7 +7,7 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
@@ -15,6 +15,7 @@ from noughts_bots.specs import BotSpec
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
 from noughts_referee.frame_encoding import reasons
@@ -54,6 +55,8 @@ class ChildSession:
         self._frames = 0
         self._games = 0
         self._stopped = False
+        self._reading: asyncio.Task[pb.PlayRequest | None] | None = None
+        """A read that has been begun and is waited for by nobody."""
         # Without a limit an engine thinks as long as it likes; what is asked here are a few moves.
         is_engine = spec.child_kind is not None and not spec.child_kind.speaks_frames
         self.is_engine = is_engine
@@ -154,12 +157,19 @@ class ChildSession:
 
     async def quiet(self, seconds: float) -> None:
         """Raises BotFault when it says anything but heartbeats within the time."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while (request := await self._child.frames.read()) is not None:
-                    if request.moves.game or request.choices:
-                        raise self.fault("an answer that nobody asked for", "silence while nothing is asked")
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            # Not given up at the end of the time: a read that is cancelled would end a stream.
+            reading = self._reading = self._reading or asyncio.get_running_loop().create_task(self._child.frames.read())
+            done, _ = await asyncio.wait({reading}, timeout=left)
+            if not done:
+                return
+            self._reading = None
+            request = reading.result()
+            if request is None:
                 raise await self._gone("silence while nothing is asked")
+            if request.moves.game or request.choices:
+                raise self.fault("an answer that nobody asked for", "silence while nothing is asked")
 
     async def ask_while_halted(self, game: int, moves: list[int], halted_seconds: float) -> Move:
         """As `ask`; its process is halted meanwhile, as on a machine with other things to do."""
@@ -218,6 +228,8 @@ class ChildSession:
     async def _stop(self, reason: str) -> Death:
         """Ends the child. Returns what it did."""
         self._stopped = True
+        if self._reading is not None:
+            self._reading.cancel()
         death = await self._child.stop(reason)
         self.said = death.stderr
         return death
@@ -238,7 +250,8 @@ class ChildSession:
     async def _receive(self, deadline: float, wanted: str) -> pb.PlayRequest:
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                request = await self._child.frames.read()
+                reading, self._reading = self._reading, None
+                request = await (self._child.frames.read() if reading is None else reading)
         except TimeoutError:
             raise self.fault("no answer in time", wanted) from None
         if request is None:
@@ -248,13 +261,14 @@ class ChildSession:
 
 @asynccontextmanager
 async def child_session(
-    spec: BotSpec, launcher: Launcher, times: ChildSettings, *, move_seconds: float
+    spec: BotSpec, launcher: Launcher, times: ChildSettings, *, move_seconds: float, invite: Invite | None = None
 ) -> AsyncIterator[ChildSession]:
     """A child of this spec, to be greeted first; afterwards no process is left.
 
-    `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer.
+    `spec` is of a kind that is started; `move_seconds` is the longest wait for an answer; one that dials in needs an
+    invitation.
     """
-    child = await start_player(spec, launcher, times)
+    child = await start_player(spec, launcher, times, invite=invite)
     session = ChildSession(spec, child, move_seconds, times.start)
     try:
         yield session

@@ -7,6 +7,7 @@ from typing import Any
 from noughts_bots.bot import Resign
 from noughts_bots.errors import BotError, BotSpecError
 from noughts_bots.specs import BotSpec
+from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import (
@@ -93,6 +94,8 @@ class ConformancePlan:
     move_seconds: float
     """The longest wait for a move."""
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
+    invite: Invite | None = None
+    """Of a bot that dials in."""
 
 
 async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> ConformanceReport:
@@ -116,7 +119,7 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
     """Plays the games once, in one process."""
     report = ConformanceReport(str(spec), plan.variant.name)
     began = time.perf_counter()
-    async with child_session(spec, launcher, plan.times, move_seconds=plan.move_seconds) as session:
+    async with child_session(spec, launcher, plan.times, move_seconds=plan.move_seconds, invite=plan.invite) as session:
         try:
             await session.greet()
             report.start_ms = (time.perf_counter() - began) * 1e3

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import RunningChild, start_child
 from noughts_server.engines.frames import EngineChild, engine_child
@@ -22,12 +23,17 @@ async def start_player(
     processes: int = 1,
     memory_bytes: int = 0,
     heard: Callable[[bytes], None] | None = None,
+    invite: Invite | None = None,
 ) -> Player:
     """Starts a child, which may be several processes. `heard` is given what they write to stderr, as it comes.
+
+    One that dials in needs an invitation, and is one process.
 
     Raises BotSpecError, and what the launcher raises.
     """
     assert spec.child_kind is not None
+    if invite is not None:
+        return await start_child(launcher, command_of(spec), settings, invite, heard=heard)
     if processes == 1:
         return await start_process(spec, launcher, settings, memory_bytes, heard)
     if spec.child_kind.speaks_frames:

@@ -149,7 +149,6 @@ def test_a_program_dials_in_when_its_spec_says_so(text: str, dials: bool) -> Non
         ("match exec{dial=true,depth=3}:PYTHON random", "got options depth, expected none but dial or frames"),
         ("match exec{dial=true}:no-such-program random", "got program 'no-such-program'"),
         ("bot run exec{dial=true}:PYTHON", "Run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set"),
-        ("bot check exec{dial=true}:PYTHON", "Try it in a match against `random`, which says what was wrong"),
         ("bot ask exec{dial=true}:PYTHON", "got a program that dials in, expected one that plays on its standard"),
     ],
 )

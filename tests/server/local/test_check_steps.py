@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +13,8 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.local.check_steps import STEPS, StepResult, run_steps
+from noughts_server.local.conformance import ConformancePlan
+from noughts_server.local.inviting import inviting
 from noughts_server.local.launcher import Locking, launching
 from tests.support.children.field import PROGRAMS
 from tests.support.hosting import C_EXAMPLES, compiled, compiled_wasm
@@ -28,8 +31,12 @@ ALL = f"    variants = {NAMES}\n"
 
 async def steps_of(spec: str, variant: Variant = TICTACTOE) -> dict[str, StepResult]:
     async with launching(Locking.USUAL, print) as launcher:
-        times = ChildSettings(start=20.0, stop=1.0)
-        return {each.name: each for each in await run_steps(parse_spec(spec), launcher, times, 3.0, variant)}
+        plan = ConformancePlan(variant, 2, 1, 3.0, ChildSettings(start=20.0, stop=1.0))
+        if "dial=true" not in spec:
+            return {each.name: each for each in await run_steps(parse_spec(spec), launcher, plan)}
+        async with inviting() as invite:
+            results = await run_steps(parse_spec(spec), launcher, replace(plan, invite=invite))
+            return {each.name: each for each in results}
 
 
 def failed(results: dict[str, StepResult]) -> list[str]:
@@ -40,7 +47,7 @@ def test_there_are_about_thirty_steps_each_of_another_name() -> None:
     assert len(STEPS) == len(set(STEPS)) == 34
 
 
-@pytest.mark.parametrize("kind", ["py", "dll", "wasm", "exec", "lines", "gomocup"])
+@pytest.mark.parametrize("kind", ["py", "dll", "wasm", "exec", "dial", "lines", "gtp", "gomocup"])
 async def test_a_good_bot_of_each_kind_passes_all_steps(tmp_path: Path, kind: str) -> None:
     match kind:
         case "py":
@@ -54,14 +61,22 @@ async def test_a_good_bot_of_each_kind_passes_all_steps(tmp_path: Path, kind: st
             spec = f"wasm:{compiled_wasm(C_EXAMPLES / 'lots.c', tmp_path, 'lots')}"
         case "exec":
             spec = f"exec{{frames=json}}:{sys.executable} {JSON}"
+        case "dial":
+            (tmp_path / "good.py").write_text(
+                HEAD + "from noughts_bots import run\nclass Good(Bot):\n    def choose(self, p):\n"
+                "        return p.free[0]\nif __name__ == '__main__':\n    run(Good())\n"
+            )
+            spec = f"exec{{dial=true}}:{sys.executable} {tmp_path}/good.py"
+        case "gtp":
+            spec = f"gtp:{sys.executable} {PROGRAMS / 'gtp_engine.py'} honest"
         case "lines":
             spec = f"lines:{sys.executable} {LINES}"
         case _:
             spec = f"gomocup:{sys.executable} {PROGRAMS / 'engine.py'} honest {tmp_path}:1"
-    results = await steps_of(spec, GOMOKU if kind == "gomocup" else TICTACTOE)
+    results = await steps_of(spec, GOMOKU if kind in ("gomocup", "gtp") else TICTACTOE)
     assert failed(results) == [], [each for each in results.values() if each.outcome == "failed"]
     passed = sum(each.outcome == "passed" for each in results.values())
-    assert passed >= (12 if kind == "gomocup" else 30)
+    assert passed >= {"gomocup": 12, "gtp": 22}.get(kind, 29)
 
 
 FAULTS = {
@@ -105,9 +120,7 @@ async def test_a_bot_that_locks_a_file_cannot_play_beside_itself(tmp_path: Path)
     (tmp_path / "odd.py").write_text(source)
     async with launching(Locking.OFF, lambda line: None) as launcher:
         spec = parse_spec(f"py:{tmp_path}/odd.py:Odd")
-        results = {
-            each.name: each for each in await run_steps(spec, launcher, ChildSettings(start=20.0), 3.0, TICTACTOE)
-        }
+        results = {each.name: each for each in await run_steps(spec, launcher, ConformancePlan(TICTACTOE, 2, 1, 3.0))}
     assert "plays beside another process of it" in failed(results)
 
 

@@ -11,6 +11,7 @@ from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
+    from noughts_referee.children.launcher import Launcher
     from noughts_server.local.check_steps import StepResult
     from noughts_server.local.conformance import ConformanceReport
 
@@ -57,28 +58,36 @@ def check(
     what it does that not all do, and "rules": {VARIANT: whether it keeps to the rule that it is told}; "steps":
     [{"name", "outcome": passed, failed or skipped, "seconds", "detail", "advice"}], empty where the games went wrong.
     """
-    from noughts_bots.specs import parse_spec
+    from dataclasses import replace
+
+    from noughts_bots.specs import dials_in, parse_spec
     from noughts_referee.children.running_child import ChildSettings
-    from noughts_server.cli.local.children import TRY_A_MATCH, require_frames_on_pipes, require_startable
+    from noughts_server.cli.local.children import require_startable
     from noughts_server.cli.signals import run_loop
     from noughts_server.local.conformance import ConformancePlan
     from noughts_server.local.conformance import check as check_bot
+    from noughts_server.local.inviting import inviting
     from noughts_server.local.launcher import launching
 
     parsed = require_startable(parse_spec(spec))
-    require_frames_on_pipes(parsed, TRY_A_MATCH)
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     times = ChildSettings(start=start_timeout)
     plan = ConformancePlan(options.read_variant(variant), games, options.read_seed(seed), move_seconds, times)
 
     async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
         async with launching(locking, output.note) as launcher:
-            found = await check_bot(parsed, plan, launcher)
-            if found.faults or not steps:
-                return found, []
-            from noughts_server.local.check_steps import run_steps
+            if not dials_in(parsed):
+                return await taken_of(plan, launcher)
+            async with inviting() as invite:
+                return await taken_of(replace(plan, invite=invite), launcher)
 
-            return found, await run_steps(parsed, launcher, times, move_seconds, plan.variant)
+    async def taken_of(plan: ConformancePlan, launcher: "Launcher") -> "tuple[ConformanceReport, list[StepResult]]":
+        found = await check_bot(parsed, plan, launcher)
+        if found.faults or not steps:
+            return found, []
+        from noughts_server.local.check_steps import run_steps
+
+        return found, await run_steps(parsed, launcher, plan)
 
     found, taken = run_loop(checked())
     if output_format is Format.JSON:

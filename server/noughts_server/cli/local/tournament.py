@@ -319,7 +319,7 @@ def _check_rounds(plan: "LocalPlan") -> None:
 
 
 def _fuelled(specs: "tuple[BotSpec, ...]", fuel: int, time: str) -> "tuple[BotSpec, ...]":
-    """Modules get the fuel that they do not have of their own. Raises UsageProblem where something is left to machines."""
+    """Modules get the fuel that they have not of their own. Raises UsageProblem where something is left to machines."""
     if time != "none":
         raise UsageProblem(f"--fuel {fuel}: got --time {time}, expected none: clocks depend on the machine")
     for spec in specs:

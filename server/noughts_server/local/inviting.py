@@ -1,0 +1,26 @@
+"""A server for a bot that dials in, where there is no tournament: it is there to be dialled."""
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from noughts_referee.children.dialled_frames import Carry, DialInvitation, Invite
+
+
+@asynccontextmanager
+async def inviting() -> AsyncIterator[Invite]:
+    """Makes the invitations of such a bot, a ticket for each of its lives."""
+    # What a server needs is loaded by who needs one.
+    from noughts_server.runtime.sessions import Ticket
+    from noughts_server.server import running_server
+    from noughts_server.settings import ServerSettings
+
+    with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
+        settings = ServerSettings("127.0.0.1:0", f"sqlite:///{folder}/check.sqlite", reflection=False)
+        async with running_server(settings) as server:
+
+            def invite(carry: Carry) -> DialInvitation:
+                ticket = Ticket(owner=0, bot="checked", carry=carry)
+                return DialInvitation(server.address, server.sessions.issue_ticket(ticket))
+
+            yield invite
