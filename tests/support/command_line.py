@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import structlog
 from typer.testing import CliRunner, Result
 
 from noughts_server.cli.tree import TREE
@@ -13,6 +14,11 @@ def invoked(
 ) -> Result:
     """What `noughts` with these words says; the test fails unless it exits with `code`. `env`: changed variables."""
     path, _, _ = TREE.find(words)
-    result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
+    before = structlog.get_config()
+    try:
+        result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
+    finally:
+        # A command sets how much is logged; that is for its own time.
+        structlog.configure(**before)
     assert result.exit_code == code, f"{words}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
     return result
