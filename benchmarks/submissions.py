@@ -13,6 +13,8 @@ import grpc.aio
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
+from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options import LogLevel
 from noughts_server.limits import Limits
 from noughts_server.local.submitted import Acceptance, hosting_submissions
 from noughts_server.server import running_server
@@ -78,6 +80,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1_000)
     parser.add_argument("--warm", type=int, default=100)
     chosen = parser.parse_args()
+    configure_logs(LogLevel.WARNING)
     asyncio.run(measured(chosen.count, chosen.warm))
 
 
