@@ -227,6 +227,7 @@ class Pages:
             ratings=list(zip_longest(ratings["ratings"], histories)),
             statistics=statistics,
             games=games["games"],
+            submission=bot["versions"][0]["submission"] if bot["versions"] else None,
         )
 
     async def _history(self, bot: str, place: Document, versions: list[Document]) -> Line | None:

@@ -50,6 +50,7 @@ def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -
             page.get_by_label("Enters").select_option(label="cup")
             page.get_by_role("button", name="Hand it in").click()
             expect(page.get_by_role("heading", name="lots")).to_be_visible()
+            expect(page.get_by_text("WebAssembly, ")).to_be_visible()
             page.goto("/me")
             page.get_by_label("The file:").set_input_files(bad)
             page.get_by_role("button", name="Hand it in").click()

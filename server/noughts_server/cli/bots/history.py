@@ -14,7 +14,7 @@ from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import iso, milliseconds
 
 if TYPE_CHECKING:
-    from noughts_proto.v1 import games_pb2
+    from noughts_proto.v1 import bots_pb2, games_pb2
     from noughts_proto.v1 import leaderboards_pb2 as pb
 
 _CHART_WIDTH, _CHART_HEIGHT = 60, 8
@@ -36,7 +36,8 @@ def show(
     """One bot: whose it is, whether it is online or retired, its rating and record in each rating list.
 
     JSON: {"name", "owner", "latest_version", "online", "retired", "ratings": [{"rating_list", "rank", "rating",
-    "games", "wins", "draws", "losses", "provisional"}]}; retired is a time or null.
+    "games", "wins", "draws", "losses", "provisional"}], "submission": {"kind", "entry", "bytes", "sha256",
+    "file_name"}}; retired is a time or null, submission null unless the newest version was handed in as a file.
     """
     resource = _bot(name)
     from noughts_proto.v1 import bots_pb2
@@ -44,9 +45,12 @@ def show(
     from noughts_server.cli.client import connected
 
     with connected(server, token, token_file) as client:
-        shown = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource)).bot
+        answer = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource))
         request = pb.ListBotRatingsRequest(bot=resource)
         ratings = client.pages(client.leaderboards.ListBotRatings, request, lambda page: page.ratings, _RATING_LISTS)
+    shown = answer.bot
+    newest = next(iter(answer.versions), None)
+    handed_in = newest.submission if newest is not None and newest.HasField("submission") else None
     version = shown.latest_version.rpartition("/")[2]
     if output_format is Format.JSON:
         rows = [{"rating_list": row.rating_list, **row_document(row.row)} for row in ratings]
@@ -55,16 +59,25 @@ def show(
                 del row[known]
         about = {"name": short(shown.name), "owner": shown.owner, "latest_version": shown.latest_version}
         state = {"online": shown.online, "retired": iso(milliseconds(shown, "retire_time"))}
-        output.print_json({**about, **state, "ratings": rows})
+        output.print_json({**about, **state, "ratings": rows, "submission": _submission_document(handed_in)})
         return
     console = output.stdout()
     online = "online" if shown.online else "offline"
     retired = ", retired" if shown.HasField("retire_time") else ""
     output.heading(console, f"{short(shown.name)}: {shown.owner}'s, version {version}, {online}{retired}")
+    if handed_in is not None:
+        console.print(f"Handed in as {handed_in.kind}: {handed_in.file_name}, {handed_in.size:,} bytes.")
     if ratings:
         print_rows(("list",), [((row.rating_list,), row.row) for row in ratings])
     else:
         console.print("No rated game yet.")
+
+
+def _submission_document(handed_in: "bots_pb2.Submission | None") -> dict[str, Any] | None:
+    if handed_in is None:
+        return None
+    known = {"kind": handed_in.kind, "entry": handed_in.entry, "bytes": handed_in.size}
+    return {**known, "sha256": handed_in.sha256.hex(), "file_name": handed_in.file_name}
 
 
 def history(

@@ -53,6 +53,7 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
         "latest_version": "bots/random/versions/random",
         "online": False,
         "retired": None,
+        "submission": None,
     }
     assert place.pop("rating_list") == board["rating_list"]
     assert place.items() <= next(row for row in board["rows"] if row["name"] == "random").items()
