@@ -159,7 +159,7 @@ class SubmittedBots:
             got = str(error).replace(subject, Path(subject).name)
             raise InvalidArgument.of("bot", got, "one that plays", hint=hint) from None
         if report.faults:
-            said = report.said[-_MOST_SAID:].strip()
+            said = "\n".join(dict.fromkeys(report.said.strip().splitlines()))[-_MOST_SAID:]
             told = f"It printed:\n{said}" if said else hint
             raise InvalidArgument.of("bot", "; ".join(report.faults), f"one that plays {chosen.name}", hint=told)
 

@@ -1,0 +1,51 @@
+"""Bots from elsewhere in a tournament, each in its own locked process."""
+
+import sys
+from pathlib import Path
+
+from tests.support.children.field import PROGRAMS
+from tests.support.processes import asked, environment, told
+
+OURS = """
+import numpy as np
+from noughts_bots.adapters.arrays import ArrayBot
+from noughts_bots.adapters.pettingzoo import PettingZooBot
+
+
+def zoo():
+    return PettingZooBot(lambda seen: int(np.flatnonzero(seen["action_mask"])[-1]))
+
+
+def array():
+    return ArrayBot(lambda board: int((board == 0).sum(axis=0).argmax()))
+"""
+SUBMISSION = """
+def agent(observation, configuration):
+    return [column for column in range(configuration.columns) if observation.board[column] == 0][0]
+"""
+
+
+def test_each_adapter_plays_a_tournament_of_connect_four(tmp_path: Path) -> None:
+    (tmp_path / "ours.py").write_text(OURS)
+    (tmp_path / "submission.py").write_text(SUBMISSION)
+    specs = [
+        f"Zoo=py:{tmp_path}/ours.py:zoo",
+        f"Array=py:{tmp_path}/ours.py:array",
+        f"Kaggle=py{{file={tmp_path}/submission.py}}:noughts_bots.adapters.kaggle:Submission",
+        "Mcts=py{simulations=50}:noughts_bots.adapters.openspiel:Mcts",
+        "random",
+    ]
+    line = f"tournament run {' '.join(specs)} --variant connect4 --games 4 --seed 2 --start-timeout 30"
+    outcome = asked(line, environment())
+    assert outcome["games"] == 40
+    assert outcome["faults"] == []
+    assert set(outcome["terminations"]) <= {"line", "board_full"}
+    assert "Mcts" in outcome["standings"][0].values()
+
+
+def test_an_engine_of_gtp_plays_a_tournament_of_gomoku() -> None:
+    engine = f"Engine=gtp:{sys.executable} {PROGRAMS / 'gtp_engine.py'} honest"
+    words = ["match", engine, "random", "--variant", "gomoku", "--games", "6", "--seed", "4"]
+    shown = told(words, environment()).stdout
+    assert "6 games: 6 line" in shown
+    assert "Engine" in shown
