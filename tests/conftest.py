@@ -2,10 +2,12 @@
 
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
 import pytest
+import structlog
 
 # Before a test loads grpc: as in our own programs.
 import noughts_proto as noughts_proto
@@ -33,6 +35,8 @@ def pytest_configure() -> None:
 
     Such a shell has SIGINT ignored, which processes inherit.
     """
+    # As the command line does it: what is logged must not lie among what a command prints.
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import structlog
 from typer.testing import CliRunner, Result
 
 from noughts_server.cli.tree import TREE
@@ -14,11 +13,6 @@ def invoked(
 ) -> Result:
     """What `noughts` with these words says; the test fails unless it exits with `code`. `env`: changed variables."""
     path, _, _ = TREE.find(words)
-    before = structlog.get_config()
-    try:
-        result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
-    finally:
-        # A command sets how much is logged; that is for its own time.
-        structlog.configure(**before)
+    result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
     assert result.exit_code == code, f"{words}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
     return result

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CRASHED = 70
 """The exit code of a host whose module has trapped."""
-FUEL_PER_MICROSECOND = 100_000
+FUEL_PER_MICROSECOND = 1_000_000
 """Of a limit of time: more than any machine burns, so that the clock is what ends a move, and this a loop."""
 UNTIMED_FUEL = 20_000_000_000
 """Of a move without a limit of time: some ten seconds or more."""

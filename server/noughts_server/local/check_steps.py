@@ -30,6 +30,7 @@ from noughts_server.local.conformance import ConformancePlan
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _PLIES_OF_A_VARIANT = 6
 _MANY_GAMES = 64
+_SHARE_OF_PATIENCE = 0.3
 _HALTED_SECONDS = 0.3
 _QUIET_SECONDS = 0.25
 _SHORT_CLOCK_US = 300_000
@@ -79,6 +80,7 @@ class _Trial:
 
     def __init__(self, spec: BotSpec, launcher: Launcher, plan: ConformancePlan) -> None:
         chosen = plan.variant
+        self.patience = plan.move_seconds
         self._begin = partial(
             child_session, spec, launcher, plan.times, move_seconds=plan.move_seconds, invite=plan.invite
         )
@@ -326,9 +328,14 @@ async def _no_clock(trial: _Trial) -> None:
 
 async def _many_games(trial: _Trial) -> None:
     session, variant = await _frames(trial), trial.variant()
+    # Who thinks for long gets fewer: all of them together have the time of one answer.
+    began = time.perf_counter()
+    await _play(session, variant, 0, plies=1, seed=9)
+    seconds = time.perf_counter() - began
+    most = min(_MANY_GAMES, max(2, int(_SHARE_OF_PATIENCE * trial.patience / seconds)))
     games: dict[int, list[int]] = {}
     positions: dict[int, Position] = {}
-    for number in range(_MANY_GAMES):
+    for number in range(most):
         position = Position(variant, seed=number)
         position.play(position.draws().choice(position.free))
         game = session.begin(variant, 1, side_seed(number, 1), position.moves, number + 1)
@@ -337,7 +344,7 @@ async def _many_games(trial: _Trial) -> None:
         if cell is None:
             raise Resign
         if cell not in positions[game].free:
-            raise StepFailed(f"it {wrong_move(positions[game], cell)}, in one of {_MANY_GAMES} games at once")
+            raise StepFailed(f"it {wrong_move(positions[game], cell)}, in one of {most} games at once")
     for game, moves in games.items():
         await session.end(game, VOID, moves)
 

@@ -25,6 +25,7 @@ from noughts_referee.children.running_child import NotStarted, RunningChild
 from noughts_referee.children.watch import processor_seconds
 from noughts_referee.rules import Variant, VariantError, parse_variant
 from noughts_server.errors import InvalidArgument, NoughtsError
+from noughts_server.local.check_steps import run_steps
 from noughts_server.local.child_session import child_session
 from noughts_server.local.conformance import ConformancePlan, check
 from noughts_server.local.launcher import Locking, command_of, launching
@@ -158,6 +159,16 @@ class SubmittedBots:
             subject = str(spec.target)
             got = str(error).replace(subject, Path(subject).name)
             raise InvalidArgument.of("bot", got, "one that plays", hint=hint) from None
+        failed = (
+            []
+            if report.faults
+            else [step for step in await run_steps(spec, self._launcher, plan) if step.outcome == "failed"]
+        )
+        if failed:
+            got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
+            said = "\n".join(dict.fromkeys(failed[0].said.strip().splitlines()))[-_MOST_SAID:]
+            told = f"What to do: {failed[0].advice}." + (f" It printed:\n{said}" if said else "")
+            raise InvalidArgument.of("bot", got, "one that takes all steps of noughts bot check", hint=told)
         if report.faults:
             said = "\n".join(dict.fromkeys(report.said.strip().splitlines()))[-_MOST_SAID:]
             told = f"It printed:\n{said}" if said else hint
