@@ -50,6 +50,7 @@ MOST_PLAYING = 500
 _LOOK_SECONDS = 2.0
 _TRIAL_SECONDS = 90.0
 _TRIAL_GAMES = 4
+_TRIALS_AT_ONCE = 4
 _MOVE_SECONDS = 10.0
 _MOST_SAID = 1_500
 _DEFAULT_VARIANT = "tictactoe"
@@ -122,8 +123,7 @@ class SubmittedBots:
         self._usage: Counter[tuple[int, int]] = Counter()
         """Thousandths of a second of processor time, by day (since 1970) and owner."""
         self._look = asyncio.Event()
-        self._trials = asyncio.Semaphore(1)
-        self._tried = 0
+        self._trials = asyncio.Semaphore(_TRIALS_AT_ONCE)
 
     # Trying.
 
@@ -133,7 +133,6 @@ class SubmittedBots:
         if newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind):
             return upload._replace(entry=upload.entry or newest.entry)
         async with self._trials:
-            self._tried += 1
             with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
                 _open_for_passage(folder)
                 place = partial(placed, upload.kind, upload.entry, upload.content, Path(folder) / "bot")
