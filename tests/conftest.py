@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import logging
 import os
 import signal
 import sys
@@ -37,6 +38,8 @@ def pytest_configure() -> None:
     """
     # As the command line does it: what is logged must not lie among what a command prints.
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    # Only tests run event loops side by side: gRPC wakes all of them, and all but one find nothing to read.
+    logging.getLogger("asyncio").addFilter(lambda record: "PollerCompletionQueue" not in record.getMessage())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -106,7 +106,11 @@ async def loopback(
     finally:
         await service.stop()
     assert service.failures == []
-    await until(lambda: other_tasks() <= tasks_before)
+    try:
+        await until(lambda: other_tasks() <= tasks_before)
+    except TimeoutError:
+        left = "\n".join(f"{task!r}" for task in other_tasks() - tasks_before)
+        raise AssertionError(f"tasks that do not end:\n{left}") from None
     await until(lambda: not any(thread.name == "noughts-bot" for thread in threading.enumerate()))
 
 

@@ -208,9 +208,12 @@ async def _play(
     return position
 
 
+_MOVES_TO_FIND_IT = 10_000
+
+
 def _nearly_full(variant: Variant) -> Position | None:
     """A position with one free cell, and no line: by chance, if that comes soon."""
-    for seed in range(300):
+    for seed in range(_MOVES_TO_FIND_IT // variant.cells):
         position = Position(variant, seed=seed)
         while position.outcome() is None and len(position.free) > 1:
             position.play(position.draws().choice(position.free))

@@ -89,9 +89,9 @@ class Upstream:
         request: Request,
         token: str = "",
         *,
-        seconds: float = DEADLINE_SECONDS,
+        seconds: float | None = None,
     ) -> Response:
-        """The method's answer, to whoever bears the token. Raises Failure."""
+        """The method's answer, within DEADLINE_SECONDS or so many, to whoever bears the token. Raises Failure."""
         try:
             self._dialling.check(self.address, token)
         except SecurityProblem as problem:
@@ -99,7 +99,7 @@ class Upstream:
         metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
         try:
             async with self._room:
-                return await method(request, timeout=seconds, metadata=metadata)
+                return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
 

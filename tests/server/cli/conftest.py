@@ -73,7 +73,7 @@ def server(database: str) -> Iterator[str]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     with served(database) as address:
         yield address
-    structlog.reset_defaults()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
 
 
 @pytest.fixture

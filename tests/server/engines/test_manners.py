@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -280,10 +281,11 @@ async def test_an_engine_that_is_not_asked_has_the_usual_choices_made_for_it(fie
 
 
 async def test_a_swap2_answer_off_the_board_is_an_illegal_move(field: Field) -> None:
+    hasty = replace(TIMES, silence=1.0)
     for answer in ("99,99", "-1,-1"):
         # It opens the second game: a point is no answer there, and the engine is silent.
         await field.play(
-            engine(f"swap2={answer}", options="{swap2=on}"), "random", games=2, variant="gomoku+swap2", children=TIMES
+            engine(f"swap2={answer}", options="{swap2=on}"), "random", games=2, variant="gomoku+swap2", children=hasty
         )
         assert {game.termination for game in field.games} == {"illegal_move", "crashed"}, answer
 

@@ -67,6 +67,8 @@ def main() -> None:
                 board.move()
             case "BEGIN":
                 board.move()
+            case "ABOUT":
+                say('name="engine"')
             case "END":
                 break
     if HABIT == "ignores the end":

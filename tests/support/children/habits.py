@@ -18,6 +18,8 @@ from typing import NoReturn
 HOG_BYTES = 2048 * 1024 * 1024
 MOST_FORKS = 200
 LINE_BYTES = 50_000_000
+BREATH = 0.002
+"""Seconds between hundreds of lines without end: the cores are others', too."""
 _said: list[str] = []
 """What is said only once."""
 
@@ -91,6 +93,7 @@ def misbehave(habit: str, ground: str) -> None:
         case "endless output":
             while True:
                 write(b"MESSAGE once more\n" * 500)
+                time.sleep(BREATH)
         case "50 MB" if not _said:
             _said.append(habit)
             write(b"MESSAGE " + bytes(LINE_BYTES) + b"\n")

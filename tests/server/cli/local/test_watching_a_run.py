@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -46,29 +47,34 @@ def faulty(folder: Path, fault: str, game: int = 3) -> str:
 # The score.
 
 
+def scores(stderr: str) -> list[str]:
+    """The lines that tell it."""
+    return [line for line in stderr.splitlines() if re.match(r"[\d,]+ of [\d,]+ games: ", line)]
+
+
 def test_the_score_of_a_match_is_said_every_so_many_games(noughts: Any) -> None:
     result = noughts("match minimax random --games 25 --every 10 --seed 3 --format json")
     document = json.loads(result.stdout)
-    first, second = result.stderr.splitlines()
+    first, second = scores(result.stderr)
     assert first.startswith("10 of 25 games: minimax ")
     assert second.startswith("20 of 25 games: minimax ")
     assert " random; Elo difference: +" in second
     again = noughts("match minimax random --games 20 --every 20 --seed 3 --format json")
-    (line,) = again.stderr.splitlines()
+    (line,) = scores(again.stderr)
     assert line.partition(":")[2] == second.partition(":")[2]
     assert document["games"] == 25
 
 
 def test_the_error_bars_of_the_score_are_those_of_the_result(noughts: Any) -> None:
     result = noughts("match random random --games 60 --concurrency 8 --every 60 --seed 3")
-    (line,) = result.stderr.splitlines()
+    (line,) = scores(result.stderr)
     assert line.partition("; ")[2] in result.stdout.splitlines()
     assert " ± " in line
 
 
 def test_the_score_of_a_tournament_is_everybodys_points_the_best_first(noughts: Any) -> None:
     result = noughts("tournament run random minimax first-free --games 4 --every 6 --seed 1 --format json")
-    half, whole = result.stderr.splitlines()
+    half, whole = scores(result.stderr)
     assert half.startswith("6 of 12 games: minimax ")
     standings = json.loads(result.stdout)["standings"]
     assert [part.split()[0] for part in whole.partition(": ")[2].split(", ")] == [row["name"] for row in standings]
