@@ -46,11 +46,11 @@ def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_
         "        if len(p.moves) > 7 and p.variant.gravity:\n            time.sleep(0.01)\n"
         "        return p.free[-1] if p.variant.gravity else p.free[0]\n"
     )
-    line = f"py:{source}:Mine --variants tictactoe,mnk:7,7,4,connect4 --games 4 --seed 3"
-    found = gym(f"{line} --svg {picture}")
-    assert [each["variant"] for each in found["variants"]] == ["tictactoe", "mnk:7,7,4", "connect4"]
-    assert found["weakest"] in ("tictactoe", "mnk:7,7,4", "connect4")
-    slowest = found["variants"][2]["slowest"]
+    line = f"py:{source}:Mine --games 2 --seed 3 --variants connect4"
+    found = gym(f"{line},tictactoe --svg {picture}")
+    assert [each["variant"] for each in found["variants"]] == ["connect4", "tictactoe"]
+    assert found["weakest"] in ("tictactoe", "connect4")
+    slowest = found["variants"][0]["slowest"]
     assert slowest[0]["milliseconds"] >= 10
     assert len(slowest) == 5
     root = ElementTree.parse(picture).getroot()
@@ -58,7 +58,6 @@ def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_
     assert "minimax:depth=4" in picture.read_text()
     shown = said(["gym", *line.split()], environment()).stdout
     assert "on the ladder of connect4" in shown
-    assert "Weakest: " in shown
 
 
 def test_what_cannot_be_exercised_is_refused(tmp_path: Path) -> None:
