@@ -453,14 +453,15 @@ class Desk(Referee):
         return 0 if tournament is not None else sum(each.slots_queued for each in self.referees.values())
 
     def slots(self, tournament: int) -> list[int]:
-        """Slots of some games of a tournament that are running."""
-        return [
+        """Slots of some games of a tournament that are running, each once: one that froze lists what others play by now."""
+        running = (
             ordinal
             for each in self.referees.values()
             for played in each.tournaments
             if played.tournament == tournament
             for ordinal in played.ordinals
-        ]
+        )
+        return list(dict.fromkeys(running))
 
 
 def _report_nothing(games: list[FinishedGame]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_proto.v1 import feed_pb2
+from noughts_proto.v1 import cluster_pb2, feed_pb2
 from noughts_server.cluster.desk import Desk
 from noughts_server.cluster.far_observer import FarObserver, FilteredBus
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
@@ -22,7 +22,8 @@ class Watched:
 
     def __init__(self, store: Store) -> None:
         self.bus = MemoryBus()
-        self.observer = FarObserver(Desk(store, self.bus, "server", margin_us=0), self.bus, "server")
+        self.desk = Desk(store, self.bus, "server", margin_us=0)
+        self.observer = FarObserver(self.desk, self.bus, "server")
         self.heard: list[int] = []
         FilteredBus(self.bus, self.observer).subscribe(PLAYED, self._hear)
 
@@ -83,3 +84,13 @@ async def test_what_nobody_wants_is_told_nobody(watched: Watched) -> None:
     watched.observer.unwant(SLOT)
     watched.played(2)
     assert watched.heard == []
+
+
+async def test_a_game_that_two_referees_play_is_one(watched: Watched) -> None:
+    for name in ("frozen", "instead of it"):
+        played = cluster_pb2.ClusterTournament(tournament=SLOT.tournament, ordinals=[SLOT.ordinal])
+        watched.desk.referees[name] = cluster_pb2.RefereePresence(referee=name, tournaments=[played])
+    assert list(watched.observer.running(SLOT.tournament)) == []
+    watched.stands(2)
+    assert list(watched.observer.running(SLOT.tournament)) == [SLOT]
+    assert watched.desk.slots(SLOT.tournament) == [SLOT.ordinal]
