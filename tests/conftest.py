@@ -31,6 +31,10 @@ WITH_PROCESSES = (
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""
 
 
+MOSTLY_WAITING = ("cluster", "chaos", "system/test_newcomer.py")
+"""Those come first: what waits for minutes leaves the cores to others, unless it is the last."""
+
+
 def pytest_configure() -> None:
     """Programs that a test starts can be interrupted, also where a shell runs the tests in the background.
 
@@ -45,11 +49,16 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what `make quick` leaves out by the folder that it lies in."""
+    """Marks what `make quick` leaves out by the folder that it lies in, and puts what takes longest first."""
+
+    def lies_in(item: pytest.Item, *places: str) -> bool:
+        return item.path.relative_to(here).as_posix().startswith(places)
+
     here = Path(__file__).parent
     for item in items:
-        if item.path.relative_to(here).as_posix().startswith(WITH_PROCESSES):
+        if lies_in(item, *WITH_PROCESSES):
             item.add_marker("processes")
+    items.sort(key=lambda item: not lies_in(item, *MOSTLY_WAITING))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -453,7 +453,10 @@ class Desk(Referee):
         return 0 if tournament is not None else sum(each.slots_queued for each in self.referees.values())
 
     def slots(self, tournament: int) -> list[int]:
-        """Slots of some games of a tournament that are running, each once: one that froze lists what others play by now."""
+        """Slots of some games of a tournament that are running, each once.
+
+        A referee that freezes is listed for a while with games that others play by now.
+        """
         running = (
             ordinal
             for each in self.referees.values()

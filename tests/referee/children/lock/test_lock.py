@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from noughts_referee.children.lock import gaps
+from tests.support.shared import made_once
 
 from .drive import Outcome
 from .ground import ground
@@ -112,16 +113,21 @@ def _plan() -> list[tuple[str, str, int | None]]:
 
 
 @pytest.fixture(scope="module", params=STARTED_BY)
-def tried(request: pytest.FixtureRequest) -> Tried:
+def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tried:
     """Every probe, tried once."""
     user = _PLAIN_USER if request.param == "a plain user" and os.getuid() == 0 else None
-    with ground(user) as place:
-        plan = _plan()
-        outcomes = _drive(plan, place, user)
+    plan = _plan()
+
+    def drive(folder: Path) -> None:
+        with ground(user) as place:
+            (folder / "outcomes.json").write_text(_drive(plan, place, user))
+
+    folder = made_once(tmp_path_factory, f"lock-{STARTED_BY.index(request.param)}", drive)
+    outcomes = _read((folder / "outcomes.json").read_text())
     return Tried(request.param, {(kind, name): got for (kind, name, _), got in zip(plan, outcomes, strict=True)})
 
 
-def _drive(plan: list[tuple[str, str, int | None]], place: dict[str, Any], user: int | None) -> list[Outcome]:
+def _drive(plan: list[tuple[str, str, int | None]], place: dict[str, Any], user: int | None) -> str:
     written = json.dumps({"probes": plan, "ground": place, "user": user, "limits": LIMITS})
     paths = os.pathsep.join([*(path for path in sys.path if path), str(_HERE)])
     ran = subprocess.run(
@@ -132,7 +138,11 @@ def _drive(plan: list[tuple[str, str, int | None]], place: dict[str, Any], user:
         check=True,
         timeout=100,
     )
-    return [Outcome(**row) for row in json.loads(ran.stdout)]
+    return ran.stdout
+
+
+def _read(outcomes: str) -> list[Outcome]:
+    return [Outcome(**row) for row in json.loads(outcomes)]
 
 
 @pytest.mark.parametrize("probe", ALLOWED_WITHOUT)
@@ -218,7 +228,7 @@ def test_a_program_that_dials_in_reaches_one_port_alone(started_by: str) -> None
     user = _PLAIN_USER if started_by == "a plain user" and os.getuid() == 0 else None
     with ground(user) as place:
         probes = ["connect_tcp", "connect_tcp_elsewhere", "listen_tcp", "fast_open", "send_udp", "connect_unix"]
-        first, *others = _drive([("exec", probe, place["port"]) for probe in probes], place, user)
+        first, *others = _read(_drive([("exec", probe, place["port"]) for probe in probes], place, user))
     assert first.out.startswith("allowed"), first
     for probe, outcome in zip(probes[1:], others, strict=True):
         assert outcome.out.startswith("refused"), f"{probe} started by {started_by}: {outcome}"
