@@ -23,13 +23,12 @@ def tune_collector() -> None:
     A frame brings thousands of objects, and none is part of a cycle. But a refused call leaves hundreds that are, and
     who collects 100,000 objects at once stops everybody for 150 ms.
     """
-    # The first time the process is young: there is next to nothing to collect, and to look takes a while.
-    if gc.get_freeze_count():
-        gc.collect()
+    if _adapt_collector in gc.callbacks:
+        return  # by another server of this process
+    # The process is young: there is next to nothing to collect.
     gc.freeze()
     gc.set_threshold(_FEWEST_YOUNG, 20, 20)
-    if _adapt_collector not in gc.callbacks:
-        gc.callbacks.append(_adapt_collector)
+    gc.callbacks.append(_adapt_collector)
 
 
 def _adapt_collector(phase: str, info: dict[str, int]) -> None:
