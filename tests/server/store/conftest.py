@@ -24,5 +24,5 @@ def _kind_of(item: pytest.Item) -> str | None:
 def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
     """The kind of the test's databases. Modules about one kind only override it."""
     # The one process is PostgreSQL's, at the first of them.
-    with processes_allowed(True), databases_of(request.param):
+    with processes_allowed(True), databases_of(request.param, reused=True):
         yield request.param
