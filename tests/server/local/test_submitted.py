@@ -219,7 +219,7 @@ async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
 async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, here):
         token = await client.token("alice", *ALL)
-        slow = BOT.format("return sum(range(9_000_000 if position.variant.rows == 15 else 9)) and position.free[0]")
+        slow = BOT.format("return sum(range(3_000_000 if position.variant.rows == 15 else 9)) and position.free[0]")
         await submit(client, token, "slow", slow)
         await submit(client, token, "mine", GOOD)
         await client.create(token, games_per_pair=1000, variant="gomoku")
