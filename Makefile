@@ -6,14 +6,17 @@
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
-# One more than two cores have: tests wait for processes and clocks.
-WORKERS ?= 3
+# Twice as many as two cores: tests wait for processes and clocks.
+WORKERS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 GOOGLEAPIS := build/googleapis/google/rpc
+
+# With it each of a thousand processes of the tests would compile all that it loads.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
