@@ -200,10 +200,10 @@ async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
     async with running(servers=1, referees=1) as cluster:
         cluster.start_bots(["amy", "ben"], "Unhurried")
         await cluster.all_online(["amy", "ben"])
-        await cluster.organise("league", ["amy", "ben"], games_per_pair=100, time={"bank_us": 3_000_000})
+        await cluster.organise("league", ["amy", "ben"], games_per_pair=100, time={"bank_us": 1_500_000})
         await _more(cluster)
         cluster.servers.pop().kill()
-        await asyncio.sleep(4)
+        await asyncio.sleep(2)
         await cluster.start_server()
         await cluster.finished("league")
         # It was longer away than their clocks had left: the question that was open is asked anew.

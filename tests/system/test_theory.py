@@ -96,10 +96,10 @@ def test_in_a_round_robin_of_all_players_of_3x3_the_perfect_ones_never_lose(
     ]  # fmt: skip
     games = tmp_path / "games.jsonl"
     outcome = noughts(
-        "tournament", "run", *specs, "--games", "4", "--seed", "5", "--concurrency", "64", "-o", str(games)
+        "tournament", "run", *specs, "--games", "2", "--seed", "5", "--concurrency", "64", "-o", str(games)
     )
     assert len(specs) >= 20
-    assert outcome["games"] == len(specs) * (len(specs) - 1) // 2 * 4
+    assert outcome["games"] == len(specs) * (len(specs) - 1) // 2 * 2
     losses = {row["name"]: row["losses"] for row in outcome["standings"]}
     assert [losses[name] for name in NEVER_LOSE] == [0] * len(NEVER_LOSE)
     # Somebody does lose: whoever looks ahead less.

@@ -10,9 +10,18 @@ from tests.support.settings import often
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long is tried on SQLite alone, unless all is tried: the statements are the same."""
+    """On PostgreSQL each test is tried with its first parameters, unless all is tried: the statements are the same."""
     if often(1) == 1:
-        items[:] = [item for item in items if not (item.get_closest_marker("long") and _kind_of(item) == POSTGRESQL)]
+        tried: set[object] = set()
+        items[:] = [item for item in items if _kind_of(item) != POSTGRESQL or _is_first_of_its_test(item, tried)]
+
+
+def _is_first_of_its_test(item: pytest.Item, tried: set[object]) -> bool:
+    test = item.path, getattr(item, "originalname", item.name)
+    if test in tried or item.get_closest_marker("long"):
+        return False
+    tried.add(test)
+    return True
 
 
 def _kind_of(item: pytest.Item) -> str | None:
