@@ -15,8 +15,9 @@ class _Cycle:
 
 @pytest.fixture
 def collector() -> Iterator[None]:
-    """The collector as it was, afterwards."""
+    """The collector as Python starts with it; as it was, afterwards."""
     before, callbacks = gc.get_threshold(), gc.callbacks[:]
+    gc.callbacks.clear()
     yield
     gc.set_threshold(*before)
     gc.callbacks[:] = callbacks
