@@ -20,6 +20,9 @@ from tests.support.processes import PROGRAM, environment
 PATIENCE = 30.0
 """Seconds after which a test that waits for something on the screen has failed."""
 
+BETWEEN_PIECES, LONGEST_DRAWING = 0.03, 0.3
+"""Seconds without anything new after which a screen is complete, and after which it is looked at in any case."""
+
 UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
 ENTER = "\r"
 CTRL_C = "\x03"
@@ -67,9 +70,18 @@ class Terminal:
     def until(self, wanted: str | Callable[[str], bool]) -> str:
         """The screen as soon as it shows this text, or what fulfils the condition."""
         deadline = time.monotonic() + PATIENCE
-        while not (wanted in self.text if isinstance(wanted, str) else wanted(self.text)):
+
+        def is_there() -> bool:
+            return wanted in self.text if isinstance(wanted, str) else wanted(self.text)
+
+        while not is_there():
             assert self._read(deadline), f"waited for {wanted!r}; the screen shows\n{self.text}"
-        return self.text
+        first = self.text
+        # What is drawn at once may be read in pieces.
+        settled = time.monotonic() + LONGEST_DRAWING
+        while time.monotonic() < settled and self._read(time.monotonic() + BETWEEN_PIECES):
+            pass
+        return self.text if is_there() else first
 
     def until_without(self, unwanted: str) -> str:
         """The screen as soon as it does not show this text any more."""
