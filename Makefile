@@ -1,8 +1,7 @@
 # Everything here creates its own environment: only python3 (3.11 or newer), make and git are needed.
-# Tests that find no compiler of C and C++ take Zig's, a package; without cargo the examples in Rust are not tried, and the run
-# says so; nor is the reverse proxy without nginx. Nothing else is left out: a tool that is missing fails its test.
-# NOUGHTS_REQUIRE=rust,nginx makes cargo and nginx such tools, too. Chromium is one that no package of Python brings: the tests of
-# the site drive it, and say how to get it (apt-get install chromium).
+# The tests bring the tools that they need: a browser is fetched into build/browser if none is installed (or name one: NOUGHTS_BROWSER),
+# Zig compiles C and C++ if there is no other compiler. Only Rust's cargo and nginx come from the machine: without them the examples in
+# Rust and the reverse proxy are not tried, and the run says so. NOUGHTS_REQUIRE=rust,nginx makes that a failure.
 # Another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
@@ -20,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test quick check stubs lock bench soak clean
+.PHONY: help demo live test quick check browser stubs lock bench soak clean
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +30,7 @@ demo: $(STAMP) ## play a small tournament on this machine
 live: $(STAMP) ## a server, its site and bots that go on playing: something to look at
 	@$(BIN)/noughts live
 
-test: check ## all checks, then all tests
+test: check browser ## all checks, then all tests
 	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 quick: check ## all checks, then the tests that start no process and are not long: a minute
@@ -47,6 +46,9 @@ check: $(STAMP) $(GOOGLEAPIS) ## format, lint, what is dangerous, types, import 
 	$(BIN)/buf lint
 	$(BIN)/python -m pip check
 
+browser: $(STAMP) ## fetch the browser of the tests, unless one is installed
+	@$(BIN)/python -m tests.support.browser_program
+
 stubs: $(STAMP) ## generate the protobuf and gRPC stubs
 	$(BIN)/python tools/regenerate.py
 
@@ -60,7 +62,7 @@ lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everyth
 bench: $(STAMP) ## measure throughput
 	$(BIN)/python benchmarks/throughput.py
 
-soak: $(STAMP) ## load, kills, rubbish and attacks for a long time: hours
+soak: $(STAMP) browser ## load, kills, rubbish and attacks for a long time: hours
 	$(BIN)/python benchmarks/soak.py
 	$(BIN)/python -m tests.chaos troubles --count 1000 --only "kill server" "kill bot" "kill both"
 	$(BIN)/python -m tests.chaos troubles --count 1000

@@ -37,16 +37,18 @@ MOSTLY_WAITING = ("cluster", "chaos", "system/test_newcomer.py")
 
 
 def pytest_configure() -> None:
-    """Programs that a test starts can be interrupted, also where a shell runs the tests in the background.
+    """Let the programs that a test starts receive signals as usual.
 
-    Such a shell has SIGINT ignored, which processes inherit.
+    A shell that runs the tests in the background ignores SIGINT, and `nohup` ignores SIGHUP; processes inherit both.
     """
     # As the command line does it: what is logged must not lie among what a command prints.
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     # Only tests run event loops side by side: gRPC wakes all of them, and all but one find nothing to read.
     logging.getLogger("asyncio").addFilter(lambda record: "PollerCompletionQueue" not in record.getMessage())
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if threading.current_thread() is threading.main_thread():
+        for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+            if signal.getsignal(number) is signal.SIG_IGN:
+                signal.signal(number, usual)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

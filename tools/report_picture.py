@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.tools import browser
+from tests.support.browser import chromium
 
 _PICTURE = Path(__file__).resolve().parents[1] / "docs" / "report.png"
 _NOUGHTS = (sys.executable, "-m", "noughts_server.cli")
@@ -31,16 +31,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         page = sys.argv[1] if len(sys.argv) > 1 else _reported(folder).as_uri()
-        subprocess.run(
-            [
-                browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-                f"--user-data-dir={folder / 'profile'}", f"--window-size={_WIDTH},{_HEIGHT}",
-                f"--screenshot={_PICTURE}", page,
-            ],
-            check=True,
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        with chromium() as browser:
+            tab = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
+            tab.goto(page)
+            tab.screenshot(path=_PICTURE)
 
 
 def _reported(folder: Path) -> Path:

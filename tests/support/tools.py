@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.browser_program import BrowserProgram, find_browser
 from tests.support.root import ROOT
 
 NOT_TRIED = "not tried: "
@@ -49,14 +50,12 @@ def cargo() -> str:
     pytest.skip(f"{NOT_TRIED}the examples in Rust; no cargo here")
 
 
-def browser() -> str:
-    """A Chromium. It may be missing as cargo may: `NOUGHTS_REQUIRE=browser` makes that a failure."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    if "browser" in os.environ.get("NOUGHTS_REQUIRE", "").split(","):
-        pytest.fail("no Chromium here, and NOUGHTS_REQUIRE asks for a browser; install Debian's package chromium")
-    pytest.skip(f"{NOT_TRIED}reports in a browser; no Chromium here")
+def browser_program() -> BrowserProgram:
+    """The browser that the tests drive; `make test` fetches one if the machine has none."""
+    found = find_browser()
+    if found is None:
+        pytest.fail("no browser here; `make browser` fetches one, or set NOUGHTS_BROWSER to the program of a Chromium")
+    return found
 
 
 def nginx() -> str:

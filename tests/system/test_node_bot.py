@@ -18,9 +18,10 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 from noughts_server.local.run import LocalPlan, LocalStop, play_locally
 from tests.support.ground import Ground, ground_at
+from tests.support.node import NODE
 from tests.support.root import ROOT
 
-from .node import NODE, NodeBot, installed_bot, node_bot
+from .node import NodeBot, installed_bot, node_bot
 
 BLAMELESS = {types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL}
 

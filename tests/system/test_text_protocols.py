@@ -16,11 +16,10 @@ import pytest
 from noughts_server.local.launcher import Locking
 from noughts_server.store.games import ExportedGame
 from tests.support.children.field import Field
+from tests.support.node import NODE
 from tests.support.root import ROOT
 from tests.support.shared import made_once
 from tests.support.tools import NOT_TRIED, cargo, compiler, run
-
-from .node import NODE
 
 EXAMPLES = ROOT / "bots" / "examples"
 GUIDE = (ROOT / "docs" / "writing-a-bot.md").read_text()

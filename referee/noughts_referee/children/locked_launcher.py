@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +16,7 @@ from typing import Any
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import Limits, LockIncomplete, gaps
-from noughts_referee.children.scratch import remove_tree, scratch_of
+from noughts_referee.children.scratch import OwnedFolder, scratch_of
 
 _PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
 _STARTS_AT_ONCE = 16
@@ -131,11 +130,12 @@ class _Zygote:
         self._starting: dict[int, asyncio.Future[int]] = {}
         self._pids: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
-        self._scratch = tempfile.mkdtemp(prefix="noughts-lock-")
+        self._folder = OwnedFolder("noughts-lock-")
+        self._scratch = self._folder.path
         try:
             self._socket, self._process = self._fork(entry, limits)
         except BaseException:
-            remove_tree(self._scratch)
+            self._folder.close()
             raise
         self._socket.setblocking(False)
         self._loop.add_reader(self._socket, self._read)
@@ -282,7 +282,7 @@ class _Zygote:
         self._ended.clear()
         self._process.kill()  # it has ended, or is about to
         self._process.wait()
-        remove_tree(self._scratch)
+        self._folder.close()
 
     async def close(self) -> None:
         """Ends the zygote. What it could not remove is removed here."""

