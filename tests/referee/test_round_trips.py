@@ -9,7 +9,7 @@ from noughts_referee.rules import Termination
 from noughts_referee.work_units import Allowance, unpack_allowances, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.leaping_loop import leap
-from tests.support.loopback import Loopback, RawBot, loopback, raw_bot
+from tests.support.loopback import Loopback, RawBot, loopback, raw_bot, until
 
 SECOND, CAP_US, MARGIN_US = 1_000_000, 1_000_000, 200_000
 SLACK_US = 400_000
@@ -28,12 +28,13 @@ async def server() -> AsyncIterator[Loopback]:
         yield server
 
 
-async def far_away(bot: RawBot, seconds: float) -> None:
-    """It echoes its first heartbeat so much later."""
+async def far_away(server: Loopback, bot: RawBot, seconds: float) -> None:
+    """Let bot-1 echo its first heartbeat so much later; return once the server has measured it."""
     while not (frame := await bot.frame()).heartbeat.id:
         pass
     await leap(seconds)
     await bot.send(heartbeat=frame.heartbeat.id)
+    await until(lambda: server.referee.player(1).network_us)
 
 
 def test_the_shortest_of_the_latest_counts_and_no_more_than_the_cap() -> None:
@@ -59,7 +60,7 @@ def test_an_echo_that_may_have_waited_for_a_move_lengthens_nothing() -> None:
 async def test_a_move_that_the_network_made_late_is_in_time_and_its_time_is_the_bots_own(server: Loopback) -> None:
     async with raw_bot(server, 1) as far, raw_bot(server, 2):
         assert far.welcome.welcome.network_cap_us == CAP_US
-        await far_away(far, 0.8)
+        await far_away(server, far, 0.8)
         server.referee.add(unit(conditions("mnk:1,1,1", time="2/move"), 1))
         await far.asked()
         await leap(2.4)
@@ -77,7 +78,7 @@ async def test_a_move_that_the_network_made_late_is_in_time_and_its_time_is_the_
 
 async def test_who_delays_its_echoes_gains_the_cap_and_nothing_beyond(server: Loopback) -> None:
     async with raw_bot(server, 1) as slow, raw_bot(server, 2):
-        await far_away(slow, 1.5)
+        await far_away(server, slow, 1.5)
         server.referee.add(unit(conditions("mnk:1,1,1", time="2/move"), 1))
         await slow.asked()
         await leap(2 + (CAP_US + MARGIN_US) / SECOND)

@@ -65,7 +65,7 @@ def find_browser() -> BrowserProgram | None:
 
 def use_node_of_wheel() -> None:
     """Let playwright run on the Node of our packages: its own needs libatomic, which a bare Debian lacks."""
-    os.environ.setdefault("PLAYWRIGHTNODEJS_PATH", str(NODE))
+    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(NODE))
 
 
 def _fetch_package() -> None:

@@ -108,9 +108,9 @@ def change(path: Path, statement: str) -> None:
 def databases_of(kind: str, *, reused: bool = False) -> Iterator[None]:
     """Databases are of this kind inside the block; `reused`: nobody needs what it has made there afterwards."""
     before, earlier = Place.kind, Place.made
-    Place.kind, Place.made = kind, []
     if kind == POSTGRESQL:
         Place.host = _running()
+    Place.kind, Place.made = kind, []
     try:
         yield
         if reused:

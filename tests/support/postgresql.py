@@ -106,7 +106,17 @@ class Postgresql:
             raise RuntimeError(f"{program} exited with {done.returncode}: {done.stdout}{done.stderr}")
 
 
-@cache
 def server() -> Postgresql:
-    """The PostgreSQL of this process, which stops it at its end."""
-    return Postgresql()
+    """Return the PostgreSQL of this process, which stops it at its end. A failed start fails at once the next time."""
+    started = _started()
+    if isinstance(started, Exception):
+        raise started
+    return started
+
+
+@cache
+def _started() -> Postgresql | Exception:
+    try:
+        return Postgresql()
+    except Exception as error:
+        return error
