@@ -77,17 +77,17 @@ def read_point(text: str, columns: int, rows: int) -> int | None:
     return row * columns + column if 0 <= column < columns and 0 <= row < rows else -1
 
 
-_RULES = {"gomoku:exact": 1, "renju": 4, "caro": 8, "caro:exact": 9}
+RULES = {"gomoku:exact": 1, "renju": 4, "caro": 8, "caro:exact": 9}
 """The other values of `INFO rule`, by the variant on 15x15; on 20x20 `:20` follows its name."""
 _SIZES = {(15, 15): "", (20, 20): ":20"}
 
-VARIANTS = ("mnk", *(name + suffix for name in _RULES for suffix in _SIZES.values()))
+VARIANTS = ("mnk", *(name + suffix for name in RULES for suffix in _SIZES.values()))
 """The variants that have a rule (of those of the family `mnk` only five in a row)."""
 
 
 def rule_of(variant: Variant) -> int | None:
     """The value of `INFO rule` for the variant; None if the protocol cannot say it."""
-    for name, rule in _RULES.items():
+    for name, rule in RULES.items():
         if base_name(variant.name) in (name + suffix for suffix in _SIZES.values()):
             return rule
     if covers(("mnk",), variant.name) and all(len(cells) == IN_A_ROW for cells in variant.line_cells):
@@ -100,9 +100,9 @@ def variant_of(columns: int, rows: int, rule: int) -> Variant:
     if rule == FREESTYLE:
         return parse_variant(f"mnk:{columns},{rows},{IN_A_ROW}")
     asked = f"{columns}x{rows} with rule {rule}"
-    name = next((name for name, its_rule in _RULES.items() if its_rule == rule), None)
+    name = next((name for name, its_rule in RULES.items() if its_rule == rule), None)
     if name is None:
-        known = ", ".join(f"{each} ({name})" for name, each in _RULES.items())
+        known = ", ".join(f"{each} ({name})" for name, each in RULES.items())
         raise VariantError(asked, f"rule {FREESTYLE} (five or more in a row), {known}")
     if (columns, rows) not in _SIZES:
         sizes = " or ".join(f"{columns}x{rows}" for columns, rows in _SIZES)

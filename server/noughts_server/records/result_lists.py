@@ -16,6 +16,7 @@ _EXPECTED_ROW = "white,black,result as in `alpha,beta,1-0`"
 _SHOWN = 80
 CSV_HEAD = ",".join(_COLUMNS) + "\n"
 
+_NEEDED_TAGS = ("White", "Black", "Result")
 _TAG = re.compile(r'\s*\[(\w+)\s+"((?:[^"\\]|\\.)*)"\]\s*')
 
 
@@ -39,16 +40,17 @@ def pgn_text(record: RecordedGame, number: int = 1) -> str:
 
 
 def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
-    """The games of a file, by their tags; moves are not read."""
+    """Return the games of a file, by their tags; moves are not read. A blank line or a tag White, Black or Result that
+    the game already has ends its tags."""
     tags: dict[str, str] = {}
     begun, in_tags, anything = 1, False, False
     for number, line in enumerate(lines, start=1):
         anything = anything or not line.isspace()
         found = _TAG.fullmatch(line)
         if found is None:
-            in_tags = in_tags and not line.strip()
+            in_tags = False
             continue
-        if not in_tags:
+        if not in_tags or (found.group(1) in _NEEDED_TAGS and found.group(1) in tags):
             if tags:
                 yield _tagged(begun, tags)
             tags, begun, in_tags = {}, number, True
@@ -60,7 +62,7 @@ def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
 
 
 def _tagged(line: int, tags: dict[str, str]) -> Placed:
-    missing = [name for name in ("White", "Black", "Result") if name not in tags]
+    missing = [name for name in _NEEDED_TAGS if name not in tags]
     if missing:
         return Placed(line, RecordError(f"no tag {missing[0]}", "White, Black and Result"))
     empty = [name for name in ("White", "Black") if not tags[name]]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Any
 
+from noughts_bots.gomocup.protocol import FREESTYLE, RULES
 from noughts_referee.rules import Termination, Variant, VariantError
 from noughts_server.records.recorded_game import (
     Placed,
@@ -38,7 +39,7 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
 _SET_UP = ("AB", "AW", "AE")
 _OPENING = "opening move"
 _AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d+) stones, begun by (?P<opener>.*)")
-_BY_NUMBER = {"0": "gomoku", "1": "gomoku:exact", "4": "renju", "8": "caro:exact", "9": "caro"}
+_BY_NUMBER = {str(FREESTYLE): "gomoku"} | {str(rule): name for name, rule in RULES.items()}
 _BY_WORD = {"freestyle": "gomoku", "gomoku": "gomoku", "standard": "gomoku:exact", "renju": "renju", "caro": "caro"}
 # What c-gomoku-cli says in TE, in lower case.
 _REASONS = {

@@ -197,6 +197,57 @@ def test_games_of_another_programs_files_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    "rule, variant",
+    [("0", "gomoku"), ("1", "gomoku:exact"), ("4", "renju"), ("8", "caro"), ("9", "caro:exact")],
+)
+@pytest.mark.parametrize("size, suffix", [("15", ""), ("20", ":20")])
+def test_sgf_rule_numbers_are_those_of_gomocup(rule: str, variant: str, size: str, suffix: str) -> None:
+    (placed,) = read_sgf([f"(;FF[4]RU[{rule}]SZ[{size}])"])
+    assert isinstance(placed.game, RecordedGame)
+    assert variant_of(placed.game.variant) == variant_of("gomoku20" if rule + size == "020" else variant + suffix)
+
+
+@st.composite
+def tag_sections(draw: st.DrawFn) -> tuple[dict[str, str], str]:
+    """The tags of a game in any order, and what follows them: blank lines or the game's moves."""
+    tags = {"White": draw(NAMES), "Black": draw(NAMES), "Result": draw(st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"]))}
+    more = draw(st.dictionaries(st.sampled_from(["Event", "Round", "Variant"]), st.just("gomoku")))
+    names = draw(st.permutations(sorted(tags | more)))
+    end = draw(st.sampled_from(["\n", "\n\n", f"\n{tags['Result']}\n\n", f"1. h8 {tags['Result']}\n"]))
+    return {name: (tags | more)[name] for name in names}, end
+
+
+@examples(80)
+@given(games=st.lists(tag_sections(), max_size=5))
+def test_pgn_games_are_as_many_as_its_tag_sections(games: list[tuple[dict[str, str], str]]) -> None:
+    escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
+    text = "".join(
+        "".join(f'[{name} "{value.translate(escaped)}"]\n' for name, value in tags.items()) + end for tags, end in games
+    )
+    expected = [
+        RecordedGame(tags.get("Variant", ""), tags["White"], tags["Black"], tags["Result"]) for tags, _ in games
+    ]
+    assert [placed.game for placed in read_pgn(text.splitlines(keepends=True))] == expected
+
+
+def test_pgn_tags_without_blank_lines_begin_a_game_with_the_next_white() -> None:
+    tags = '[White "{}"]\n[Black "c"]\n[Result "1-0"]\n'
+    found = read_pgn((tags.format("a") + tags.format("b")).splitlines(keepends=True))
+    assert [(placed.line, placed.game) for placed in found] == [
+        (1, RecordedGame("", "a", "c", "1-0")),
+        (4, RecordedGame("", "b", "c", "1-0")),
+    ]
+
+
+def test_a_pgn_game_with_a_blank_line_in_its_tags_is_an_error() -> None:
+    placed = list(read_pgn(['[White "a"]\n', "\n", '[Black "b"]\n', '[Result "1-0"]\n']))
+    assert [str(each.game) for each in placed] == [
+        "got no tag Black, expected White, Black and Result",
+        "got no tag White, expected White, Black and Result",
+    ]
+
+
+@pytest.mark.parametrize(
     "text, message",
     [
         ("(;FF[4]SZ[15];B[zz])", "got the move [zz], expected cells of 15x15"),
