@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -27,6 +28,13 @@ from noughts_server.cli.errors import Problem
 
 DEADLINE_SECONDS = 10.0
 _LARGEST_PAGE = 1_000
+_REFUSALS = {
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.ALREADY_EXISTS,
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+}
 
 
 class _PagedResponse(Protocol):
@@ -41,11 +49,16 @@ Item = TypeVar("Item")
 
 
 class CallFailed(Problem):
-    """A call that failed: `code` is its gRPC status."""
+    """A call that failed: `code` is its gRPC status, `reason` the server's name of the error, e.g. `WRONG_STATE`."""
 
-    def __init__(self, problem: Problem, code: grpc.StatusCode) -> None:
+    def __init__(self, problem: Problem, code: grpc.StatusCode, reason: str = "") -> None:
         super().__init__(problem.message, problem.hint)
-        self.code = code
+        self.code, self.reason = code, reason
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server answered and refused this request; another request can succeed."""
+        return self.code in _REFUSALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +94,36 @@ class Client:
             if not self.token and _code(error) is grpc.StatusCode.UNAUTHENTICATED:
                 missing = connection_options.no_token()
                 raise Problem(missing.message, missing.hint) from error
-            raise CallFailed(explain_call(error, self.address), _code(error)) from error
+            info = error_info(error)
+            raise CallFailed(explain_call(error, self.address), _code(error), info.reason if info else "") from error
 
     def pages(
         self,
         method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
         request: Any,
         items: Callable[[Paged], Iterable[Item]],
-        limit: int,
+        limit: int | None = None,
     ) -> list[Item]:
-        """The first `limit` items of a list, from as many pages as that takes."""
-        found: list[Item] = []
-        while True:
-            request.page_size = min(limit - len(found), _LARGEST_PAGE)
+        """Return the first `limit` items of a list, from as many pages as that takes; None: all."""
+        return list(self.each(method, request, items, limit))
+
+    def each(
+        self,
+        method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
+        request: Any,
+        items: Callable[[Paged], Iterable[Item]],
+        limit: int | None = None,
+    ) -> Iterator[Item]:
+        """Yield what `pages` returns, with one page at a time in memory."""
+        left = _LARGEST_PAGE if limit is None else limit
+        while left:
+            request.page_size = min(left, _LARGEST_PAGE)
             page = self.call(method, request)
-            found.extend(items(page))
-            if not page.next_page_token or len(found) >= limit:
-                return found[:limit]
+            for item in islice(items(page), left):
+                yield item
+                left -= limit is not None
+            if not page.next_page_token:
+                return
             request.page_token = page.next_page_token
 
 

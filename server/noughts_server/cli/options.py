@@ -1,13 +1,13 @@
 """Options that several commands share, and how their texts are read."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format
+from noughts_server.cli.output import Format, note
 from noughts_server.cli.parameters import Completes, Option
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from noughts_referee.clock import TimeControl
     from noughts_referee.rules import Variant
 
+_Row = TypeVar("_Row")
 LARGEST_SEED = (1 << 64) - 1
 _LONGEST_MARGIN_SECONDS = 60
 
@@ -125,7 +126,36 @@ ResumeOption = Annotated[
     bool,
     Option("--resume", help="Goes on with the newest such run in --db; more --games or bots are added."),
 ]
-LimitOption = Annotated[int, Option("--limit", min=1, metavar="N", help="Show at most so many.")]
+LimitOption = Annotated[
+    int | None,
+    Option(
+        "--limit",
+        min=1,
+        max=1_000_000_000,
+        metavar="N",
+        help="Print at most N rows. Default: 50, all in JSON.",
+        show_default=False,
+    ),
+]
+_ROWS_OF_TEXT = 50
+
+
+def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None, output_format: Format) -> Iterator[_Row]:
+    """Yield the rows that --limit asks for; text ends with a note on stderr if there are more.
+
+    `rows` returns at most the number of rows that it gets, None: all.
+    """
+    if output_format is not Format.TEXT:
+        yield from rows(limit)
+        return
+    most = limit or _ROWS_OF_TEXT
+    for number, row in enumerate(rows(most + 1)):
+        if number == most:
+            note(f"There are more than {most}; --limit N prints N.")
+            return
+        yield row
+
+
 GamesFileOption = Annotated[
     Path | None,
     Option(

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import child_options, connection_options, options, output
@@ -242,7 +243,7 @@ def list_bots(
     server: connection_options.ServerOption = None,
     online: Annotated[bool, Option("--online", help="With --server: only those that are online.")] = False,
     retired: Annotated[bool, Option("--retired", help="With --server: also those that are retired.")] = False,
-    limit: options.LimitOption = 1_000,
+    limit: options.LimitOption = None,
     token: connection_options.TokenOption = None,
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
@@ -260,7 +261,8 @@ def list_bots(
 
     with connected(server, token, token_file) as client:
         request = pb.ListBotsRequest(online_only=online, show_retired=retired)
-        found = client.pages(client.bots.ListBots, request, lambda page: page.bots, limit)
+        pages = partial(client.pages, client.bots.ListBots, request, lambda page: page.bots)
+        found = list(options.limited(pages, limit, output_format))
     if output_format is Format.JSON:
         output.print_json({"bots": [_bot_document(row) for row in found]})
         return

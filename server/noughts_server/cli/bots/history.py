@@ -1,5 +1,6 @@
 """What bots at a server have done: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import connection_options, options, output
@@ -7,7 +8,7 @@ from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
-from noughts_server.cli.remote.game import document, result_text, termination_text
+from noughts_server.cli.remote.game import document, games_of, print_documents, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import ListVariantOption, TimeClassOption, print_rows, row_document
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
@@ -127,7 +128,7 @@ def games(
     tournament: Annotated[
         str, Option("--tournament", metavar="ID", help="Only games in this tournament.", completes=Completes.TOURNAMENT)
     ] = "",
-    limit: options.LimitOption = 20,
+    limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
     token_file: connection_options.TokenFileOption = None,
@@ -146,11 +147,12 @@ def games(
         tournament=tournament_name(tournament) if tournament else "",
     )
     with connected(server, token, token_file) as client:
-        found = client.pages(client.games.ListGames, request, lambda page: page.games, limit)
-    if output_format is Format.JSON:
-        for row in found:
-            output.print_json(document(row))
-    elif found:
+        rows = games_of(client, request, limit, output_format)
+        if output_format is Format.JSON:
+            print_documents(rows)
+            return
+        found = list(rows)
+    if found:
         _print_games(found)
     else:
         against = f" against {short(request.opponent)}" if opponent else ""
@@ -206,7 +208,7 @@ def head_to_head(
 
 
 def rating_lists(
-    limit: options.LimitOption = 50,
+    limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
     token_file: connection_options.TokenFileOption = None,
@@ -220,9 +222,9 @@ def rating_lists(
     from noughts_server.cli.client import connected
 
     with connected(server, token, token_file) as client:
-        found = client.pages(
-            client.leaderboards.ListRatingLists, pb.ListRatingListsRequest(), lambda page: page.rating_lists, limit
-        )
+        request = pb.ListRatingListsRequest()
+        pages = partial(client.pages, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
+        found = list(options.limited(pages, limit, output_format))
     if output_format is Format.JSON:
         fields = ("name", "variant", "time_class", "bots", "games")
         output.print_json({"rating_lists": [{field: getattr(row, field) for field in fields} for row in found]})

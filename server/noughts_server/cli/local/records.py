@@ -126,7 +126,7 @@ def list_games(
     result: ResultFilter = None,
     termination: TerminationFilter = None,
     opening: OpeningFilter = None,
-    limit: options.LimitOption = 50,
+    limit: options.LimitOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """The games of a file, or those of them that you ask for.
@@ -140,21 +140,19 @@ def list_games(
 
     wanted = _filters(Wanted, bot, against, variant, result, termination, opening)
     with _explaining(file):
-        found = islice(((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game)), limit + 1)
-        rows = list(found)
-    more, rows = len(rows) > limit, rows[:limit]
-    if output_format is Format.JSON:
-        for number, game in rows:
-            output.print_json({"number": number, **json_document(game)})
-        return
+        chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
+        rows = options.limited(lambda most: islice(chosen, most), limit, output_format)
+        if output_format is Format.JSON:
+            for number, game in rows:
+                output.print_json({"number": number, **json_document(game)})
+            return
+        listed = list(rows)
     columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
     table = [
         (number, game.first, game.second, game.result, game.termination or "-", len(game.moves), _opening(game))
-        for number, game in rows
+        for number, game in listed
     ]
     output.stdout().print(output.table(columns, table) if table else f"No such games in {file}.")
-    if more:
-        output.note(f"There are more than {limit}; --limit shows them.")
 
 
 def show(

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from noughts_server.store.tokens import NewToken, Token
 
 
-_LARGEST_PAGE = 1_000_000
-
 AtServerOption = Annotated[
     str | None,
     Option(
@@ -166,7 +164,7 @@ def _list_at(server: str, calling_token: str | None, token_file: Path | None) ->
 
     with connected(server, calling_token, token_file) as client:
         request = pb.ListTokensRequest()
-        found = client.pages(client.tokens.ListTokens, request, lambda page: page.tokens, _LARGEST_PAGE)
+        found = client.pages(client.tokens.ListTokens, request, lambda page: page.tokens)
     return list(map(_from_message, found))
 
 

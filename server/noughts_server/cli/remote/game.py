@@ -1,5 +1,7 @@
 """`noughts game`: the record of games."""
 
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import connection_options, options, output
@@ -9,6 +11,7 @@ from noughts_server.cli.resource_names import game_name, tournament_name
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import games_pb2 as pb
+    from noughts_server.cli.client import Client
 
 _LAST_MOVES = 4
 
@@ -17,7 +20,7 @@ def list_games(
     tournament: Annotated[
         str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
     ],
-    limit: options.LimitOption = 50,
+    limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
     token_file: connection_options.TokenFileOption = None,
@@ -35,17 +38,32 @@ def list_games(
 
     request = pb.ListGamesRequest(parent=tournament_name(tournament))
     with connected(server, token, token_file) as client:
-        found = client.pages(client.games.ListGames, request, lambda page: page.games, limit)
-    if output_format is Format.JSON:
-        for row in found:
-            output.print_json(document(row))
-        return
+        found = games_of(client, request, limit, output_format)
+        if output_format is Format.JSON:
+            print_documents(found)
+            return
+        rows = list(map(_row, found))
     columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
-    rows = [
-        (_number(row), row.first, row.second, result_text(row), termination_text(row), len(row.moves), _last(row))
-        for row in found
-    ]
     output.stdout().print(output.table(columns, rows) if rows else f"No games in {request.parent} yet.")
+
+
+def games_of(
+    client: "Client", request: "pb.ListGamesRequest", limit: int | None, output_format: Format
+) -> "Iterator[pb.Game]":
+    """Yield the games that the server lists, as many as `--limit` asks for."""
+    listed = partial(client.each, client.games.ListGames, request, lambda page: page.games)
+    return options.limited(listed, limit, output_format)
+
+
+def print_documents(games: "Iterable[pb.Game]") -> None:
+    """Print a line of JSON for each game."""
+    for game in games:
+        output.print_json(document(game))
+
+
+def _row(row: "pb.Game") -> tuple[object, ...]:
+    ended = result_text(row), termination_text(row)
+    return _number(row), row.first, row.second, *ended, len(row.moves), _last(row)
 
 
 def show(

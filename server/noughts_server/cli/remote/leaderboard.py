@@ -1,6 +1,7 @@
 """`noughts leaderboard`: who is strongest at a server."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import connection_options, options, output
@@ -38,7 +39,6 @@ TimeClassOption = Annotated[
         show_default=False,
     ),
 ]
-_MOST_LISTS = 1_000
 
 
 def leaderboard(
@@ -60,7 +60,7 @@ def leaderboard(
         bool, Option("--prior", help="With --fit: two virtual draws of each bot, so that all are on one scale.")
     ] = False,
     anchor: AnchorOption = None,
-    limit: options.LimitOption = 50,
+    limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
     token_file: connection_options.TokenFileOption = None,
@@ -110,7 +110,8 @@ def leaderboard(
             )
             show_fitted(client.call(client.leaderboards.GetBatchRatings, fit_request), output_format)
             return
-        rows = client.pages(client.leaderboards.GetLeaderboard, request, rows_of, limit)
+        pages = partial(client.pages, client.leaderboards.GetLeaderboard, request, rows_of)
+        rows = list(options.limited(pages, limit, output_format))
     if output_format is Format.JSON:
         output.print_json({"rating_list": names[0], "rows": [row_document(row) for row in rows]})
         return
@@ -132,7 +133,7 @@ def known_lists(client: "Client") -> list[KnownList]:
     from noughts_proto.v1 import leaderboards_pb2 as pb
 
     request = pb.ListRatingListsRequest()
-    found = client.pages(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists, _MOST_LISTS)
+    found = client.pages(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
     return [KnownList(row.variant, row.time_class, row.games) for row in found]
 
 

@@ -1,6 +1,7 @@
 """`noughts tournament`: organising tournaments at a server."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import connection_options, format_options, options, output
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import Client
     from noughts_server.openings.settings import Openings
-
-_MOST_BOTS = 4_096
 
 NameArgument = Annotated[
     str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
@@ -201,7 +200,8 @@ def join(
     What has begun can still be joined: a ladder and a Swiss at any time, a round robin and a gauntlet while they are
     paused.
 
-    JSON: {"tournament", "label", "bot_version"} of the first, and all in "entries": [{"label", "bot_version"}].
+    JSON: {"tournament", "label", "bot_version"} of the first, all in "entries": [{"label", "bot_version"}], and with
+    --all-online "refused": [{"bot", "reason"}].
     """
     wanted = [bot_name(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if wanted and all_online:
@@ -210,12 +210,10 @@ def join(
         raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
     if label and len(wanted) != 1:
         raise UsageProblem(f"--label {label!r}: got several bots, expected one: labels differ")
-    from grpc import StatusCode
-
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import CallFailed, connected
 
-    parent, entered = tournament_name(name), []
+    parent, entered, refused = tournament_name(name), [], []
     with connected(server, token, token_file) as client:
         if all_online:
             wanted = _online(client)
@@ -224,17 +222,22 @@ def join(
             try:
                 joined = client.call(client.tournaments.JoinTournament, request)
             except CallFailed as failed:
-                if not all_online or failed.code is not StatusCode.PERMISSION_DENIED:
+                if not all_online or not failed.refused:
                     raise
-                continue  # somebody else's
+                if failed.reason != "PERMISSION_DENIED":  # not another owner's bot
+                    refused.append({"bot": each, "reason": failed.message})
+                continue
             entered.append({"label": joined.label, "bot_version": joined.bot_version})
             if output_format is Format.TEXT:
                 output.stdout().print(f"{joined.bot_version} plays in {parent} as {joined.label}.")
+    for out in refused:
+        output.warn(f"{out['bot']} was not entered: {out['reason']}")
     if not entered:
-        text = "--all-online: got no bot of yours that is logged in, expected one at least"
-        raise Problem(text, "`noughts bot run` logs one in.")
+        text = f"--all-online: got {len(refused)} bots of yours that are online, and none was entered in {parent}"
+        raise Problem(text, "" if refused else "`noughts bot run` connects one.")
     if output_format is Format.JSON:
-        output.print_json({"tournament": parent, **entered[0], "entries": entered})
+        more = {"refused": refused} if all_online else {}
+        output.print_json({"tournament": parent, **entered[0], "entries": entered, **more})
 
 
 def _online(client: "Client") -> list[str]:
@@ -242,7 +245,7 @@ def _online(client: "Client") -> list[str]:
     from noughts_proto.v1 import bots_pb2
 
     request = bots_pb2.ListBotsRequest(online_only=True)
-    return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots, _MOST_BOTS)]
+    return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots)]
 
 
 def withdraw(
@@ -363,7 +366,7 @@ def list_tournaments(
     challenges: Annotated[
         bool, Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")
     ] = False,
-    limit: options.LimitOption = 50,
+    limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
     token_file: connection_options.TokenFileOption = None,
@@ -377,12 +380,9 @@ def list_tournaments(
     from noughts_server.cli.client import connected
 
     with connected(server, token, token_file) as client:
-        found = client.pages(
-            client.tournaments.ListTournaments,
-            pb.ListTournamentsRequest(challenges=challenges),
-            lambda page: page.tournaments,
-            limit,
-        )
+        request = pb.ListTournamentsRequest(challenges=challenges)
+        pages = partial(client.pages, client.tournaments.ListTournaments, request, lambda page: page.tournaments)
+        found = list(options.limited(pages, limit, output_format))
     if output_format is Format.JSON:
         output.print_json({"tournaments": [conditions_document(row) for row in found]})
         return

@@ -13,6 +13,7 @@ import pytest
 
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import from_now, read_duration, read_moment
+from tests.support.background import online
 
 Ask = Callable[..., Any]
 NOW = 1_700_000_000_000
@@ -259,3 +260,18 @@ def test_join_takes_bots_by_name_or_all_that_are_online(
     noughts: Any, env: dict[str, str], given: str, said: str
 ) -> None:
     assert said in noughts(f"tournament join cup {given}", env=env, code=2).stderr
+
+
+def test_join_all_online_enters_what_fits_and_lists_the_rest(
+    ask: Ask, bob: Any, noughts: Any, server: str, token: str, env: dict[str, str]
+) -> None:
+    with online(server, token, a="pascal", b="random", c="pascal", d="threats"):
+        ask("tournament create wide --variant mnk:7,7,4")
+        joined = noughts("tournament join wide --all-online --format json", env=env)
+        assert [row["label"] for row in json.loads(joined.stdout)["entries"]] == ["b", "d"]
+        assert [row["bot"] for row in json.loads(joined.stdout)["refused"]] == ["bots/a", "bots/c"]
+        assert joined.stderr.count("mnk:7,7,4") == 2
+        assert "bob" not in joined.stderr
+        again = noughts("tournament join wide --all-online", env=env, code=1).stderr
+        assert again.count("was not entered") == 4
+        assert "none was entered in tournaments/wide" in again

@@ -91,6 +91,24 @@ def test_games_are_listed_in_slot_order_page_by_page(ask: Ask, bots: list[str], 
     assert "moves" in noughts(f"game show many/7 --server {server}").stdout
 
 
+def test_json_lists_have_all_rows_and_text_says_what_is_missing(
+    ask: Ask, bots: list[str], noughts: Any, env: dict[str, str]
+) -> None:
+    for number in range(60):
+        ask(f"tournament create t{number} --games 60")
+    for bot in bots:
+        ask(f"tournament join t0 --bot {bot}")
+    ask("tournament start t0")
+    until(lambda: ask("tournament show t0")["state"] == "finished")
+    assert len(ask("tournament list")["tournaments"]) == 60
+    assert len(ask("tournament list --limit 55")["tournaments"]) == 55
+    for line in ("game list t0", f"bot games {bots[0]}"):
+        assert len(noughts(f"{line} --format json", env=env).stdout.splitlines()) == 60
+    for line in ("tournament list", "game list t0", f"bot games {bots[0]}"):
+        assert noughts(line, env=env).stderr == "There are more than 50; --limit N prints N.\n"
+        assert noughts(f"{line} --limit 60", env=env).stderr == ""
+
+
 def test_tournament_is_paused_resumed_and_cancelled(ask: Ask, bots: list[str]) -> None:
     ask("tournament create long --games 100000 --concurrency 4")
     for bot in bots:
