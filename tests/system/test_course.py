@@ -55,7 +55,9 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         assert (
             "ada-bot" in said(["bot", "submit", str(tmp_path / "ada.py"), "--name", "ada-bot"], student, code=1).stderr
         )
-        night = asked(f"course night {folder}", env)
+        begun = said(["course", "night", str(folder), "--format", "json"], env)
+        assert "token" not in begun.stderr
+        night = json.loads(begun.stdout)
         assert sorted(night["entries"]) == ["ada-bot", "bob-bot"]
         slug = night["tournament"].removeprefix("tournaments/")
         eventually(lambda: asked(f"tournament show {slug}", env)["state"], lambda state: state == "finished")

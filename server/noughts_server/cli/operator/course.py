@@ -175,7 +175,7 @@ def night(
     course = _read_course(folder)
     name = _play_night(folder, course, server, datetime.now().astimezone())
     if output_format is Format.JSON:
-        with connected(server, _organiser(folder)) as client:
+        with connected(server, token_file=folder / _ORGANISER) as client:
             output.print_json({"tournament": name, "entries": [row["label"] for row in _standings(client, name)]})
     else:
         output.stdout().print(f"{name} begins.")
@@ -195,7 +195,7 @@ def report(
     place = folder / _REPORTS
     place.mkdir(exist_ok=True)
     written = []
-    with connected(server, _organiser(folder)) as client:
+    with connected(server, token_file=folder / _ORGANISER) as client:
         name = _newest_night(client)
         rows = _standings(client, name)
         faults = _faults(client, name)
@@ -343,16 +343,12 @@ def _read_course(folder: Path) -> Course:
         raise Problem(f"{folder / _SETTINGS}: got {error}, expected what `noughts course init` writes") from error
 
 
-def _organiser(folder: Path) -> str:
-    return (folder / _ORGANISER).read_text(encoding="utf-8").strip()
-
-
 def _play_night(folder: Path, course: Course, server: str | None, now: datetime) -> str:
     """Makes the tournament, enters every bot that was handed in, and starts it. Returns its name. Raises Problem."""
     from noughts_proto.v1 import bots_pb2, tournaments_pb2
     from noughts_server.cli.remote.time_controls import time_message
 
-    with connected(server, _organiser(folder)) as client:
+    with connected(server, token_file=folder / _ORGANISER) as client:
         found = client.pages(
             client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
         )

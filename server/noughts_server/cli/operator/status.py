@@ -214,7 +214,6 @@ def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
         "version": status.version,
         "address": status.address,
         "started": status.start_time.ToDatetime(UTC).isoformat(timespec="seconds"),
-        "uptime": status.uptime_seconds,
         "uptime_seconds": status.uptime_seconds,
         "draining": status.draining,
         "games": status.games,

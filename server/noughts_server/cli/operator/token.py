@@ -1,8 +1,10 @@
 """`noughts token`: who may talk to a server, and what for. On the database itself, or with `--server` at a server."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from noughts_proto.transport import SERVER_VARIABLE
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 AtServerOption = Annotated[
     str | None,
     Option(
-        "--server", metavar="HOST:PORT", help="Ask this server, with your token; else the database.", show_default=False
+        "--server",
+        metavar="HOST:PORT",
+        help=f"Ask this server, with your token; else --db, else {SERVER_VARIABLE}, else the default database.",
+        show_default=False,
     ),
 ]
 
@@ -68,7 +73,7 @@ def create(
     JSON: {"id", "owner", "token", "scopes", "expires"}.
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
-    _check_place(database, server)
+    server = _chosen_server(database, server)
     if server is not None:
         made, secret = _create_at(server, calling_token, token_file, owner or "", label, scopes or [], life)
     elif owner is None:
@@ -137,7 +142,7 @@ def list_tokens(
     JSON: {"tokens": [{"id", "owner", "label", "scopes", "created", "last_used", "revoked", "expires"}]}; times in
     ISO 8601, or null.
     """
-    _check_place(database, server)
+    server = _chosen_server(database, server)
     found = _list_in(database) if server is None else _list_at(server, calling_token, token_file)
     if output_format is Format.JSON:
         output.print_json({"tokens": [_document(row) for row in found]})
@@ -180,7 +185,7 @@ def revoke(
 
     JSON: as an element of list.
     """
-    _check_place(database, server)
+    server = _chosen_server(database, server)
     if server is None:
         revoked = _revoke_in(database, identifier)
     else:
@@ -213,9 +218,11 @@ def _revoke_at(server: str, calling_token: str | None, token_file: Path | None, 
         return _from_message(client.call(client.tokens.RevokeToken, request).token)
 
 
-def _check_place(database: str | None, server: str | None) -> None:
+def _chosen_server(database: str | None, server: str | None) -> str | None:
+    """Return the server to ask; None means the database. Raises UsageProblem if the options name both."""
     if database is not None and server is not None:
         raise UsageProblem("--db and --server: got both, expected one of them")
+    return server if database is not None else server or os.environ.get(SERVER_VARIABLE) or None
 
 
 def _from_store(row: "Token") -> _Row:

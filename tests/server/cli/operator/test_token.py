@@ -89,3 +89,19 @@ def test_the_first_token_says_that_its_database_is_new(noughts: Any, tmp_path: P
     assert f"New database at sqlite:///{tmp_path}/games.db" in first.stderr
     assert "New database" not in second.stderr
     assert first.stdout.startswith("nou_")
+
+
+def test_token_commands_ask_the_server_of_the_environment(noughts: Any, server: str, database: str) -> None:
+    scopes = "--scope admin --scope organise --scope play"
+    secret = noughts(f"token create --owner alice {scopes} --db {database}").stdout.strip()
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": secret}
+    made = json.loads(noughts("token create --label second --format json", env=env).stdout)
+    assert (made["owner"], made["id"]) == ("alice", 2)
+    noughts(f"token revoke {made['id']}", env=env)
+    (first, second) = json.loads(noughts("token list --format json", env=env).stdout)["tokens"]
+    assert (first["revoked"], second["revoked"] is None) == (None, False)
+
+
+def test_db_option_beats_the_server_of_the_environment(noughts: Any, database: str) -> None:
+    made = noughts(f"token create --owner alice --db {database} --format json", env={"NOUGHTS_SERVER": "127.0.0.1:1"})
+    assert json.loads(made.stdout)["owner"] == "alice"
