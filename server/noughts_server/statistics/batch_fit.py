@@ -80,7 +80,7 @@ def fit(
             raise FitError(f"an anchor {name!r} that has no games", "one of the players")
         fixed[places[name]] = True
         ratings[places[name]] = rating
-    groups = groups_of(games)
+    groups = groups_of(games, fixed)
     if prior:
         strength, covariance, advantage, advantage_variance = _fit_with_pool(games, fixed, ratings - mean)
         bound = AdvantageBound.FINITE

@@ -13,15 +13,18 @@ from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import AdvantageBound
 
 
-def groups_of(games: RatedGames) -> Integers:
-    """For each player the number of the group in which ratings can be compared, from 0.
+def groups_of(games: RatedGames, fixed: "npt.NDArray[np.bool_]") -> Integers:
+    """Return the number of each player's group, from 0. The ratings within a group can be compared.
 
-    Who has only won against others is in an earlier group than those; else larger groups come first, then names.
+    All `fixed` players are in one group, because their ratings are given: they connect the players around them.
+    A group that only won against another one comes before it. Otherwise larger groups come first, then names.
     """
     number = len(games.players)
     if not number:
         return np.zeros(0, dtype=np.int64)
     took, gave = _took_points(games)
+    anchors = np.flatnonzero(fixed)
+    took, gave = np.concatenate((took, anchors)), np.concatenate((gave, np.roll(anchors, 1)))
     graph = coo_array((np.ones(len(took)), (took, gave)), shape=(number, number)).tocsr()
     count, labels = connected_components(graph, directed=True, connection="strong")
     groups = labels.astype(np.int64)

@@ -39,7 +39,7 @@ class RatedPlayer:
     los_next: float | None
     """The likelihood that it is stronger than the next one of its group."""
     group: int
-    """The number of its group, from 0; whoever has taken points off whom is in one."""
+    """The number of its group, from 0; bots that took points off each other, and all anchors, are in one."""
     anchored: bool
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from scipy.optimize import brentq
 
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_referee.rules import parse_variant
@@ -34,6 +35,18 @@ def test_the_estimate_lies_within_its_error_of_a_round_robin_of_ten_thousand_gam
     assert 0 < found["error95"] < 40
     assert abs(found["rating"] - known_ratings()["tictactoe"][name]) <= found["error95"]
     assert {each["name"] for each in found["opponents"]} == set(LADDERS["tictactoe"]) - {name}
+
+
+def test_gym_rating_explains_the_points_off_all_opponents() -> None:
+    """The bot sweeps four opponents. The check leaves out the first-move advantage, so it allows 60 Elo."""
+    (found,) = gym("minimax:depth=3 --variants mnk:7,7,4 --games 6 --seed 1")["variants"]
+    assert 6 in [each["points"] for each in found["opponents"]]
+
+    def surplus(rating: float) -> float:
+        chances = [1 / (1 + 10 ** ((each["rating"] - rating) / 400)) for each in found["opponents"]]
+        return float(found["points"] - 6 * sum(chances))
+
+    assert found["rating"] == pytest.approx(brentq(surplus, 0, 4000), abs=60)
 
 
 def test_it_tells_the_weakest_variant_the_slowest_moves_and_draws_a_picture(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from itertools import permutations
 from typing import Any
 
@@ -209,9 +210,9 @@ def test_advantage_is_bounded_by_a_cycle_of_three_bots() -> None:
     )
 
 
-def by_linear_programming(table: RatedGames) -> bool:
+def by_linear_programming(table: RatedGames, anchors: Collection[str] = ()) -> bool:
     """Whether the maximum is finite and only one: no direction separates the results (Albert and Anderson, 1984), and
-    none but a shift of all ratings leaves every game as it is."""
+    none but a shift of all ratings leaves every game as it is. Anchors cannot move."""
     from scipy.optimize import linprog
 
     number = len(table.players)
@@ -221,11 +222,12 @@ def by_linear_programming(table: RatedGames) -> bool:
     ):
         row = np.zeros(number + 1)
         row[first], row[second], row[-1] = 1, -1, 1
+        row[[place for place, name in enumerate(table.players) if name in anchors]] = 0
         if draws or (wins and losses):
             level.append(row)
         else:
             above.append(row if wins else -row)
-    if np.linalg.matrix_rank(np.array(above + level)) < number:
+    if np.linalg.matrix_rank(np.array(above + level)) < (number + 1 - len(anchors) if anchors else number):
         return False
     if not above:
         return True
@@ -249,15 +251,16 @@ RESULTS = st.lists(
 
 @pytest.mark.long
 @examples(40)
-@given(RESULTS)
+@given(RESULTS, st.sets(st.sampled_from("abcde"), max_size=3))
 def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_results(
-    results: list[tuple[tuple[str, str], float]],
+    results: list[tuple[tuple[str, str], float]], anchored: set[str]
 ) -> None:
     table = games(*((*players, score) for players, score in results))
-    fitted = rate(table)
+    anchors = {name: 1500.0 + 100 * place for place, name in enumerate(table.players) if name in anchored}
+    fitted = rate(table, anchors=anchors)
     assert all(map(math.isfinite, everything(fitted)))
     finite = len(fitted.groups) == 1 and fitted.bound is AdvantageBound.FINITE
-    assert finite == by_linear_programming(table)
+    assert finite == by_linear_programming(table, anchors)
 
 
 @examples(20)
@@ -313,6 +316,26 @@ def test_several_anchors_hold_at_once() -> None:
     held = {player.name: player for player in rate(table, anchors={"bot0": 1000.0, "bot1": 1700.0}).players}
     assert (held["bot0"].rating, held["bot1"].rating) == (1000, 1700)
     assert held["bot2"].error95
+
+
+@pytest.mark.parametrize(
+    "wins, anchors, expected",
+    [
+        ((10, 0), (1000.0, 1600.0), 1300.0),
+        ((20, 20, 20, 0, 0, 0), (1000.0, 1152.1, 1172.0, 1602.2, 1609.1, 1672.7), 1372.284),
+        ((20, 20, 20, 20, 20, 1), (1000.0, 1152.1, 1172.0, 1602.2, 1609.1, 1672.7), 1781.085),
+    ],
+)
+def test_clean_sweeps_against_anchors_count(wins: tuple[int, ...], anchors: tuple[float, ...], expected: float) -> None:
+    held = {f"anchor{place}": rating for place, rating in enumerate(anchors)}
+    played = [
+        ("x", name, float(game < won)) if game % 2 else (name, "x", 1.0 - (game < won))
+        for name, won in zip(held, wins, strict=True)
+        for game in range(max(wins))
+    ]
+    fitted = rate(games(*played), anchors=held)
+    assert len(fitted.groups) == 1
+    assert next(player for player in fitted.players if player.name == "x").rating == pytest.approx(expected, abs=0.01)
 
 
 def test_an_anchor_that_has_no_games_is_refused() -> None:
