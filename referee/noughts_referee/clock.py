@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
@@ -82,13 +83,16 @@ class TimeControl:
         return f"{_seconds(self.move_us)}/move" if self.move_us else "none"
 
 
-def clocks_after(limits: Sequence[TimeControl | None], times_us: Iterable[int]) -> tuple[int | None, int | None]:
+def clocks_after(
+    limits: Sequence[TimeControl | None], times_us: Iterable[int], opening_plies: int = 0
+) -> tuple[int | None, int | None]:
     """What both clocks show after moves of the two sides in turn that took so long; None of a side without a limit.
 
-    `limits` are the two sides' time controls; None where there is no limit.
+    `limits` are the two sides' time controls; None where there is no limit. The first `opening_plies` moves were on the
+    board when the clocks started.
     """
     left = [None if limit is None else limit.start_us for limit in limits]
-    for ply, took in enumerate(times_us):
+    for ply, took in islice(enumerate(times_us), opening_plies, None):
         limit, before = limits[ply & 1], left[ply & 1]
         if limit is not None and before is not None:
             left[ply & 1] = limit.after_move(before, took)

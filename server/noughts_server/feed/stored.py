@@ -82,7 +82,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         if game.agreement is None:
             # A move that came too late has a time, and did not happen. Of choices for an opening it is not known here
             # whose clock they were on.
-            tell_clocks(message, *clocks_after(limits, game.times_us[: len(game.moves)]))
+            tell_clocks(message, *clocks_after(limits, game.times_us[: len(game.moves)], game.opening_plies))
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 

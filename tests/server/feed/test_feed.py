@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc, tournaments_pb2, types_pb2
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.game_channel import GameChannel
+from noughts_server.feed.stored import read_game
 from noughts_server.limits import Limits
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.director import CHANGED
@@ -130,8 +132,22 @@ async def test_clocks_are_told_with_each_ply(cinema: Cinema, token: str) -> None
         assert plies[0].first_clock_us == 61_000_000 - plies[0].time_us
         assert plies[1].second_clock_us == 61_000_000 - plies[1].time_us
         # Read from the store, the clocks are the same.
-        again = await cinema.watch(GAME).to_the_end()
-        assert again.view.games[GAME] == watching.view.games[GAME]
+        stored = await cinema.client.server.store.read(partial(read_game, slug="cup", ordinal=1))
+        assert stored.message == watching.view.games[GAME]
+
+
+@pytest.mark.parametrize("opening", ["8", "8 7", "8 7 5"])
+async def test_stored_clocks_after_an_opening_equal_the_live_ones(cinema: Cinema, token: str, opening: str) -> None:
+    time = types_pb2.TimeControl(bank_us=10_000_000, increment_us=2_000_000)
+    opened = tournaments_pb2.Openings(kind="list", text=f"{opening}\n")
+    async with cinema.playing(token, gated=True, games_per_pair=1, time=time, openings=opened):
+        watching = cinema.watch(GAME)
+        await watching.must()
+        for _ in range(9):
+            cinema.gate.release()
+        await watching.to_the_end()
+        stored = await cinema.client.server.store.read(partial(read_game, slug="cup", ordinal=1))
+        assert stored.message == watching.view.games[GAME]
 
 
 async def test_sides_with_times_of_their_own_have_their_own_clocks(cinema: Cinema, token: str) -> None:
