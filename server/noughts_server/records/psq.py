@@ -25,27 +25,26 @@ from noughts_server.records.recorded_game import (
 )
 
 _HEAD = re.compile(r"piskvorky\s+(\d{1,3})\s*x\s*(\d{1,3})\s*(?:,[^,]*)?(?:,\s*(\d+)\s*)?\.?\s*", re.IGNORECASE)
-_MOVE = re.compile(r"\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?:,\s*(-?\d+)\s*)?")
+_MOVE = re.compile(r"\s*\d{1,3}\s*,\s*\d{1,3}\s*(?:,\s*-?\d+\s*)?")
+_NUMBER = re.compile(r"-?\d+")
 _UNKNOWN = "-1"
 
 
 def read_psq(lines: Iterable[str]) -> RecordedGame:
     """The game of a file. Raises RecordError, VariantError."""
-    rows = [line.strip().lstrip("\ufeff") for line in lines]
-    head = _HEAD.fullmatch(rows[0]) if rows else None
+    rows = [line.strip() for line in lines]
+    head = _HEAD.fullmatch(rows[0].lstrip("\ufeff")) if rows else None
     if head is None:
         got = repr(rows[0][:60]) if rows else "an empty file"
         raise RecordError(got, "a line such as `Piskvorky 15x15, 11:11, 0`")
     columns, rows_of_board = int(head.group(1)), int(head.group(2))
     variant = variant_of(five_in_a_row(columns, rows_of_board))
+    move_rows, (first, second) = _parts(rows[1:])
     moves, times = [], []
-    at = 1
-    while at < len(rows) and (found := _MOVE.fullmatch(rows[at])):
-        moves.append(point(variant, int(found.group(1)) - 1, int(found.group(2)) - 1, rows[at]))
-        times.append(float(max(0, int(found.group(3) or 0))))
-        at += 1
-    names = [row for row in rows[at:] if row and not re.fullmatch(r"-?\d+", row)][:2]
-    first, second = [*names, "", ""][:2]
+    for row in move_rows:
+        column, line, time = (*row.split(","), "0")[:3]
+        moves.append(point(variant, int(column) - 1, int(line) - 1, row))
+        times.append(float(max(0, int(time))))
     if head.group(3) == "1":
         # The second player began.
         first, second = second, first
@@ -69,9 +68,33 @@ def read_psq(lines: Iterable[str]) -> RecordedGame:
     )
 
 
+def _parts(rows: list[str]) -> tuple[list[str], tuple[str, str]]:
+    """Return the rows of moves and the two names. Raises RecordError."""
+    while rows and not rows[-1]:
+        del rows[-1]
+    # Names can look like moves or numbers, so count from the end of the file, where the format has its number.
+    if len(rows) > 2 and _NUMBER.fullmatch(rows[-1]) and all(map(_MOVE.fullmatch, rows[:-3])):
+        first, second = rows[-3:-1]
+        if not _as_moves((first, second)):
+            return rows[:-3], (first, second)
+    # Files without names or with another end.
+    end = next((at for at, row in enumerate(rows) if not _MOVE.fullmatch(row)), len(rows))
+    if any(map(_MOVE.fullmatch, rows[end:])):
+        raise RecordError(repr(rows[end][:60]), "a move as in `8,8,1250`")
+    first, second = [*(row for row in rows[end:] if row and not _NUMBER.fullmatch(row)), "", ""][:2]
+    return rows[:end], (first, second)
+
+
+def _as_moves(names: Iterable[str]) -> bool:
+    """Whether both names together read as the last two moves of a file without names."""
+    return all(_MOVE.fullmatch(name) and name.count(",") == 2 for name in names)
+
+
 def psq_text(record: RecordedGame) -> str:
     """The game as a file. Raises RecordError, VariantError for one that the format cannot hold."""
     variant = flat_variant(record, "a .psq file")
+    if _as_moves((record.first, record.second)):
+        raise RecordError(f"the names {record.first!r} and {record.second!r}", "one that does not read as a move")
     times = [*record.times_ms, *[0.0] * len(record.moves)]
     rows = [f"Piskvorky {variant.columns}x{variant.rows}, 11:11, 0"]
     for cell, time in zip(record.moves, times, strict=False):

@@ -82,8 +82,21 @@ def variant_of(name: str) -> Variant:
     return parse_variant(name)
 
 
+def one_line(text: str) -> str:
+    """Return the text with every run of spaces and line breaks as one space."""
+    return " ".join(text.split())
+
+
+def check_names(record: RecordedGame, form: str) -> None:
+    """Raise RecordError for a name that is not one line, or has space around it: text formats cannot hold it."""
+    for name in (record.first, record.second):
+        if name.splitlines() not in ([], [name]) or name != name.strip():
+            raise RecordError(f"the name {name!r}", f"one line without space around it, for {form}")
+
+
 def flat_variant(record: RecordedGame, form: str) -> Variant:
     """The variant of a record for a format that only knows flat boards. Raises RecordError, VariantError."""
+    check_names(record, form)
     if not record.variant:
         raise RecordError("a game of no variant", f"one that has a board, for {form}")
     variant = variant_of(record.variant)

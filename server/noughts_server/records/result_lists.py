@@ -9,7 +9,15 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 
-from noughts_server.records.recorded_game import RESULT_SPELLINGS, RESULTS, Placed, RecordedGame, RecordError
+from noughts_server.records.recorded_game import (
+    RESULT_SPELLINGS,
+    RESULTS,
+    Placed,
+    RecordedGame,
+    RecordError,
+    check_names,
+    one_line,
+)
 
 _COLUMNS = ("white", "black", "result")
 _EXPECTED_ROW = "white,black,result as in `alpha,beta,1-0`"
@@ -35,7 +43,7 @@ def pgn_text(record: RecordedGame, number: int = 1) -> str:
         "Termination": record.termination,
         "PlyCount": str(len(record.moves)),
     }
-    lines = [f'[{name} "{_escaped(value)}"]' for name, value in tags.items() if value]
+    lines = [f'[{name} "{_escaped(one_line(value))}"]' for name, value in tags.items() if value]
     return "\n".join([*lines, "", record.result, "", ""])
 
 
@@ -116,6 +124,7 @@ def _result(line: int, first: str, second: str, result: str, variant: str = "", 
 
 
 def _check_names(record: RecordedGame) -> None:
+    check_names(record, "a list of results")
     if not (record.first.strip() and record.second.strip()):
         raise RecordError("a game of players without names", "two names, which are all that a list of results holds")
 

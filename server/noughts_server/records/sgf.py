@@ -19,6 +19,7 @@ from noughts_server.records.recorded_game import (
     RecordError,
     five_in_a_row,
     flat_variant,
+    one_line,
     point,
     variant_of,
 )
@@ -197,7 +198,7 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         "seed": "" if record.seed is None else str(record.seed),
         "time of Black": record.first_time,
         "time of White": record.second_time,
-        "fault": " ".join(record.fault.split()),
+        "fault": record.fault,
     }
     agreed = record.more.get("opening")
     if isinstance(agreed, dict) and {"rule", "opener", "stones"} <= agreed.keys():
@@ -210,7 +211,7 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         written("GN", str(number)) + written("SZ", size) + written("RU", variant.name),
         written("PB", record.first) + written("PW", record.second) + written("RE", result),
     ]
-    if comments := "\n".join(f"{name}: {value}" for name, value in said.items() if value):
+    if comments := "\n".join(f"{name}: {one_line(value)}" for name, value in said.items() if value):
         head.append(written("GC", comments))
     moves = [_move(variant, record, ply) for ply in range(len(record.moves))]
     rows = ["".join(moves[first : first + _MOVES_A_LINE]) for first in range(0, len(moves), _MOVES_A_LINE)]

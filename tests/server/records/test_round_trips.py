@@ -34,6 +34,14 @@ SOLID = ("qubic", "tictactoe3d")
 NAMES = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=12) | st.sampled_from(
     ["threats", "a]b", "back\\slash", "semi;colon", "(", "=x:y", "Ω [1]", "a,b", '"quoted"']
 )
+HOSTILE_NAMES = (
+    NAMES
+    | st.text(max_size=6)
+    | st.from_regex(r"-?[0-9]{1,3}(,[0-9]{1,3}){0,3}", fullmatch=True)
+    | st.sampled_from(
+        ["", " ", "-1", "0", "8,9", "8,9,3", "a\nb", "\ufeffa", "white", "[White]", "(;", ")", "Piskvorky 15x15"]
+    )
+)
 MICROSECONDS = st.integers(0, 10**10).map(lambda microseconds: microseconds / 1000)
 
 
@@ -101,9 +109,7 @@ def test_a_collection_of_sgf_loses_nothing(games: list[RecordedGame]) -> None:
 def test_a_psq_file_keeps_moves_names_whole_milliseconds_and_what_the_board_shows(record: RecordedGame) -> None:
     read = read_psq(psq_text(record).splitlines(keepends=True))
     assert (read.variant, read.moves) == (record.variant, record.moves)
-    # A line of digits alone is the number at the end of the file.
-    if not any(name.lstrip("-").isdigit() for name in (record.first, record.second)):
-        assert (read.first, read.second) == (record.first, record.second)
+    assert (read.first, read.second) == (record.first, record.second)
     assert read.times_ms in ((), tuple(float(round(time)) for time in record.times_ms[: len(record.moves)]))
     on_the_board = record.termination in ("line", "board_full")
     assert read.result == (record.result if on_the_board else "*")
@@ -144,6 +150,48 @@ def write_all(file: str, games: list[RecordedGame]) -> None:
     with writing_games(file) as write:
         for game in games:
             write(game)
+
+
+@pytest.mark.parametrize("name", ["games.jsonl", "games.sgf", "games.psq", "games.pgn", "games.csv"])
+@examples(60)
+@given(record=records(("gomoku", "mnk:30,6,5")), first=HOSTILE_NAMES, second=HOSTILE_NAMES)
+def test_every_format_keeps_hostile_names_or_refuses_them(
+    tmp_path_factory: pytest.TempPathFactory, name: str, record: RecordedGame, first: str, second: str
+) -> None:
+    file = str(tmp_path_factory.mktemp("records") / name)
+    game = replace(record, first=first, second=second)
+    try:
+        write_all(file, [game])
+    except RecordError:
+        assert name != "games.jsonl"
+        return
+    (placed,) = read_games(file)
+    assert isinstance(placed.game, RecordedGame)
+    assert (placed.game.first, placed.game.second) == (first, second)
+    if not name.endswith((".pgn", ".csv")):
+        assert placed.game.moves == game.moves
+
+
+@pytest.mark.parametrize(
+    "first, second",
+    [("", ""), ("", "b"), ("a", ""), ("8,9", "b"), ("a", "8,9,3"), ("2", "-1"), ("7", "b"), ("-1", "a")],
+)
+def test_a_psq_file_keeps_names_like_moves_and_numbers(first: str, second: str) -> None:
+    game = RecordedGame("gomoku", first, second, "*", (7, 8))
+    assert read_psq(psq_text(game).splitlines()) == game
+
+
+@pytest.mark.parametrize(
+    "end, names", [("", ("", "")), ("-1\n", ("", "")), ("a\nb\n", ("a", "b")), ("a\nb\n0\n1\n", ("a", "b"))]
+)
+def test_a_psq_file_of_another_program_may_lack_names_or_its_number(end: str, names: tuple[str, str]) -> None:
+    game = read_psq(f"Piskvorky 15x15, 11:11, 0\n8,8,0\n9,8,0\n8,9,0\n{end}".splitlines())
+    assert (len(game.moves), game.first, game.second) == (3, *names)
+
+
+def test_a_psq_file_with_text_among_its_moves_is_an_error() -> None:
+    with pytest.raises(RecordError, match="got 'rubbish', expected a move as in `8,8,1250`"):
+        read_psq("Piskvorky 15x15, 11:11, 0\n1,1,0\nrubbish\n2,2,0\na\nb\n-1\n".splitlines())
 
 
 def test_a_psq_file_holds_one_game(tmp_path: Path) -> None:
