@@ -1,5 +1,6 @@
 """What happens to a bot's session at a server, for whoever listens. `str()` of an event is a line for people."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -37,14 +38,17 @@ class ConnectionLost:
     """HOST:PORT where the bot has never been online there since it was started: the address may be wrong."""
     last: bool = False
     """Whether it will not be waited longer than that from now on."""
+    give_up: float = math.inf
+    """Seconds after the start at which a bot that has never been online stops."""
 
     def __str__(self) -> str:
         again = f"trying again {'every' if self.last else 'in'} {self.wait:.1f} s"
         if not self.server:
             return f"connection lost ({self.reason}); {again}"
+        until = "until Ctrl-C" if math.isinf(self.give_up) else f"for {self.give_up:g} s"
         return (
             f"cannot reach a server at {self.server} ({self.reason}): is it running, and is that its address?"
-            f" {again[0].upper()}{again[1:]} until Ctrl-C"
+            f" {again[0].upper()}{again[1:]} {until}"
         )
 
 

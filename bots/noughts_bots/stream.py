@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +45,10 @@ class BotRefused(Exception):
         self.code = code
 
 
+class NeverConnected(Exception):
+    """No connection was made within `Login.wait`; the text names the server and says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Login:
     """Where a bot plays, and as whom."""
@@ -56,6 +61,8 @@ class Login:
     version: str = ""
     dialling: Dialling = field(default_factory=Dialling)
     reconnect: bool = True
+    wait: float = math.inf
+    """Seconds after which to stop if no connection was ever made."""
 
 
 class Session(Protocol):
@@ -71,12 +78,15 @@ class Session(Protocol):
 async def keep_dialling(
     login: Login, on_event: Callable[[SessionEvent], None], session_of: Callable[[], Session]
 ) -> None:
-    """Serves one session after the other until the server ends one with OK. Raises BotRefused, SecurityProblem.
+    """Serves one session after the other until the server ends one with OK.
+
+    Raises BotRefused, NeverConnected, SecurityProblem.
 
     `on_event` is told when the connection is lost; the sessions tell of the rest.
     """
     login.dialling.check(login.server, login.token)
     wait, reached = _FIRST_WAIT, False
+    give_up = time.monotonic() + login.wait
     while True:
         session = session_of()
         began = time.monotonic()
@@ -100,8 +110,12 @@ async def keep_dialling(
             reason = why_unreachable(details)
             if not session.welcomed and (perhaps := why_hung_up(details)):
                 reason += f"; {perhaps}"
-            on_event(ConnectionLost(reason, wait, "" if reached else login.server, last=wait >= _LONGEST_WAIT))
-        await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+            left = math.inf if reached else give_up - time.monotonic()
+            if left <= 0:
+                raise NeverConnected(f"cannot connect to {login.server} within {login.wait:g} s: {reason}") from error
+            lost_at = "" if reached else login.server
+            on_event(ConnectionLost(reason, wait, lost_at, last=wait >= _LONGEST_WAIT, give_up=login.wait))
+        await asyncio.sleep(min(wait * random.uniform(0.5, 1.0), left))
         wait = min(wait * 2, _LONGEST_WAIT)
 
 

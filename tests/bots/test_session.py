@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 import grpc
@@ -501,6 +502,20 @@ async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot
                 await restarted.played(3)
                 for session in sessions:
                     session.cancel()
+
+
+async def test_bot_that_was_online_reconnects_without_limit() -> None:
+    async with loopback() as server:
+        port = server.port
+        events: list[SessionEvent] = []
+        async with asyncio.TaskGroup() as tasks:
+            session = tasks.create_task(play(Drawn(), replace(login(port, 1), wait=0.0), events.append))
+            await until(lambda: any(isinstance(event, Online) for event in events))
+            await server.stop()
+            await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
+            async with loopback(port=port):
+                await until(lambda: len([event for event in events if isinstance(event, Online)]) == 2)
+                session.cancel()
 
 
 @pytest.mark.long

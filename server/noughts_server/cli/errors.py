@@ -151,8 +151,10 @@ def _explain_call(error: BaseException) -> Problem | None:
         if isinstance(error, SecurityProblem):
             return Problem(str(error), error.advice)
     if "noughts_bots.stream" in sys.modules:
-        from noughts_bots.stream import BotRefused
+        from noughts_bots.stream import BotRefused, NeverConnected
 
+        if isinstance(error, NeverConnected):
+            return Problem(str(error), "Is the server running, and is that its address? --wait SECONDS waits longer.")
         if isinstance(error, BotRefused):
             from noughts_proto.error_details import error_info
 

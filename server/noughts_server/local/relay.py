@@ -5,12 +5,13 @@ session does, and the server sends it its running games again.
 """
 
 import asyncio
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import grpc.aio
 
-from noughts_bots.events import SessionEvent
+from noughts_bots.events import Online, SessionEvent
 from noughts_bots.specs import BotSpec
 from noughts_bots.stream import (
     Login,
@@ -102,11 +103,18 @@ async def relay(
     Raises PlayerFailed, PlayerRefused, LockIncomplete, and what `keep_dialling` raises.
     """
     deaths = 0
+
+    def happened(event: RelayEvent) -> None:
+        nonlocal login
+        if isinstance(event, Online):
+            login = replace(login, wait=math.inf)
+        on_event(event)
+
     async with launching(plan.locking, lambda text: on_event(LockNotice(text))) as launcher:
         while True:
             try:
                 return await keep_dialling(
-                    login, on_event, lambda: _RelaySession(plan, launcher, login, on_event, heard)
+                    login, happened, lambda: _RelaySession(plan, launcher, login, happened, heard)
                 )
             except _PlayerEndedError as ended:
                 if refusal := ended.death.refusal(child_kind(plan.spec.kind)):

@@ -1,6 +1,7 @@
 """A program on its author's machine at a server elsewhere: `noughts bot run exec:...`."""
 
 import asyncio
+import math
 import os
 import shlex
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.events import Online
+from noughts_bots.events import ConnectionLost, Online
 from noughts_bots.session import Login
 from noughts_bots.specs import BotSpec
 from noughts_referee.rules import Termination
@@ -19,7 +20,7 @@ from noughts_server.local.launcher import Locking
 from noughts_server.local.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PLAYER
 from tests.support.ground import Ground, ground_at
-from tests.support.loopback import until
+from tests.support.loopback import Link, until
 
 
 @pytest.fixture
@@ -29,13 +30,15 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 
 
 @asynccontextmanager
-async def relayed(ground: Ground, notes: Path, habit: str, processes: int = 1) -> AsyncIterator[list[RelayEvent]]:
+async def relayed(
+    ground: Ground, notes: Path, habit: str, processes: int = 1, address: str = "", wait: float = math.inf
+) -> AsyncIterator[list[RelayEvent]]:
     """The player with this habit as the bot `mine`, and what was told of it."""
     events: list[RelayEvent] = []
     spec = BotSpec(None, "exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
     # The player counts its lives in a file, which the lock would not let it write.
     plan = RelayPlan(spec, locking=Locking.OFF, processes=processes)
-    login = Login(ground.address, ground.token, name="mine", version="1")
+    login = Login(address or ground.address, ground.token, name="mine", version="1", wait=wait)
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(relay(plan, login, events.append, lambda said: None))
         await ground.until_online("mine")
@@ -85,3 +88,17 @@ async def test_when_one_of_several_processes_ends_all_begin_anew(ground: Ground,
             games = await ground.games("cup")
     assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
     assert "the player: it was ended by signal 9 (SIGKILL)" in map(str, events)
+
+
+async def test_program_that_was_online_reconnects_without_limit(ground: Ground, tmp_path: Path) -> None:
+    link = Link(int(ground.address.rpartition(":")[2]))
+    notes = tmp_path / "pids"
+    listener = await asyncio.start_server(link.carry, "127.0.0.1", 0)
+    address = "{}:{}".format(*listener.sockets[0].getsockname())
+    async with relayed(ground, notes, "honest", address=address, wait=0.0) as events:
+        listener.close()
+        os.kill(int(notes.read_text()), signal.SIGKILL)
+        await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
+        async with await asyncio.start_server(link.carry, "127.0.0.1", int(address.rpartition(":")[2])):
+            await until(lambda: events.count(Online("bots/mine/versions/1")) == 2)
+            link.cut()

@@ -53,6 +53,9 @@ def run(
     challenges: Annotated[
         bool, Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
     ] = True,
+    wait: Annotated[
+        float, Option("--wait", min=0, metavar="SECONDS", help="Stop if no connection was made within this time.")
+    ] = 60.0,
     start_timeout: child_options.StartTimeoutOption = 10.0,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
@@ -63,6 +66,8 @@ def run(
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
+
+    A bot that cannot connect at first stops after --wait with exit code 1. A bot that was online keeps on reconnecting.
 
     A program or a plugin is started here, on this machine; a new one for each connection.
     JSON: a line per event: {"event"}.
@@ -84,7 +89,8 @@ def run(
 
     configure_logs(options.LogLevel.WARNING)
     name = name or unique_labels((parsed,))[0]
-    login = Login(address, secret, name=name, version=version, dialling=connection_options.dialling(address, secret))
+    dialling = connection_options.dialling(address, secret)
+    login = Login(address, secret, name=name, version=version, dialling=dialling, wait=wait)
     if started:
         from noughts_referee.children.running_child import ChildSettings
         from noughts_server.cli.bots.player_output import PlayerOutput

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.background import online
+from tests.support.children.field import PLAYER
 
 Ask = Callable[..., Any]
 
@@ -290,17 +293,33 @@ def test_two_quick_interruptions_are_as_good_as_one(start: Any, server: str, tok
     assert err == ""
 
 
-def test_bot_at_a_wrong_address_says_so_once_and_goes_on(start: Any, token: str) -> None:
+@pytest.fixture
+def unused() -> Iterator[str]:
+    """An address where nothing listens."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
-        with start(f"bot run random --server {address}", {"NOUGHTS_TOKEN": token}) as bot:
-            said = bot.stdout.readline()
-            bot.send_signal(signal.SIGINT)
-            rest, err = bot.communicate(timeout=30)
+        yield f"127.0.0.1:{unused.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("spec", ["random", f"exec:{sys.executable} {PLAYER} NOTES honest"])
+def test_bot_stops_if_its_first_connection_never_works(
+    noughts: Any, token: str, unused: str, spec: str, tmp_path: Path
+) -> None:
+    spec = spec.replace("NOTES", str(tmp_path / "notes"))
+    line = f"bot run '{spec}' --name mine --no-lock --server {unused} --wait 0.3"
+    result = noughts(line, code=1, env={"NOUGHTS_TOKEN": token})
+    assert f"Error: cannot connect to {unused} within 0.3 s: nothing listens there\n" in result.stderr
+    assert "--wait SECONDS" in result.stderr
+
+
+def test_bot_at_a_wrong_address_says_so_once_and_goes_on(start: Any, token: str, unused: str) -> None:
+    with start(f"bot run random --server {unused}", {"NOUGHTS_TOKEN": token}) as bot:
+        said = bot.stdout.readline()
+        bot.send_signal(signal.SIGINT)
+        rest, err = bot.communicate(timeout=30)
     assert said == (
-        f"cannot reach a server at {address} (nothing listens there): is it running, and is that its address?"
-        " Trying again in 0.1 s until Ctrl-C\n"
+        f"cannot reach a server at {unused} (nothing listens there): is it running, and is that its address?"
+        " Trying again in 0.1 s for 60 s\n"
     )
     assert rest == err == ""
 
