@@ -53,5 +53,5 @@ def waves_of(
             now,
             played=(*now.played, *played),
             byes=(*now.byes, *byes),
-            withdrawn=now.withdrawn | chance.gone(now.entries),
+            withdrawn=dict.fromkeys(chance.gone(now.entries), len(now.played)) | dict(now.withdrawn),
         )

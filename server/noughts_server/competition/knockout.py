@@ -6,12 +6,14 @@ have byes in the first round where places stay empty. `entries - 1` matches are 
 
 A match is over when its games are, and one side has more points. On equal points it goes on by colour-swapped pairs,
 at most `EXTRA_PAIRS`, until one of them is won. After these the side with fewer forfeits goes on, then the better seed.
-A withdrawn side loses the match that it has not won yet; of two such sides the better seed takes the place.
+A withdrawn side loses the match that it has not won yet; of two such sides the one that left later
+takes the place, or the better seed if they left together.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 
 from noughts_server.competition.waves import Encounter, Field, Played, Wave
 
@@ -86,11 +88,8 @@ def bracket(field: Field) -> Bracket:
     count = (field.entries - 1).bit_length()
     advancing = [seed if seed < field.entries else None for seed in seed_places(count)]
     played: dict[tuple[int, frozenset[int]], list[Played]] = {}
-    latest: dict[int, int] = {}
     for encounter in field.played:
         played.setdefault((encounter.round, frozenset(encounter[1:3])), []).append(encounter)
-        for entry in encounter[1:3]:
-            latest[entry] = max(encounter.round, latest.get(entry, 0))
     rounds: list[tuple[Match, ...]] = []
     for number in range(1, count + 1):
         matches = []
@@ -102,7 +101,7 @@ def bracket(field: Field) -> Bracket:
                 matches.append(Match(number, first, second))
             else:
                 encounters = played.get((number, frozenset((first, second))), [])
-                matches.append(_match(field, number, first, second, encounters, latest))
+                matches.append(_match(field, number, first, second, encounters))
         advancing = [match.winner for match in matches]
         rounds.append(tuple(matches))
     return Bracket(tuple(rounds))
@@ -134,9 +133,7 @@ def _encounter(match: Match) -> Encounter:
     return Encounter(other, better) if match.games // 2 % 2 else Encounter(better, other)
 
 
-def _match(
-    field: Field, number: int, first: int, second: int, encounters: Sequence[Played], latest: dict[int, int]
-) -> Match:
+def _match(field: Field, number: int, first: int, second: int, encounters: Sequence[Played]) -> Match:
     points = {first: 0.0, second: 0.0}
     forfeits = {first: 0, second: 0}
     games = 0
@@ -147,12 +144,9 @@ def _match(
         forfeits[encounter.second] += encounter.second_forfeits
         games += encounter.games
     winner, decision = _decide(field, games, points, forfeits)
-    if winner is None:
-        left = [entry for entry in (first, second) if entry in field.withdrawn]
-        if left:
-            # Whoever was paired in a later round had gone on by then.
-            stays = [entry for entry in (first, second) if latest.get(entry, 0) > number or entry not in left]
-            winner, decision = min(stays or left), Decision.WALKOVER
+    if winner is None and not field.withdrawn.keys().isdisjoint((first, second)):
+        winner = max((first, second), key=lambda entry: (field.withdrawn.get(entry, inf), -entry))
+        decision = Decision.WALKOVER
     return Match(number, first, second, points[first], points[second], games, winner, decision)
 
 

@@ -4,8 +4,8 @@ A wave is what can be paired at once. The next one is asked for when every game 
 follows from what is stored alone: the same field gives the same wave, whenever and wherever it is asked.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -51,7 +51,8 @@ class Field:
 
     entries: int
     """How many; they are numbered from 0 in the order of their seeds."""
-    withdrawn: frozenset[int] = frozenset()
+    withdrawn: Mapping[int, int] = field(default_factory=dict)
+    """The entries that left, with the time of each."""
     played: Sequence[Played] = ()
     """Encounters in the order in which they were paired. All that were paired are over."""
     byes: Sequence[tuple[int, int]] = ()

@@ -69,7 +69,7 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
     options = read_options(tournament.options)
     return Field(
         entries=len(rows),
-        withdrawn=frozenset(row.number for row in rows if row.withdrawn_at is not None),
+        withdrawn={row.number: row.withdrawn_at for row in rows if row.withdrawn_at is not None},
         played=tuple(_played(connection, tournament.id)),
         byes=tuple((row.round, row.entry) for row in given),
         rounds=options.get("rounds", 0),

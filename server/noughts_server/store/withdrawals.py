@@ -32,6 +32,11 @@ def withdraw(
     )
     leaving = connection.execute(select(entries.c.number, entries.c.label).where(wanted)).all()
     if leaving:
+        # A knockout decides by the order: a clock that was set back must not change it.
+        last = connection.scalar(
+            select(func.max(entries.c.withdrawn_at)).where(entries.c.tournament_id == tournament_id)
+        )
+        now_ms = max(now_ms, (last or 0) + 1)
         connection.execute(update(entries).where(wanted).values(withdrawn_at=now_ms, withdrawn_reason=reason or None))
     return [Withdrawal(row.number, row.label, reason) for row in leaving]
 

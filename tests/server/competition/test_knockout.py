@@ -148,7 +148,7 @@ def test_match_that_stops_when_decided_has_not_one_pair_too_few_or_too_many(game
 
 def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
     won, half = Played(1, 0, 3, 2, 0, 2), Played(1, 2, 1, 2, 2, 4)
-    now = Field(4, withdrawn=frozenset({0, 1}), played=[won, half])
+    now = Field(4, withdrawn={0: 1, 1: 1}, played=[won, half])
     tree = bracket(now)
     assert [(match.winner, match.decision) for match in tree.rounds[0]] == [
         (0, Decision.POINTS),
@@ -163,7 +163,7 @@ def test_whoever_went_on_by_walkover_stays_in_the_bracket_when_withdrawn_later()
     # 0 was withdrawn at once, 3 went on and met 1, then was withdrawn, too.
     now = Field(
         4,
-        withdrawn=frozenset({0, 3}),
+        withdrawn={0: 1, 3: 2},
         played=[Played(1, 1, 2, 2, 0, 2), Played(2, 1, 3, 1, 1, 2)],
     )
     tree = bracket(now)
@@ -171,9 +171,30 @@ def test_whoever_went_on_by_walkover_stays_in_the_bracket_when_withdrawn_later()
     assert (tree.champion, tree.rounds[1][0].decision) == (1, Decision.WALKOVER)
 
 
+def test_decided_walkover_holds_if_its_winner_withdraws_later() -> None:
+    drawn = [Played(1, 1, 2, 1, 1, 2)]
+    assert bracket(Field(4, withdrawn={0: 1}, played=drawn)).rounds[0][0].winner == 3
+    assert bracket(Field(4, withdrawn={0: 1, 3: 2}, played=drawn)).rounds[0][0].winner == 3
+
+
+@settings(deadline=None)
+@given(FIELDS, SEEDS, st.sampled_from([0.3, 1.0]))
+def test_decided_match_keeps_its_winner_whoever_withdraws(field: Field, seed: int, draws: float) -> None:
+    decided: dict[tuple[int, int], int] = {}
+    for now, _ in waves_of(next_wave, field, Chance(seed, draws, withdrawals=0.7)):
+        winners = {
+            (number, place): match.winner
+            for number, matches in enumerate(bracket(now).rounds)
+            for place, match in enumerate(matches)
+            if match.winner is not None
+        }
+        assert decided.items() <= winners.items()
+        decided = winners
+
+
 def test_all_withdrawn_leave_the_place_to_the_best_seed() -> None:
-    assert bracket(Field(5, withdrawn=frozenset(range(5)))).champion == 0
-    assert next_wave(Field(5, withdrawn=frozenset(range(5)))) is None
+    assert bracket(Field(5, withdrawn=dict.fromkeys(range(5), 1))).champion == 0
+    assert next_wave(Field(5, withdrawn=dict.fromkeys(range(5), 1))) is None
 
 
 @settings(deadline=None)
