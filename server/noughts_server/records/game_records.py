@@ -37,8 +37,6 @@ def game_records(path: Path) -> Iterator[GameRecord]:
 def _record(game: RecordedGame) -> GameRecord:
     if not all(time < _LONGEST_MS for time in game.times_ms):
         raise RecordError("a time that is no number of milliseconds", "one as in [1.5, 0.25]")
-    agreement = game.more.get("opening")
-    agreed = agreement.get("stones") if isinstance(agreement, dict) else 0
     return GameRecord(
         variant=game.variant or _UNKNOWN,
         first=game.first or f"{_UNKNOWN} X",
@@ -49,6 +47,6 @@ def _record(game: RecordedGame) -> GameRecord:
         termination=game.termination or _UNKNOWN,
         times_us=[round(time * 1000) for time in game.times_ms],
         opening=game.opening,
-        agreed=agreed if type(agreed) is int else 0,
+        agreed=game.agreed,
         fault=game.fault,
     )

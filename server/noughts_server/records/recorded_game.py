@@ -65,6 +65,18 @@ class RecordedGame:
         """The moves that were on the board when the game began."""
         return self.moves[: self.opening_plies]
 
+    @property
+    def agreed(self) -> int:
+        """How many of the first moves the players put by agreement (swap, swap2)."""
+        agreement = self.more.get("opening")
+        stones = agreement.get("stones") if isinstance(agreement, dict) else 0
+        return min(max(0, stones), len(self.moves)) if type(stones) is int else 0
+
+    @property
+    def first_chosen(self) -> int:
+        """The first ply, from 0, that was a side's own move."""
+        return max(self.opening_plies, self.agreed)
+
 
 class Placed(NamedTuple):
     """What is at some place of a file: a game, or what is wrong there."""

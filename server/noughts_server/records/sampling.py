@@ -2,7 +2,8 @@
 
 In an npz file: `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2 O; `sides`, 0 for X and 1 for O;
 `moves`, the cells that were played; `results`, 1, 0 or -1 for whoever is to move; `games`, which game a sample is of,
-from 0; `variant`. A game without a result has no samples, and neither have the moves of openings, which nobody chose.
+from 0; `variant`. A game without a result has no samples. Moves of openings, set or agreed on by swap and
+swap2, have none either.
 """
 
 import csv
@@ -43,7 +44,7 @@ def samples(record: RecordedGame) -> Iterator[Sample]:
         side = ply & 1
         if not 0 <= cell < len(board):
             raise RecordError(f"the move {cell}", f"cells from 0 to {len(board) - 1}")
-        if ply >= record.opening_plies:
+        if ply >= record.first_chosen:
             yield Sample(bytes(board), side, cell, -score if side else score)
         board[cell] = side + 1
 
@@ -72,7 +73,7 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
     for record in read():
         variants[record.variant] = None
         if record.result in SCORES:
-            count += max(0, len(record.moves) - record.opening_plies)
+            count += max(0, len(record.moves) - record.first_chosen)
         if len(variants) > 1:
             raise RecordError(f"games of {' and '.join(variants)}", "games of one variant, which have one board")
     if not count:

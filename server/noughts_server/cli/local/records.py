@@ -182,7 +182,7 @@ def sample(
 
     CSV: variant, game, position (`X...O....`, rows from the top), side (X or O), move (its cell), result (1, 0 or -1).
     npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; of games of one variant.
-    Moves of openings and games without a result have no samples.
+    Moves of openings, set or agreed on, and games without a result have no samples.
 
     JSON: {"samples"}.
     """

@@ -191,6 +191,24 @@ def test_samples_are_positions_with_what_came_of_them(noughts: Any, file: Path, 
     assert [sample["result"] for sample in samples] == ["1", "-1", "1", "-1", "1", *["0"] * 9]
 
 
+@pytest.mark.parametrize("variant, form", [("gomoku+swap", "npz"), ("gomoku+swap2", "csv"), ("gomoku+swap2", "npz")])
+def test_stones_put_by_agreement_are_not_sampled(noughts: Any, tmp_path: Path, variant: str, form: str) -> None:
+    games, target = tmp_path / "games.jsonl", tmp_path / f"samples.{form}"
+    noughts(f"match random random --variant {variant} --games 10 --seed 3 -o {games}")
+    chosen = [
+        (number, cell)
+        for number, game in enumerate(rows(games.read_text()))
+        for cell in game["moves"][game["opening"]["stones"] :]
+    ]
+    assert json.loads(noughts(f"records sample {games} {target} --format json").stdout) == {"samples": len(chosen)}
+    if form == "csv":
+        sampled = [(int(row["game"]), int(row["move"])) for row in csv.DictReader(target.read_text().splitlines())]
+    else:
+        with np.load(target) as arrays:
+            sampled = list(zip(arrays["games"].tolist(), arrays["moves"].tolist(), strict=True))
+    assert sampled == chosen
+
+
 def test_samples_for_numpy_are_the_same(noughts: Any, file: Path, tmp_path: Path) -> None:
     several = noughts(f"records sample {file} {tmp_path}/x.npz", code=1).stderr
     assert "got games of tictactoe and mnk:5,4,4, expected games of one variant" in several
