@@ -53,7 +53,7 @@ class Limits:
     tournaments: int = 200
     """Tournaments of one owner that are not over, challenges aside."""
     submissions: int = 30
-    """Bots that one owner hands in within an hour."""
+    """Bots that one owner submits within an hour, refused ones included."""
     owner_uploads: int = 2
     """Bots that one owner hands in at the same time."""
     submission_bytes: int = 8 << 20
@@ -61,7 +61,7 @@ class Limits:
     submitted_bytes: int = 100 << 20
     """Bytes of all bots that one owner has handed in, each file once."""
     processor_seconds: int = 20_000
-    """Seconds of processor time that the bots which one owner has handed in may use in a day (UTC)."""
+    """Seconds of processor time that one owner's submitted bots may use in a day (UTC), trials included."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
     challenges: int = 10

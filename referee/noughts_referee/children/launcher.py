@@ -40,6 +40,8 @@ class Started(Protocol):
     """A folder of its own, which is removed at its end."""
     ended_for: str
     """Once it has ended: what the launcher ended it for, a phrase that follows "it"; empty: it did not."""
+    processor_seconds: float
+    """Once it has ended: its processor time, and that of the processes that it waited for; 0.0 where unknown."""
 
     async def wait(self) -> int:
         """Its exit code, once nothing of its session is left; negative: the signal that ended it.

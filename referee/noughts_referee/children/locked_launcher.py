@@ -33,12 +33,13 @@ class LockedChild:
         pid: int,
         pipes: tuple[int, int, int],
         scratch: str,
-        ended: "asyncio.Future[tuple[int, str]]",
+        ended: "asyncio.Future[tuple[int, str, float]]",
     ) -> None:
         self.pid = pid
         self.stdin, self.stdout, self.stderr = pipes
         self.scratch = scratch
         self.ended_for = ""
+        self.processor_seconds = 0.0
         self._zygote = zygote
         self._number = number
         self._ended = ended
@@ -48,7 +49,7 @@ class LockedChild:
 
         A child whose zygote was killed counts as killed.
         """
-        code, self.ended_for = await asyncio.shield(self._ended)
+        code, self.ended_for, self.processor_seconds = await asyncio.shield(self._ended)
         return code
 
     def kill(self, signal: int) -> None:
@@ -126,7 +127,7 @@ class _Zygote:
 
     def __init__(self, entry: str, limits: Limits) -> None:
         self.lost = False
-        self._ended: dict[int, asyncio.Future[tuple[int, str]]] = {}
+        self._ended: dict[int, asyncio.Future[tuple[int, str, float]]] = {}
         self._starting: dict[int, asyncio.Future[int]] = {}
         self._pids: dict[int, int] = {}
         self._loop = asyncio.get_running_loop()
@@ -249,7 +250,7 @@ class _Zygote:
             self._pids.pop(number, None)
             ended = self._ended.pop(number, None)
             if ended is not None:
-                ended.set_result((report["exit"], report["ended_for"]))
+                ended.set_result((report["exit"], report["ended_for"], report["processor_seconds"]))
             return
         if "pid" in report:
             self._pids[number] = report["pid"]
@@ -277,7 +278,7 @@ class _Zygote:
             _kill_group(pid, signal.SIGKILL)
         for ended in self._ended.values():
             if not ended.done():
-                ended.set_result((-signal.SIGKILL, ""))
+                ended.set_result((-signal.SIGKILL, "", 0.0))
         self._pids.clear()
         self._ended.clear()
         self._process.kill()  # it has ended, or is about to

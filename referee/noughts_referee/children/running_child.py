@@ -80,6 +80,11 @@ class RunningChild:
         """Of its process."""
         return self._started.pid
 
+    @property
+    def processor_seconds(self) -> float:
+        """Of processor time that it took; 0.0 until it has ended."""
+        return self._started.processor_seconds
+
     def kill(self, signal: int) -> None:
         """Sends a signal to its process group."""
         self._started.kill(signal)

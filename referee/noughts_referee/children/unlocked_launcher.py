@@ -39,6 +39,7 @@ class UnlockedChild:
         self.stdin, self.stdout, self.stderr = pipes
         self.scratch = scratch
         self.ended_for = ""
+        self.processor_seconds = 0.0
         self._process = process
         self._is_buried = False
 

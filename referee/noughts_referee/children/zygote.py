@@ -57,7 +57,7 @@ class Zygote:
         self._removers: set[int] = set()
         self._watch = Watch(limits)
         self._spare: tuple[int, socket.socket] | None = None
-        self._ended: list[tuple[_Child, int, float]] = []
+        self._ended: list[tuple[_Child, dict[str, Any], float]] = []
         self._tasks, self._counted = 0, -_COUNT_SECONDS
         self._wakeup, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
@@ -161,22 +161,24 @@ class Zygote:
             child = self._children.get(pid)
             if child is not None:
                 _kill_group(pid, signal.SIGKILL)
-            _, status = os.waitpid(pid, 0)
+            _, status, usage = os.wait4(pid, 0)
             self._removers.discard(pid)
             if self._spare is not None and self._spare[0] == pid:
                 self._spare = None
             if child is not None:
                 del self._children[pid]
-                self._ended.append((child, os.waitstatus_to_exitcode(status), time.monotonic()))
+                seconds = usage.ru_utime + usage.ru_stime
+                report = {"exit": os.waitstatus_to_exitcode(status), "processor_seconds": seconds}
+                self._ended.append((child, report, time.monotonic()))
         # One process has no descendants.
         quiet = not any(child.programs for child, _, _ in self._ended) or not self._kill_adopted()
         waiting = []
-        for child, code, since in self._ended:
+        for child, report, since in self._ended:
             if quiet or not child.programs or time.monotonic() - since > _ATTEMPT_SECONDS:
                 self._remove(child.scratch)
-                self._tell({"number": child.number, "exit": code, "ended_for": child.ended_for})
+                self._tell({"number": child.number, "ended_for": child.ended_for, **report})
             else:
-                waiting.append((child, code, since))
+                waiting.append((child, report, since))
         self._ended = waiting
 
     def _kill_adopted(self) -> bool:

@@ -1,7 +1,16 @@
-"""Bots that were handed in, as files on this machine: looked through, unpacked, and named by a spec."""
+"""Bots that were submitted, as files: examined in a locked child, unpacked, and named by a spec.
+
+What a stranger sends is parsed only there: `python -m noughts_server.local.programs FILE REQUEST` unpacks a zip file
+and reads source within limits of its own, and prints what it found. The server unpacks what has passed.
+"""
 
 import ast
 import io
+import json
+import os
+import resource
+import shlex
+import signal
 import stat
 import sys
 import zipfile
@@ -9,6 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from noughts_bots.specs import BotSpec
+from noughts_referee.children.launcher import ChildCommand, Launcher
+from noughts_referee.children.pipe_frames import Tail
 from noughts_server.errors import InvalidArgument
 
 WASM, PY = "wasm", "py"
@@ -17,6 +28,8 @@ KINDS = (WASM, PY)
 UNPACKED_BYTES = 64 << 20
 """Of a folder that is handed in as zip."""
 UNPACKED_FILES = 1_000
+SOURCE_FILE_BYTES, SOURCE_BYTES = 256 << 10, 1 << 20
+"""Of one file of Python, and of all of them: parsing takes several hundred times as much memory."""
 
 _OURS = ("noughts_bots", "noughts_referee", "noughts_proto")
 _REFUSED = frozenset(
@@ -30,30 +43,80 @@ _REFUSED = frozenset(
 _ZIP, _WASM_MAGIC = b"PK\x03\x04", b"\0asm"
 _LONGEST_PATH = 200
 _MODULE = "bot.py"
+_EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
 
 
-def placed(kind: str, entry: str, content: bytes, folder: Path, packages: Iterable[str] = ()) -> tuple[BotSpec, str]:
-    """Writes the program into an empty folder of its own. Returns the bot's spec, and its entry in full.
+async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packages: Iterable[str] = ()) -> str:
+    """Let a child examine the program in this file; return the bot's entry in full, empty for WebAssembly.
 
     `packages`: what a program in Python may import beside the standard library. Raises InvalidArgument for what is no
     such program; nothing of it is run.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    request = json.dumps({"kind": kind, "entry": entry, "packages": sorted(packages)})
+    line = shlex.join([sys.executable, "-P", "-m", "noughts_server.local.programs", str(file), request])
+    child = await launcher.start(ChildCommand("exec", line))
+    os.close(child.stdin)
+    said, errors = Tail(child.stdout), Tail(child.stderr)
+    try:
+        code = await child.wait()
+    finally:
+        child.kill(signal.SIGKILL)
+        said.close()
+        errors.close()
+    if code == 0:
+        answer = json.loads(said.text)
+        if "refused" in answer:
+            raise InvalidArgument.of(*answer["refused"], hint=answer["hint"])
+        return str(answer["entry"])
+    if code > 0:
+        raise RuntimeError(f"the child that examines programs ended with exit code {code}: {errors.text}")
+    raise _too_much()
+
+
+def main(arguments: list[str]) -> int:
+    """Examine the file of the first argument, as the JSON of the second asks; print what was found as JSON."""
+    resource.setrlimit(resource.RLIMIT_CPU, (_EXAMINE_SECONDS, _EXAMINE_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (_EXAMINE_BYTES, _EXAMINE_BYTES))
+    file, request = arguments[0], json.loads(arguments[1])
+    content = Path(file).read_bytes()
+    try:
+        entry = examine(request["kind"], request["entry"], content, Path("bot").absolute(), request["packages"])
+        answer: dict[str, object] = {"entry": entry}
+    except (InvalidArgument, MemoryError) as failure:
+        error = failure if isinstance(failure, InvalidArgument) else _too_much()
+        answer = {"refused": (error.subject, error.got, error.expected), "hint": error.hint}
+    sys.stdout.write(json.dumps(answer))
+    return 0
+
+
+def examine(kind: str, entry: str, content: bytes, folder: Path, packages: Iterable[str] = ()) -> str:
+    """Return the entry of a program in full. Takes memory and time as its author pleases: only for the child.
+
+    A zip file is unpacked into the folder. Raises InvalidArgument, MemoryError.
+    """
     if kind == WASM:
         if not content.startswith(_WASM_MAGIC):
             got = f"a file that begins with {content[:8]!r}"
             raise InvalidArgument.of("chunk", got, "a module of WebAssembly", hint="Build it for wasm32.")
         if entry:
             raise InvalidArgument.of("submission.entry", entry, "none: a module exports noughts_bot")
+        return ""
+    place(kind, entry, content, folder)
+    return _check_python(folder, entry, frozenset(packages))
+
+
+def place(kind: str, entry: str, content: bytes, folder: Path) -> BotSpec:
+    """Write a program that has been examined into an empty folder of its own; return the bot's spec."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind == WASM:
         file = folder / "bot.wasm"
         file.write_bytes(content)
-        return BotSpec(None, WASM, str(file)), ""
+        return BotSpec(None, WASM, str(file))
     if content.startswith(_ZIP):
         _unpack(content, folder)
     else:
         (folder / _MODULE).write_bytes(content)
-    entry = _check_python(folder, entry, frozenset(packages))
-    return BotSpec(None, PY, str(folder / entry)), entry
+    return BotSpec(None, PY, str(folder / entry))
 
 
 def _unpack(content: bytes, folder: Path) -> None:
@@ -99,6 +162,11 @@ def _safe_path(member: zipfile.ZipInfo) -> PurePosixPath:
     return path
 
 
+def _too_much() -> InvalidArgument:
+    limits = f"one that can be read in {_EXAMINE_SECONDS} s of processor time and {_EXAMINE_BYTES >> 20} MiB of memory"
+    return InvalidArgument.of("chunk", "a program that cannot", limits, hint="Shorten its source, or its zip file.")
+
+
 def _bad(got: str, expected: str) -> InvalidArgument:
     return InvalidArgument.of("zip", got, expected)
 
@@ -106,6 +174,7 @@ def _bad(got: str, expected: str) -> InvalidArgument:
 def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
     """The entry `FILE.py:CLASS`. Raises InvalidArgument for what cannot be read, imports too much, or is no bot."""
     files = sorted(folder.rglob("*.py"))
+    _check_sizes(files, folder)
     own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
     for file in files:
         for name, line in _imports(_parsed(file, folder)):
@@ -126,10 +195,22 @@ def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
     return f"{file.relative_to(folder)}:{wanted}"
 
 
+def _check_sizes(files: list[Path], folder: Path) -> None:
+    sizes = {file: file.stat().st_size for file in files}
+    largest = max(sizes, key=sizes.__getitem__, default=folder)
+    if sizes.get(largest, 0) > SOURCE_FILE_BYTES:
+        got = f"{sizes[largest]:,} bytes of Python in {largest.relative_to(folder)}"
+        hint = "Put tables and weights into a data file beside it."
+        raise InvalidArgument.of("chunk", got, f"at most {SOURCE_FILE_BYTES:,} a file", hint=hint)
+    if sum(sizes.values()) > SOURCE_BYTES:
+        got = f"{sum(sizes.values()):,} bytes of Python in {len(files)} files"
+        raise InvalidArgument.of("chunk", got, f"at most {SOURCE_BYTES:,} in all")
+
+
 def _parsed(file: Path, folder: Path) -> ast.Module:
     try:
         return ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         got = f"{file.relative_to(folder)}: {error}"
         raise InvalidArgument.of(
             "chunk", got, "Python that can be read", hint="Run it once where you wrote it."
@@ -165,3 +246,7 @@ def _bots(module: ast.Module) -> Iterator[str]:
             if bases & known:
                 known.add(node.name)
                 yield node.name
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -5,11 +5,10 @@ import os
 import stat
 import tempfile
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections import Counter, defaultdict, deque
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import structlog
@@ -20,7 +19,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.bench import Bench
 from noughts_referee.children.child_player import ChildPlayer, Fault, Life
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.running_child import NotStarted, RunningChild
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import processor_seconds
@@ -30,7 +29,7 @@ from noughts_server.local.check_steps import run_steps
 from noughts_server.local.child_session import child_session
 from noughts_server.local.conformance import ConformancePlan, check
 from noughts_server.local.launcher import Locking, command_of, launching
-from noughts_server.local.programs import PY, placed
+from noughts_server.local.programs import PY, examined, place
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.director import CHANGED
 from noughts_server.runtime.sessions import OnlineBot, check_hello
@@ -52,6 +51,7 @@ _LOOK_SECONDS = 2.0
 _TRIAL_SECONDS = 90.0
 _TRIAL_GAMES = 4
 _TRIALS_AT_ONCE = 4
+_HOUR_SECONDS = 3600.0
 _MOVE_SECONDS = 10.0
 _MOST_SAID = 1_500
 _DEFAULT_VARIANT = "tictactoe"
@@ -78,10 +78,30 @@ class _Playing:
 
     submission: Submission
     task: "asyncio.Task[None]"
-    pid: int = 0
+    life: RunningChild | None = field(default=None, repr=False)
     seconds: float = 0.0
-    """Of processor time, of its running process."""
-    life: Life | None = field(default=None, repr=False)
+    """Of the processor time of this life, what its owner was charged."""
+
+
+class _Metered:
+    """A launcher that knows how much processor time its children took."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._children: list[Started] = []
+
+    async def start(self, command: ChildCommand) -> Started:
+        """Start one as the other launcher does."""
+        self._children.append(await self._launcher.start(command))
+        return self._children[-1]
+
+    async def close(self) -> None:
+        """Do nothing: the other launcher goes on."""
+
+    @property
+    def processor_seconds(self) -> float:
+        """Of all its children that have ended."""
+        return sum(child.processor_seconds for child in self._children)
 
 
 @asynccontextmanager
@@ -125,34 +145,64 @@ class SubmittedBots:
         """Thousandths of a second of processor time, by day (since 1970) and owner."""
         self._look = asyncio.Event()
         self._trials = asyncio.Semaphore(_TRIALS_AT_ONCE)
+        self._owners_trial: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._attempts: dict[int, deque[float]] = {}
+        """When an owner's trials of the latest hour began."""
 
     # Trying.
 
-    async def try_out(self, upload: Upload, variant: str) -> Upload:
-        """See `Hosting.try_out`: a few games against chance in a locked child, twice."""
+    async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
+        """See `Hosting.try_out`: a few games against chance in a locked child, twice.
+
+        An owner has one trial at a time, and pays for it; so owners wait for each other in turn.
+        """
         newest = await self._server.store.read(lambda connection: newest_submission(connection, upload.bot))
         if newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind):
             return upload._replace(entry=upload.entry or newest.entry)
-        async with self._trials:
+        self._count_trial(owner)
+        launcher = _Metered(self._launcher)
+        async with self._owners_trial[owner], self._trials:
             with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
                 _open_for_passage(folder)
-                place = partial(placed, upload.kind, upload.entry, upload.content, Path(folder) / "bot")
-                spec, entry = await asyncio.to_thread(place, self._acceptance.packages)
                 try:
                     async with asyncio.timeout(_TRIAL_SECONDS):
-                        await self._try(spec, variant)
+                        spec, entry = await self._place(upload, upload.content, Path(folder), launcher)
+                        await self._try(spec, variant, launcher)
                 except TimeoutError:
                     expected = f"at most {_TRIAL_SECONDS:.0f} s"
                     raise InvalidArgument.of("bot", "one that takes longer for its trial", expected) from None
+                finally:
+                    self._charge(owner, launcher.processor_seconds)
         return upload._replace(entry=entry)
 
-    async def _try(self, spec: BotSpec, variant: str) -> None:
+    def _count_trial(self, owner: int) -> None:
+        """Raises LimitReached for an owner who has had too many trials, or has used up the processor time of today."""
+        limits, now = self._server.settings.limits, time.monotonic()
+        latest = self._attempts.setdefault(owner, deque())
+        while latest and latest[0] <= now - _HOUR_SECONDS:
+            latest.popleft()
+        limits.check("submissions", "bots that you submit within an hour", len(latest))
+        used = self._usage[_today(), owner] // 1000
+        limits.check("processor_seconds", "seconds of processor time that your bots may use today", used)
+        latest.append(now)
+
+    async def _place(
+        self, program: Upload | Submission, content: bytes, folder: Path, launcher: Launcher
+    ) -> tuple[BotSpec, str]:
+        """Examine a program in a child and write it to the folder; return its spec, and its entry in full."""
+        file = folder / "submitted"
+        await asyncio.to_thread(file.write_bytes, content)
+        entry = await examined(launcher, program.kind, program.entry, file, self._acceptance.packages)
+        file.unlink()
+        return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
+
+    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher) -> None:
         """Raises InvalidArgument for what is no bot, with what it has printed."""
         hint = "Try it where you wrote it: noughts bot check SPEC"
         try:
-            chosen = parse_variant(variant) if variant else await self._own_variant(spec)
+            chosen = parse_variant(variant) if variant else await self._own_variant(spec, launcher)
             plan = ConformancePlan(chosen, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times)
-            report = await check(spec, plan, self._launcher)
+            report = await check(spec, plan, launcher)
         except VariantError as error:
             raise InvalidArgument.of("submission.variant", variant, str(error)) from None
         except BotError as error:
@@ -162,7 +212,7 @@ class SubmittedBots:
         failed = (
             []
             if report.faults
-            else [step for step in await run_steps(spec, self._launcher, plan) if step.outcome == "failed"]
+            else [step for step in await run_steps(spec, launcher, plan) if step.outcome == "failed"]
         )
         if failed:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
@@ -174,9 +224,9 @@ class SubmittedBots:
             told = f"It printed:\n{said}" if said else hint
             raise InvalidArgument.of("bot", "; ".join(report.faults), f"one that plays {chosen.name}", hint=told)
 
-    async def _own_variant(self, spec: BotSpec) -> Variant:
+    async def _own_variant(self, spec: BotSpec, launcher: Launcher) -> Variant:
         """The first of its own variants that is one, else a small one."""
-        async with child_session(spec, self._launcher, self._times, move_seconds=_MOVE_SECONDS) as session:
+        async with child_session(spec, launcher, self._times, move_seconds=_MOVE_SECONDS) as session:
             await session.greet()
         for name in session.variants:
             with suppress(VariantError):
@@ -251,14 +301,19 @@ class SubmittedBots:
 
     def _measure(self) -> None:
         for playing in self._playing.values():
-            if playing.pid:
-                seconds = processor_seconds(playing.pid)
-                owner = playing.submission.owner_id
-                before = self._is_spent(owner)
-                self._usage[_today(), owner] += max(0, round(1000 * (seconds - playing.seconds)))
-                playing.seconds = max(seconds, playing.seconds)
-                if self._is_spent(owner) and not before:
-                    logger.warning("has used up its processor time of today", owner=playing.submission.owner)
+            if playing.life is not None:
+                self._charge_life(playing, processor_seconds(playing.life.pid))
+
+    def _charge_life(self, playing: _Playing, seconds: float) -> None:
+        """Charge what a life has used in all, as far as that is new: also what it used between looks, once it ended."""
+        self._charge(playing.submission.owner_id, seconds - playing.seconds)
+        playing.seconds = max(seconds, playing.seconds)
+
+    def _charge(self, owner: int, seconds: float) -> None:
+        before = self._is_spent(owner)
+        self._usage[_today(), owner] += max(0, round(1000 * seconds))
+        if self._is_spent(owner) and not before:
+            logger.warning("an owner's bots have used up their processor time of today", owner=owner)
 
     async def _play(self, submission: Submission) -> None:
         key = submission.bot_version_id
@@ -273,17 +328,21 @@ class SubmittedBots:
     async def _play_as(self, submission: Submission, spec: BotSpec, playing: _Playing) -> None:
         wire = self._server.sessions.wire(submission.bot_version_id, self._times.wire)
 
+        def settle() -> None:
+            if playing.life is not None:
+                self._charge_life(playing, playing.life.processor_seconds)
+
         def began(life: Life) -> None:
-            playing.pid, playing.seconds = (life.pid, 0.0) if isinstance(life, RunningChild) else (0, 0.0)
+            settle()
+            playing.life, playing.seconds = (life if isinstance(life, RunningChild) else None), 0.0
 
         def ended(fault: Fault) -> None:
-            playing.pid = 0
             said = fault.death.stderr[-_MOST_SAID:].strip()
             logger.warning("a process ended", bot=submission.resource, reason=fault.death.reason, said=said)
             if fault.benched:
                 self._bench_for(submission, f"could not be started: at last it {fault.death.reason}")
 
-        await ChildPlayer(
+        player = ChildPlayer(
             command_of(spec),
             self._launcher,
             wire,
@@ -291,7 +350,11 @@ class SubmittedBots:
             accept=lambda hello: self._accept(submission, hello),
             on_life=began,
             on_fault=ended,
-        ).play()
+        )
+        try:
+            await player.play()
+        finally:
+            settle()
 
     def _bench_for(self, submission: Submission, what: str) -> None:
         self._benched.add(submission.bot_version_id)
@@ -314,11 +377,9 @@ class SubmittedBots:
         """The program's spec; it is written once."""
         folder = self._folder / submission.hash.hex() / submission.kind
         content = await self._server.store.read(lambda connection: program_of(connection, submission.hash))
-        place: Callable[[], tuple[BotSpec, str]] = partial(
-            placed, submission.kind, submission.entry, content, folder, self._acceptance.packages
-        )
-        spec, _ = await asyncio.to_thread(place)
+        folder.mkdir(parents=True, exist_ok=True)
         _open_for_passage(folder.parent)
+        spec, _ = await self._place(submission, content, folder, self._launcher)
         return spec
 
 

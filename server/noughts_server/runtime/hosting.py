@@ -15,10 +15,10 @@ class Hosting:
     def __init__(self) -> None:
         self.accepts: tuple[str, ...] = ()
         """The kinds that are taken."""
-        self.try_out: Callable[[Upload, str], Awaitable[Upload]] | None = None
-        """Tries an upload in a variant (empty: one of its own), and returns it with all that was left open filled in.
+        self.try_out: Callable[[Upload, str, int], Awaitable[Upload]] | None = None
+        """Tries an owner's upload in a variant (empty: one of its own), and returns it with all gaps filled in.
 
-        Raises InvalidArgument for one that is no bot.
+        Raises InvalidArgument for one that is no bot, LimitReached for an owner with too many trials.
         """
         self.on_stored: Callable[[Submission], None] = lambda submission: None
 
@@ -29,11 +29,11 @@ class Hosting:
             hint = "The operator decides it: noughts serve --accept wasm,py"
             raise WrongState("the server", got=got, expected=f"one that takes bots of kind {kind!r}", hint=hint)
 
-    async def tried(self, upload: Upload, variant: str) -> Upload:
+    async def tried(self, upload: Upload, variant: str, owner_id: int) -> Upload:
         """See `try_out`. Raises WrongState where nobody does."""
         self.check_kind(upload.kind)
         assert self.try_out is not None
-        return await self.try_out(upload, variant)
+        return await self.try_out(upload, variant, owner_id)
 
     def stored(self, stored: Stored) -> None:
         """A bot has been handed in, and is stored."""

@@ -114,7 +114,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 )
             )
             upload = await received(requests, announcement)
-            tried = await self._hosting.tried(upload, announcement.variant)
+            tried = await self._hosting.tried(upload, announcement.variant, who.owner_id)
             now = self._store.now_ms()
             stored = await self._store.write(
                 lambda connection: store_submission(connection, tried, owner_id=who.owner_id, now_ms=now, limits=limits)

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from noughts_bots.specs import BotSpec
 from noughts_server.errors import InvalidArgument
-from noughts_server.local.programs import UNPACKED_BYTES, UNPACKED_FILES, placed
+from noughts_server.local.programs import (
+    UNPACKED_BYTES,
+    UNPACKED_FILES,
+    examine,
+    place,
+)
 
 BOT = (
     "from noughts_bots import Bot\nclass Mine(Bot):\n    def choose(self, position):\n        return position.free[0]\n"
@@ -25,11 +31,16 @@ def zipped(files: dict[str, bytes | str], *, mode: int = 0o644 | stat.S_IFREG) -
     return packed.getvalue()
 
 
+def placed(kind: str, entry: str, content: bytes, folder: Path, packages: tuple[str, ...] = ()) -> tuple[BotSpec, str]:
+    found = examine(kind, entry, content, folder.with_name("examined"), packages)
+    return place(kind, found, content, folder), found
+
+
 def refusal(
     content: bytes | str, folder: Path, kind: str = "py", entry: str = "", packages: tuple[str, ...] = ()
 ) -> str:
     with pytest.raises(InvalidArgument) as caught:
-        placed(kind, entry, content.encode() if isinstance(content, str) else content, folder / "bot", packages)
+        examine(kind, entry, content.encode() if isinstance(content, str) else content, folder / "bot", packages)
     return str(caught.value)
 
 

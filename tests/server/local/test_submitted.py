@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import io
+import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
 from noughts_server.limits import Limits
+from noughts_server.local import submitted
 from noughts_server.local.submitted import Acceptance, SubmittedBots, hosting_submissions
 from noughts_server.store.database import Connection
 from noughts_server.store.schema import bots, programs, submissions
@@ -202,7 +205,7 @@ async def test_hostile_code_is_refused_with_what_it_did(
 
 
 async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
-    limits = Limits(submissions=3, submitted_bytes=3 * len(GOOD) + 40, bots=2)
+    limits = Limits(submissions=4, submitted_bytes=4 * len(GOOD) + 60, bots=2)
     async with hosting(tmp_path, limits=limits) as (client, _):
         token, other = await client.token("alice", *ALL), await client.token("bob", *ALL)
         await submit(client, token, "one", GOOD)
@@ -217,7 +220,7 @@ async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
 
 
 async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None:
-    async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, here):
+    async with hosting(tmp_path, limits=Limits(processor_seconds=6)) as (client, here):
         token = await client.token("alice", *ALL)
         slow = BOT.format("return sum(range(3_000_000 if position.variant.rows == 15 else 9)) and position.free[0]")
         await submit(client, token, "slow", slow)
@@ -229,6 +232,69 @@ async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None
         await eventually(lambda: online(client), lambda names: not names)
         await until(lambda: not here.playing())
         assert (await client.get()).games_done < 1000
+
+
+async def test_a_bomb_of_source_does_not_grow_the_server(client: Client) -> None:
+    token = await client.token("alice", *ALL)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bot.py", GOOD + "bomb = (" + "0," * (1 << 20) + ")\n")
+    assert len(packed.getvalue()) < 10_000
+    before = memory_peak_from_now()
+    assert "at most 262,144 a file" in (await refused(submit(client, token, "bomb", packed.getvalue()))).trailing
+    assert memory_peak() - before < 100 << 20
+
+
+def memory_peak_from_now() -> int:
+    """Forget the most bytes of memory so far, and return those of now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory_peak()
+
+
+def memory_peak() -> int:
+    """The most bytes of memory that this process has had."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) << 10
+
+
+async def test_source_that_cannot_be_parsed_within_limits_is_refused(client: Client) -> None:
+    token = await client.token("alice", *ALL)
+    refusal = await refused(submit(client, token, "deep", GOOD + "x = " + "-" * 200_000 + "1\n"))
+    assert "one that can be read in 10 s of processor time and 512 MiB of memory" in refusal.trailing
+
+
+async def test_refused_trials_count_as_attempts(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(submissions=2)) as (client, _):
+        token = await client.token("alice", *ALL)
+        for _ in range(2):
+            assert "invalid syntax" in (await refused(submit(client, token, "mine", "def"))).trailing
+        assert "within an hour" in (await refused(submit(client, token, "mine", GOOD))).trailing
+        await submit(client, await client.token("bob", *ALL), "other", GOOD)
+
+
+async def test_refused_trials_are_charged(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, _):
+        token = await client.token("alice", *ALL)
+        busy = BOT.format("sum(range(100_000_000)); raise ValueError('too late')")
+        assert "too late" in (await refused(submit(client, token, "mine", busy))).trailing
+        assert "processor time" in (await refused(submit(client, token, "mine", GOOD))).trailing
+
+
+async def test_an_owner_has_one_trial_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submitted, "_TRIALS_AT_ONCE", 1)
+    async with hosting(tmp_path) as (client, here), asyncio.TaskGroup() as tasks:
+        ended: list[str] = []
+
+        async def send(token: str, bot: str) -> None:
+            await submit(client, token, bot, GOOD)
+            ended.append(bot)
+
+        alice, bob = await client.token("alice", *ALL), await client.token("bob", *ALL)
+        for bot in ("first", "second"):
+            tasks.create_task(send(alice, bot))
+        await until(lambda: sum(map(len, here._attempts.values())) == 2)
+        tasks.create_task(send(bob, "other"))
+    assert ended in (["first", "other", "second"], ["second", "other", "first"])
 
 
 async def test_a_bot_of_a_kind_that_is_not_taken_any_more_waits(tmp_path: Path, lots: bytes) -> None:
