@@ -7,12 +7,30 @@ from importlib.util import find_spec
 
 from noughts_server.cli import plain_parser
 from noughts_server.cli.commands import Group
-from noughts_server.cli.errors import FAILED, USAGE
+from noughts_server.cli.errors import FAILED, USAGE, Problem, show
 from noughts_server.cli.tree import TREE
 
 
 def run(arguments: Sequence[str]) -> None:
     """Does what the arguments say, as they come after `noughts`. Ends with SystemExit when there is an exit code."""
+    try:
+        try:
+            _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # stdout takes no more. What is left in its buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        reported = isinstance(error.__context__, SystemExit) and error.__context__.code
+        # A reader that has enough, as `head`, is no error to report.
+        if not reported and not isinstance(error, BrokenPipeError):
+            show(Problem(f"standard output: {error.strerror}"))
+        sys.exit(FAILED)
+
+
+def _run(arguments: Sequence[str]) -> None:
     if "_NOUGHTS_COMPLETE" in os.environ and find_spec("typer"):  # a shell asks which words may follow
         _run_typer(arguments, None)
         return
@@ -29,13 +47,7 @@ def run(arguments: Sequence[str]) -> None:
     loaded = node.load(line)
     values = plain_parser.read(loaded, rest)
     if values is not None:
-        try:
-            loaded.run(**values)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Whoever read it, as `head` does, has enough. What is left in the buffer has nowhere to go.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(FAILED)
+        loaded.run(**values)
     elif find_spec("typer"):
         _run_typer(arguments, path)
     else:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -12,6 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+_LEAST_COLUMNS = 20
+_SHORTEST_TEXT = 8
+"""Characters of a text that a table shows on a line, however narrow the output is."""
 
 
 class Format(StrEnum):
@@ -44,7 +49,16 @@ def _console(*, stderr: bool) -> "Console":
         return cast("Console", PlainConsole(stderr=stderr))
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    class Uncropped(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print the objects; the terminal wraps lines that are too long."""
+            super().print(*objects, **{"crop": False, **options})
+
+    # A dumb terminal cannot redraw: print to it as to a file.
+    plain = False if os.environ.get("TERM", "").lower() in ("dumb", "unknown") else None
+    console = Uncropped(stderr=stderr, highlight=False, markup=False, emoji=False, force_terminal=plain)
+    console.width = max(console.width, _LEAST_COLUMNS)
+    return console
 
 
 def print_json(document: Any) -> None:
@@ -120,12 +134,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_who
         show_edge=False,
         header_style="bold",
     )
+    least = 0
     for number, name in enumerate(columns):
         right = name.startswith(">")
         whole = right or (first_whole and number == 0)
+        longest = max(len(cell) for cell in (name.lstrip(">"), *(row[number] for row in texts)))
+        least += 2 + (longest if whole else min(longest, _SHORTEST_TEXT))
         grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)
     for row in texts:
         grid.add_row(*map(Text, row))
+    if least > stdout().width:
+        grid.width = least  # a narrower table would cut numbers
     return grid
 
 

@@ -1,0 +1,113 @@
+"""Commands whose standard streams are closed, full, narrow or a dumb terminal."""
+
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tests.support.background import served
+from tests.support.processes import PROGRAM, ended, environment, first_line, said, started, told
+
+LINES = (
+    "--version",
+    "--help",
+    "bogus",
+    "variants --format json",
+    "match random random --games 2 --seed 1 -o -",
+    "rules check -",
+)
+"""One for each way through the program: no command, help, a wrong line, results, processes of bots, stdin."""
+
+
+def outcome(line: str, folder: Path, redirections: str = "") -> tuple[int, str, str]:
+    """Exit code and output of the command; stdin is empty unless the redirections close it."""
+    command = f'exec "$@" {redirections}'
+    arguments = ["sh", "-c", command, "sh", *PROGRAM, *line.split()]
+    env = environment(XDG_DATA_HOME=str(folder), COLUMNS="100")
+    done = subprocess.run(
+        arguments, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def outcomes(folder: Path, lines: Sequence[str], redirections: Sequence[str]) -> list[list[tuple[int, str, str]]]:
+    """By line, the outcomes with each of the redirections."""
+    with ThreadPoolExecutor(4) as pool:
+        wanted = [[pool.submit(outcome, line, folder, each) for each in redirections] for line in lines]
+        return [[future.result() for future in row] for row in wanted]
+
+
+def test_closed_stream_is_like_the_null_device(tmp_path: Path) -> None:
+    rows = outcomes(tmp_path, LINES, ("", "<&-", ">&-", "2>&-"))
+    for line, (usual, *closed) in zip(LINES, rows, strict=True):
+        code, output, errors = usual
+        expected = [usual, (code, "", errors), (code, output, "")]
+        assert closed == expected, line
+
+
+def test_full_standard_output_is_one_error_message(tmp_path: Path) -> None:
+    lines = [line for line in LINES if line not in ("bogus", "rules check -")]
+    for line, ((code, _, errors),) in zip(lines, outcomes(tmp_path, lines, (">/dev/full",)), strict=True):
+        assert code == 1, line
+        assert errors.startswith("Error: "), line
+        assert errors.count("No space left on device") == 1, line
+        assert "Traceback" not in errors, line
+    assert "/-" not in errors
+
+
+@pytest.mark.parametrize("redirection", ["<&-", "2>&-"])
+def test_serve_works_with_a_closed_stream(tmp_path: Path, redirection: str) -> None:
+    program = ("sh", "-c", f'exec "$@" {redirection}', "sh", *PROGRAM)
+    line = "serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --format json"
+    with started(line.split(), environment(XDG_DATA_HOME=str(tmp_path)), program) as process:
+        site = json.loads(first_line(process))["web"]
+        with urlopen(site, timeout=60) as page:
+            assert page.status == 200
+        process.terminate()
+        code, errors = ended(process)
+    assert code == 0
+    assert "the site ended" not in errors
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers and percentages in a text, in order."""
+    return [word for word in text.split() if word.strip("-+±%,.½").isdigit()]
+
+
+@pytest.mark.parametrize("columns", [0, 1, 5, 20, 40, 80])
+def test_narrow_output_keeps_every_number_whole(tmp_path: Path, columns: int) -> None:
+    games = tmp_path / "games.csv"
+    games.write_text("white,black,result\n" + "ada,bob,1-0\nbob,ada,1/2-1/2\nada,bob,0-1\n" * 40)
+    for line in (["rate", str(games)], ["variants"]):
+        wide, narrow = (told(line, environment(COLUMNS=str(width))).stdout for width in (200, columns))
+        assert numbers(wide)
+        assert sorted(numbers(narrow)) == sorted(numbers(wide))
+
+
+def test_zero_columns_mean_that_the_width_is_unknown(tmp_path: Path) -> None:
+    for line in (["variants"], ["--help"]):
+        zero, usual = (said(line, environment(COLUMNS=columns)).stdout for columns in ("0", "80"))
+        assert zero == usual
+
+
+def test_status_prints_once_on_a_dumb_terminal(tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    with served(f"sqlite:///{tmp_path / 'games.db'}") as address:
+        line = [*PROGRAM, "status", "--server", address]
+        done = subprocess.run(line, env=environment(TERM="dumb"), stdout=follower, timeout=60, check=False)
+    os.close(follower)
+    assert done.returncode == 0
+    shown = b""
+    try:
+        while piece := os.read(leader, 65_536):
+            shown += piece
+    except OSError:  # the terminal has no other end any more
+        pass
+    os.close(leader)
+    assert f"at {address} serving" in shown.decode()
