@@ -20,6 +20,7 @@ from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.settings import MOST_CHARACTERS, MOST_OPENINGS, Openings
 
 _OFFSETS = re.compile(r"[-+\d,\s]+")
+_OFFSET = re.compile(r"[-+]?\d{1,4}")
 _NAMES = re.compile(r"(?:[A-Za-z]{1,2}\d{1,2}[\s,;-]*)+")
 _NAME = re.compile(r"([A-Za-z]{1,2})(\d{1,2})")
 _FORMS = '`x,y, x,y` from the middle, cells as in `h8i9`, or JSON with "moves"'
@@ -75,8 +76,11 @@ def read_opening(line: str, variant: Variant) -> tuple[int, ...]:
         return _read_offsets(line, variant)
     if _NAMES.fullmatch(line):
         return tuple(_named(variant, *found.groups()) for found in _NAME.finditer(line))
-    shown = line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}..."
-    raise OpeningError(repr(shown), _FORMS)
+    raise OpeningError(_shown(line), _FORMS)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
 
 
 def _read_json(line: str, variant: Variant) -> tuple[int, ...]:
@@ -107,11 +111,10 @@ def _read_offsets(line: str, variant: Variant) -> tuple[int, ...]:
     if variant.layers > 1:
         raise OpeningError("offsets from the middle", f"JSON for {variant.name}, which has layers")
     parts = [part.strip() for part in line.strip().rstrip(",").split(",")]
-    try:
-        numbers = [int(part) for part in parts]
-    except ValueError:
-        wrong = next(part for part in parts if not re.fullmatch(r"[-+]?\d+", part))
-        raise OpeningError(f"{wrong!r} among the offsets", "whole numbers with commas between them") from None
+    wrong = next((part for part in parts if not _OFFSET.fullmatch(part)), None)
+    if wrong is not None:
+        raise OpeningError(f"{_shown(wrong)} among the offsets", "whole numbers with commas between them")
+    numbers = [int(part) for part in parts]
     if len(numbers) % 2:
         raise OpeningError(f"{len(numbers)} numbers", "pairs of them: `x,y, x,y`")
     return tuple(

@@ -5,16 +5,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noughts_referee.rules import VariantError
-from noughts_server.records.recorded_game import RESULTS, Placed, RecordedGame, RecordError, variant_of
+from noughts_server.records.recorded_game import LONGEST_MS, RESULTS, Placed, RecordedGame, RecordError, variant_of
 
 _ORDER = (
     *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
     *("first_time", "second_time", "fault", "times_ms"),
 )
 _NEEDED = ("variant", "first", "second", "moves", "result")
-_LONGEST = 1e12
-"""Milliseconds: beyond it is no time, be it NaN, infinity or a number that no float holds."""
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_ENCODE_UNICODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
 def read_json_lines(lines: Iterable[str]) -> Iterator[Placed]:
@@ -45,6 +44,11 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         raise RecordError(f"no {missing[0]!r}", f"a game with {', '.join(repr(name) for name in _NEEDED)}")
     rest = dict(document)
     moves = _cells(rest.pop("moves"), "moves")
+    times = _times(rest.pop("times_ms", []))
+    try:
+        _ENCODE_UNICODE(rest).encode()
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"what JSON cannot hold ({error})", "numbers and Unicode text") from error
     result = _text(rest.pop("result"), "result")
     if result not in RESULTS:
         raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
@@ -70,7 +74,7 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         termination=_text(rest.pop("termination", ""), "termination"),
         seed=seed,
         opening_plies=plies,
-        times_ms=_times(rest.pop("times_ms", [])),
+        times_ms=times,
         first_time=_text(rest.pop("first_time", ""), "first_time"),
         second_time=_text(rest.pop("second_time", ""), "second_time"),
         fault=str(fault.get("reason", "")) if isinstance(fault, dict) else "",
@@ -145,4 +149,4 @@ def _times(value: object) -> tuple[float, ...]:
 
 
 def _is_time(value: float) -> bool:
-    return 0 <= value < _LONGEST
+    return 0 <= value < LONGEST_MS

@@ -20,6 +20,7 @@ from noughts_server.records.recorded_game import (
     RecordError,
     five_in_a_row,
     flat_variant,
+    milliseconds,
     point,
     variant_of,
 )
@@ -44,7 +45,7 @@ def read_psq(lines: Iterable[str]) -> RecordedGame:
     for row in move_rows:
         column, line, time = (*row.split(","), "0")[:3]
         moves.append(point(variant, int(column) - 1, int(line) - 1, row))
-        times.append(float(max(0, int(time))))
+        times.append(max(0.0, milliseconds(time)))
     if head.group(3) == "1":
         # The second player began.
         first, second = second, first

@@ -23,11 +23,16 @@ RESULT_SPELLINGS: Mapping[str, str] = {
 }
 """What lists of results may call them besides."""
 
+LONGEST_MS = 1e12
+"""Longer times are errors, as are NaN and infinity."""
+_LONGEST_SHOWN = 200
+
 
 class RecordError(ValueError):
     """A record that cannot be read: `got` says what is there, `expected` what would have been right."""
 
     def __init__(self, got: str, expected: str) -> None:
+        got = got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}..."
         super().__init__(f"got {got}, expected {expected}")
         self.got = got
         self.expected = expected
@@ -115,6 +120,14 @@ def flat_variant(record: RecordedGame, form: str) -> Variant:
     if variant.layers > 1:
         raise RecordError(f"a game of {record.variant}", f"a flat board: {form} knows no layers")
     return variant
+
+
+def milliseconds(text: str) -> float:
+    """Return the time that this number means. Raises RecordError."""
+    time = float(text)
+    if not time < LONGEST_MS:
+        raise RecordError(f"the time {text}ms", "milliseconds, as in 12.5ms")
+    return time
 
 
 def point(variant: Variant, column: int, row: int, text: str) -> int:

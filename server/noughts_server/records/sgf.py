@@ -8,7 +8,6 @@ end in `TE`, a number of Gomocup's for a rule, and `C[opening move]`.
 
 import re
 from collections.abc import Iterable, Iterator
-from math import inf
 from typing import Any
 
 from noughts_bots.gomocup.protocol import FREESTYLE, RULES
@@ -19,6 +18,7 @@ from noughts_server.records.recorded_game import (
     RecordError,
     five_in_a_row,
     flat_variant,
+    milliseconds,
     one_line,
     point,
     variant_of,
@@ -37,9 +37,10 @@ _HOW = {
 }
 _TERMINATIONS = {"R": str(Termination.RESIGNED), "T": str(Termination.TIMEOUT)}
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
+_SEED = re.compile(r"\d{1,20}")
 _SET_UP = ("AB", "AW", "AE")
 _OPENING = "opening move"
-_AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d+) stones, begun by (?P<opener>.*)")
+_AGREED = re.compile(r"(?P<rule>\S+), (?P<stones>\d{1,4}) stones, begun by (?P<opener>.*)")
 _BY_NUMBER = {str(FREESTYLE): "gomoku"} | {str(rule): name for name, rule in RULES.items()}
 _BY_WORD = {"freestyle": "gomoku", "gomoku": "gomoku", "standard": "gomoku:exact", "renju": "renju", "caro": "caro"}
 # What c-gomoku-cli says in TE, in lower case.
@@ -88,11 +89,11 @@ def _game(nodes: list[Node]) -> RecordedGame:
                 if comment.startswith(_OPENING) and opening == len(moves) - 1:
                     opening += 1
                 found = _TIME.search(comment)
-                times.append(_time(found.group(1)) if found else 0.0)
+                times.append(milliseconds(found.group(1)) if found else 0.0)
     if not any("ms" in text for node in nodes for text in node.get("C", ())):
         times = []
     if last := said.get("last answer"):
-        times += [_time(found) for found in _TIME.findall(last)]
+        times += [milliseconds(found) for found in _TIME.findall(last)]
     result, termination = _ending(root, said)
     seed = said.get("seed", "")
     return RecordedGame(
@@ -102,7 +103,7 @@ def _game(nodes: list[Node]) -> RecordedGame:
         result=result,
         moves=tuple(moves),
         termination=termination,
-        seed=int(seed) if seed.isascii() and seed.isdigit() else None,
+        seed=int(seed) if _SEED.fullmatch(seed) else None,
         opening_plies=opening,
         times_ms=tuple(times),
         first_time=said.get("time of Black", ""),
@@ -158,13 +159,6 @@ def _cell(variant: Variant, value: str) -> int:
     if len(value) != 2 or not set(value) <= set(_LETTERS):
         raise RecordError(f"the move [{value}]", "two letters as in [hh], column and row from the top left")
     return point(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
-
-
-def _time(text: str) -> float:
-    milliseconds = float(text)
-    if milliseconds == inf:
-        raise RecordError(f"the time {text}ms", "milliseconds, as in 12.5ms")
-    return milliseconds
 
 
 def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
