@@ -32,6 +32,7 @@ from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.games import ExportedGame, export
+from noughts_server.store.sqlite import url_of
 from noughts_server.store.tokens import create_token
 from noughts_server.store.tournaments import get_tournament
 
@@ -148,7 +149,7 @@ def serving(*, margin: float = 0.05, grace: float = 5.0, heartbeat: float = 5.0)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-", ignore_cleanup_errors=True))
         settings = ServerSettings(
             listen="127.0.0.1:0",
-            database=f"sqlite:///{Path(folder) / 'noughts.sqlite'}",
+            database=url_of(Path(folder) / "noughts.sqlite"),
             margin_us=round(margin * 1e6),
             grace=grace,
             heartbeat=heartbeat,

@@ -93,6 +93,7 @@ class GameSource:
         from noughts_server.cli.operator.database import in_database
         from noughts_server.store.database import Connection
         from noughts_server.store.games import export
+        from noughts_server.store.sqlite import url_of
         from noughts_server.store.standings import standings
         from noughts_server.store.tournaments import get_tournament, list_tournaments
 
@@ -111,7 +112,7 @@ class GameSource:
             games = _some(map(from_export, export(connection, chosen.id)), chosen.name)
             return make(_gathered(title, games, standings(connection, chosen), chosen.settings.schedule))
 
-        return in_database(f"sqlite:///{path}", lambda store: store.read(read))
+        return in_database(url_of(path), lambda store: store.read(read))
 
     def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_proto.v1 import tournaments_pb2 as pb

@@ -247,7 +247,9 @@ def read_database(text: str | None) -> str | None:
         return text
     if not text.strip():
         raise UsageProblem("--db: got nothing, expected a file or an SQLAlchemy URL")
-    return f"sqlite:///{Path(text).absolute()}"
+    from noughts_server.store.sqlite import url_of
+
+    return url_of(Path(text).absolute())
 
 
 def read_specs(texts: list[str]) -> "tuple[BotSpec, ...]":

@@ -79,12 +79,13 @@ async def play_locally(
         from noughts_server.local.run_at_server import RunAtServer
         from noughts_server.server import running_server
         from noughts_server.settings import ServerSettings
+        from noughts_server.store.sqlite import url_of
 
         database = plan.database
         file: _TemporaryFile | None = None
         if database is None:
             file = stack.enter_context(_TemporaryFile())
-            database = f"sqlite:///{file.path}"
+            database = url_of(file.path)
         settings = ServerSettings(
             listen="127.0.0.1:0",
             database=database,

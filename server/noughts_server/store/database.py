@@ -17,7 +17,7 @@ from sqlalchemy import Connection as Connection  # for annotations elsewhere: on
 from sqlalchemy.exc import DBAPIError
 
 from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
-from noughts_server.store import dialect, troubles
+from noughts_server.store import dialect, sqlite, troubles
 from noughts_server.store.migrate import upgrade
 
 Result = TypeVar("Result")
@@ -33,7 +33,7 @@ def default_database_url() -> str:
     """Where the database lies when nobody says: in the user's data folder."""
     from platformdirs import user_data_path
 
-    return f"sqlite:///{user_data_path('noughts') / 'noughts.db'}"
+    return sqlite.url_of(user_data_path("noughts") / "noughts.db")
 
 
 def wall_clock_ms() -> int:

@@ -32,6 +32,11 @@ _KEPT_STATEMENTS = 64
 _MOST_FINDINGS = 100
 
 
+def url_of(file: Path | str) -> str:
+    """Return the address of the database in a file, whatever characters the path of the file has."""
+    return URL.create("sqlite", database=str(file)).render_as_string(hide_password=False)
+
+
 def parse_url(url: str) -> URL:
     """Reads the address of a database, e.g. `sqlite:////var/lib/noughts.db`. Raises BadDatabaseUrl."""
     expected = "e.g. `sqlite:///relative/path.db` or `sqlite:////absolute/path.db`"

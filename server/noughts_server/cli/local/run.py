@@ -103,7 +103,9 @@ def leave_if_ended_early(outcome: "LocalOutcome") -> None:
 
 def _as_given(database: str) -> str:
     """The file of a database of SQLite, as `--db` takes it; the address of any other, as it is."""
-    return database.removeprefix("sqlite:///")
+    from noughts_server.store.dialect import parse_url
+
+    return str(parse_url(database).database) if database.startswith("sqlite:") else database
 
 
 def _resuming(database: str) -> str:

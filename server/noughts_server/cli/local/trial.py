@@ -31,6 +31,7 @@ def _trial(plan: "LocalPlan") -> Pace:
     from noughts_server.cli.signals import run_loop
     from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.local.run import LocalStop, play_locally
+    from noughts_server.store.sqlite import url_of
 
     configure_logs(LogLevel.WARNING)
     stop, measured = LocalStop(), _Measured()
@@ -48,7 +49,7 @@ def _trial(plan: "LocalPlan") -> Pace:
         games_per_pair=_GAMES_OF_A_PAIR,
     )
     with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
-        database = f"sqlite:///{Path(folder) / 'trial.sqlite'}"
+        database = url_of(Path(folder) / "trial.sqlite")
         trial = replace(plan, settings=settings, database=database, resumes="", log=None, messages=None, fatal=False)
         run_loop(play_locally(trial, on_progress=on_progress, stop=stop))
     if not measured.games:

@@ -78,11 +78,12 @@ def live(
     from noughts_server.cli.options import LogLevel
     from noughts_server.cli.signals import run_loop
     from noughts_server.settings import ServerSettings
+    from noughts_server.store.sqlite import url_of
 
     configure_logs(LogLevel.WARNING)
     listener = web_listener(web, "--web")
     with tempfile.TemporaryDirectory(prefix="noughts-live-") as folder:
-        kept = options.read_database(database) if database is not None else f"sqlite:///{Path(folder) / 'live.sqlite'}"
+        kept = options.read_database(database) if database is not None else url_of(Path(folder) / "live.sqlite")
         settings = ServerSettings(listen=listen, database=kept, rate_own_games=True)
         run_loop(_play_until_stopped(settings, listener, pace, output_format))
 

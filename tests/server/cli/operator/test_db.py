@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -163,3 +164,30 @@ def test_pruning_drops_old_requests_and_notes_and_nothing_else(copy: Path) -> No
         ).fetchone() == (40, 61)
     assert noughts("db", "check", "--db", str(copy)) == before
     assert noughts(*words, "--notes", "1h", "--dry-run")["dropped"][1]["rows"] == 0
+
+
+def test_each_path_of_a_database_names_exactly_that_file(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("x?1.db", "x?2.db", "a%41b.db", "x#y.db", "a b.db", "50%20off/x.db")]
+    for number, path in enumerate(paths):
+        invoked(["token", "create", "--owner", f"owner{number}", "--db", str(path)])
+        copied = noughts("db", "backup", str(path) + ".copy", "--db", str(path))
+        assert copied["file"] == f"{path}.copy"
+    assert sorted(path for path in tmp_path.rglob("*.db") if path.is_file()) == sorted(paths)
+    for number, path in enumerate(paths):
+        for file in (path, f"{path}.copy"):
+            tokens = noughts("token", "list", "--db", str(file))["tokens"]
+            assert [token["owner"] for token in tokens] == [f"owner{number}"]
+
+
+@pytest.mark.parametrize("folder", ["50%20off", "x?y", "a#b"])
+def test_temporary_databases_lie_in_the_folder_named_by_tmpdir(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / folder).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder))
+    result = invoked(["match", "random", "first-free", "--games", "2", "--db", str(tmp_path / folder / "kept?.db")])
+    assert "random" in result.stdout
+    assert invoked(["match", "random", "first-free", "--games", "2"]).exit_code == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == [folder]
+    reported = invoked(["report", str(tmp_path / folder / "kept?.db"), "-o", str(tmp_path / folder)])
+    assert "2 games" in reported.stdout
