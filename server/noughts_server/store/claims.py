@@ -54,10 +54,10 @@ def unfinished_units(connection: Connection, tournament_id: int) -> range:
 def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim:
     """Claims a unit: results of its earlier attempts are dropped from now on. Writes.
 
-    Raises NotFound, WrongState (the tournament is not running).
+    A finished tournament has no slots left. Raises NotFound, WrongState (the tournament is not running).
     """
     tournament = get_tournament_by_id(connection, tournament_id)
-    require_state(tournament, TournamentState.RUNNING)
+    require_state(tournament, TournamentState.RUNNING, TournamentState.FINISHED)
     return _claim(connection, tournament, number)
 
 

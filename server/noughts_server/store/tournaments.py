@@ -200,7 +200,7 @@ def running_tournaments(connection: Connection) -> list[Tournament]:
 
 
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
-    """Fixes entries and slots and sets the tournament running; resumes a paused one; again does no harm.
+    """Fixes entries and slots and sets the tournament running; resumes a paused one, or finishes it if no game is left.
 
     With `owner_id` only the owner may. Raises NotFound, PermissionDenied, WrongState (also with too few entries, and
     before its scheduled start or the end of its join window).
@@ -211,6 +211,11 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     if tournament.state is TournamentState.PAUSED:
         # Whatever has ended referees is tried again.
         connection.execute(update(units).where(units.c.tournament_id == tournament.id).values(deaths=0))
+        if tournament.settings.schedule.follows_results and tournament.games_done == tournament.games_total:
+            pair_next(connection, tournament.id)
+            tournament = get_tournament_by_id(connection, tournament.id)
+        if tournament.games_done == tournament.games_total and tournament.settings.schedule is not ScheduleKind.LADDER:
+            return _set_state(connection, tournament, state=TournamentState.FINISHED, ended_at=now_ms)
         return _set_state(connection, tournament, state=TournamentState.RUNNING)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
     waiting_for = tournament.joining.not_yet(now_ms)

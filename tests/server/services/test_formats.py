@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
@@ -111,6 +112,35 @@ async def test_a_running_tournament_plays_what_is_added_to_it(client: Client) ->
         await extend(client, token, games_per_pair=101)
         over = await shown(client, lambda cup: finished(cup) and cup.games_total == 401)
     assert over.games_done == 401
+
+
+@pytest.mark.parametrize("schedule", [pb.SCHEDULE_ROUND_ROBIN, pb.SCHEDULE_GAUNTLET])
+async def test_extended_tournament_ends_without_an_error(client: Client, schedule: pb.Schedule) -> None:
+    token, bots = await client.token(), ("ada", "bob")
+    await client.register(*bots)
+    # The last of the units waits until the bots play. It is claimed with the games that were added.
+    await begun(client, token, bots, games_per_pair=201, concurrency=1, schedule=schedule)
+    await extend(client, token, games_per_pair=1)
+    with capture_logs() as logs:
+        async with online(client, token, *bots):
+            over = await shown(client, finished)
+            async with asyncio.timeout(20):
+                while not {"tournament played", "stopped"} & {line["event"] for line in logs}:  # noqa: ASYNC110  # nothing tells
+                    await asyncio.sleep(0.02)
+    assert over.games_done == 202
+    assert [line for line in logs if line["log_level"] == "error"] == []
+
+
+@pytest.mark.parametrize("schedule", [pb.SCHEDULE_ROUND_ROBIN, pb.SCHEDULE_GAUNTLET, pb.SCHEDULE_SWISS])
+async def test_finished_tournament_extended_by_nothing_finishes_again(client: Client, schedule: pb.Schedule) -> None:
+    token, bots = await client.token(), ("ada", "bob", "cleo")
+    async with online(client, token, *bots):
+        await begun(client, token, bots, schedule=schedule)
+        before = await shown(client, finished)
+        assert (await extend(client, token)).state == pb.TOURNAMENT_STATE_PAUSED
+        await client.start(token)
+        after = await shown(client, finished)
+    assert after.games_done == after.games_total == before.games_total
 
 
 async def test_a_finished_tournament_is_paused_for_late_entries(client: Client) -> None:
