@@ -17,6 +17,8 @@ Node = dict[str, list[str]]
 LONGEST_TREE = 4_000_000
 """Characters of a game; what is longer is no game."""
 
+_BEGIN = re.compile(r"\((?=\s*(?:;|$))")
+"""What may begin a tree: a node must follow, on this line or on the next that is not blank."""
 _OUTSIDE = re.compile(r"[\[()]")
 _INSIDE = re.compile(r"[\\\]]")
 _TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:[^\\\]]|\\.)*)\])", re.DOTALL)
@@ -32,14 +34,19 @@ class Tree(NamedTuple):
 
 
 def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
-    """The game trees of a collection, one at a time in memory. What stands between trees says nothing."""
+    """Return the game trees of a collection, one at a time in memory. Text before and between trees is ignored, with
+    its brackets."""
     begun: list[str] = []
     size = depth = first = 0
-    inside = anything = False
+    inside = anything = alone = any_tree = False
     for number, line in enumerate(lines, start=1):
         anything = anything or not line.isspace()
         start = at = 0
-        while found := (_INSIDE if inside else _OUTSIDE).search(line, at):
+        if alone and not line.isspace():
+            alone = False
+            if not line.lstrip().startswith(";"):
+                begun, size, depth = [], 0, 0  # It was a bracket of the text.
+        while found := (_INSIDE if inside else _OUTSIDE if depth else _BEGIN).search(line, at):
             at = found.end()
             mark = found.group()
             if mark == "\\":
@@ -51,10 +58,12 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
             elif mark == "(":
                 if not depth:
                     first, start = number, found.start()
+                    alone = not line[at:].strip()
                 depth += 1
             elif depth:
                 depth -= 1
                 if not depth:
+                    any_tree = True
                     yield Tree(first, _parsed("".join([*begun, line[start:at]])))
                     begun, size, start = [], 0, at
         if depth:
@@ -63,10 +72,10 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
             if size > LONGEST_TREE:
                 yield Tree(first, RecordError(f"a tree of more than {LONGEST_TREE:,} characters", "a game"))
                 return
-    if anything and not first:
-        yield Tree(1, RecordError("no game tree", "one that begins with `(;`"))
-    elif depth:
+    if depth:
         yield Tree(first, RecordError("a tree that does not end", "a `)` for each `(`, and a `]` for each `[`"))
+    elif anything and not any_tree:
+        yield Tree(1, RecordError("no game tree", "one that begins with `(;`"))
 
 
 def _parsed(text: str) -> list[Node] | RecordError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -308,7 +309,6 @@ def test_a_pgn_game_with_a_blank_line_in_its_tags_is_an_error() -> None:
         ("(;FF[4]SZ[15];B[hh]C[1e999ms])", "got the time 1e999ms"),
         ("(;FF[4]RU[4]SZ[11])", "got the rule RU[4] with SZ[11]"),
         ("(;FF[4]SZ[15];B[hh]", "a tree that does not end"),
-        ("()", "a tree without nodes"),
         ("(", "a tree that does not end"),
         ("(;FF[4] ?)", "got '?)'"),
     ],
@@ -325,6 +325,32 @@ def test_a_file_of_something_else_is_no_collection_without_games() -> None:
         (placed,) = read(["no game\n", "at all\n"])
         assert isinstance(placed.game, RecordError)
         assert list(read([])) == list(read(["\n"])) == []
+
+
+# Whatever a person or a mail program puts around a collection; only `(;` begins a tree.
+AROUND = (
+    st.text(st.sampled_from("()[];\\ a\n"), max_size=12)
+    .map(lambda text: re.sub(r"\((?=\s*;)", "", text.rstrip() + "\n"))
+    .filter(lambda text: not re.search(r"\(\s*(;|$)", text))
+)
+
+
+@examples(80)
+@given(games=st.lists(st.tuples(AROUND, records(("tictactoe", "gomoku"))), min_size=1, max_size=3), end=AROUND)
+def test_text_with_brackets_around_sgf_games_is_ignored(games: list[tuple[str, RecordedGame]], end: str) -> None:
+    text = "".join(around + sgf_text(game) for around, game in games) + end
+    assert [placed.game for placed in read_sgf(text.splitlines(keepends=True))] == [game for _, game in games]
+
+
+@pytest.mark.parametrize(
+    "before", ["Game (round 1)\n", "a (b [c] (d)\n", "(\n", "(\n\n(see below)\n", "[(", ":-(\n\n", "()"]
+)
+def test_text_with_brackets_before_sgf_is_no_tree(before: str) -> None:
+    (placed,) = read_sgf(f"{before}(\n ;SZ[15]\n;B[hh])\n".splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.moves == (112,)
+    (nothing,) = read_sgf(before.splitlines(keepends=True))
+    assert isinstance(nothing.game, RecordError)
 
 
 def test_of_variations_the_first_is_read_and_brackets_in_comments_are_text() -> None:
