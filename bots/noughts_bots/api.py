@@ -29,8 +29,9 @@ def run(
 ) -> None:
     """Logs the bot in and plays until the server ends the session or the program is interrupted.
 
-    `server` (HOST:PORT) and `token` default to the environment's NOUGHTS_SERVER and NOUGHTS_TOKEN, `name` to the
-    class's name in lower case. A lost connection is tried again. Raises BotRefused when the server does not want the
+    `server` and `token` default to the environment's NOUGHTS_SERVER and NOUGHTS_TOKEN. `server` is HOST:PORT, or
+    `HOST:PORT,HOST:PORT`: after a failure the bot connects to the next one. `name` defaults to the class's name in
+    lower case. A lost connection is tried again. Raises BotRefused when the server does not want the
     bot, with the reason. What happens is logged as `noughts.bot`, to stderr unless the program has set logging up.
 
     A referee that starts the program itself (`exec{dial=true}:`) sets NOUGHTS_SERVER and NOUGHTS_TICKET, which counts

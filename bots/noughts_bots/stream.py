@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import math
 import random
 import time
@@ -17,7 +18,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_bots.events import ConnectionLost, Online, SessionEvent, WaitsForTournaments
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
-from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.transport import TOKEN_KEY, addresses_of
 from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
@@ -54,7 +55,7 @@ class Login:
     """Where a bot plays, and as whom."""
 
     server: str
-    """HOST:PORT."""
+    """HOST:PORT, or several with a comma between them: after a failure the next is tried."""
     token: str
     """An owner's token or a one-time ticket."""
     name: str = ""
@@ -87,16 +88,18 @@ async def keep_dialling(
     login.dialling.check(login.server, login.token)
     wait, reached = _FIRST_WAIT, False
     give_up = time.monotonic() + login.wait
-    while True:
+    addresses = addresses_of(login.server)
+    for address in itertools.cycle(addresses):
         session = session_of()
         began = time.monotonic()
         try:
-            async with login.dialling.async_channel(login.server) as channel:
+            async with login.dialling.async_channel(address) as channel:
                 await session.serve(channel)
             return
         except grpc.aio.AioRpcError as error:
             details = error.details() or ""
-            if problem := failed_handshake(login.server, details):
+            problem = failed_handshake(address, details)
+            if problem and len(addresses) == 1:
                 raise problem from error
             asked_to_wait = _seconds_to_wait(error)
             if (error.code() not in _PASSING and not asked_to_wait) or not login.reconnect:
@@ -107,7 +110,7 @@ async def keep_dialling(
                 wait = _FIRST_WAIT
             wait = max(wait, asked_to_wait)
             reached |= session.welcomed
-            reason = why_unreachable(details)
+            reason = str(problem or why_unreachable(details))
             if not session.welcomed and (perhaps := why_hung_up(details)):
                 reason += f"; {perhaps}"
             left = math.inf if reached else give_up - time.monotonic()

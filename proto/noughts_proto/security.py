@@ -9,12 +9,13 @@ import ssl
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import grpc.aio
 
-from noughts_proto.transport import CLIENT_OPTIONS
+from noughts_proto.channels import AsyncChannels, BlockingChannels
+from noughts_proto.transport import CLIENT_OPTIONS, addresses_of
 
 logger = logging.getLogger("noughts.tls")
 
@@ -127,28 +128,36 @@ class Dialling:
         """Whether TLS is spoken."""
         return self.tls or self.ca is not None
 
-    def check(self, address: str, token: str) -> None:
-        """Raises SecurityProblem where a token would leave this machine in plaintext."""
-        if token and not (self.encrypted or self.insecure or is_loopback(host_of(address))):
-            raise SecurityProblem(
-                f"server {address}",
-                "a connection in plaintext",
-                "TLS, for the token could be read on the way",
-                "Use TLS (--tls, or --tls-ca FILE for a certificate of your own), an SSH tunnel to a loopback address,"
-                " or accept the risk with --insecure.",
-            )
+    def check(self, addresses: str, token: str) -> None:
+        """Raises SecurityProblem if a token would leave this machine in plaintext."""
+        for address in addresses_of(addresses):
+            if token and not (self.encrypted or self.insecure or is_loopback(host_of(address))):
+                raise SecurityProblem(
+                    f"server {address}",
+                    "a connection in plaintext",
+                    "TLS, for the token could be read on the way",
+                    "Use TLS (--tls, or --tls-ca FILE for a certificate of your own), an SSH tunnel to a loopback"
+                    " address, or accept the risk with --insecure.",
+                )
 
-    def channel(self, address: str) -> grpc.Channel:
-        """A channel for blocking calls. Raises SecurityProblem."""
-        if not self.encrypted:
-            return grpc.insecure_channel(address, options=_options(address))
-        return grpc.secure_channel(address, self._credentials(), options=_options(address))
+    def channel(self, addresses: str) -> grpc.Channel:
+        """A channel for blocking calls to the first address that can be reached. Raises SecurityProblem."""
+        channels: list[Any] = [self._open(grpc, address) for address in addresses_of(addresses)]
+        return channels[0] if len(channels) == 1 else cast(grpc.Channel, BlockingChannels(channels))
+
+    def async_channels(self, addresses: str) -> AsyncChannels:
+        """The same for the running event loop. Raises SecurityProblem."""
+        return AsyncChannels([self._open(grpc.aio, address) for address in addresses_of(addresses)])
 
     def async_channel(self, address: str) -> grpc.aio.Channel:
-        """A channel for the running event loop. Raises SecurityProblem."""
+        """A channel to one address for the running event loop. Raises SecurityProblem."""
+        channel: grpc.aio.Channel = self._open(grpc.aio, address)
+        return channel
+
+    def _open(self, library: Any, address: str) -> Any:
         if not self.encrypted:
-            return grpc.aio.insecure_channel(address, options=_options(address))
-        return grpc.aio.secure_channel(address, self._credentials(), options=_options(address))
+            return library.insecure_channel(address, options=_options(address))
+        return library.secure_channel(address, self._credentials(), options=_options(address))
 
     def _credentials(self) -> grpc.ChannelCredentials:
         authorities = None if self.ca is None else read_authorities(self.ca)

@@ -11,7 +11,7 @@ TOKEN_KEY = "authorization"
 """Metadata key of `Bearer TOKEN`."""
 
 SERVER_VARIABLE = "NOUGHTS_SERVER"
-"""In a bot's environment: where it dials in, HOST:PORT."""
+"""Where a bot or a command connects: HOST:PORT, or several with a comma between them."""
 TOKEN_VARIABLE = "NOUGHTS_TOKEN"
 """In a bot's environment: its owner's token."""
 TICKET_VARIABLE = "NOUGHTS_TICKET"
@@ -32,6 +32,8 @@ CLIENT_OPTIONS: tuple[tuple[str, int | str], ...] = (
     # A bot that waits for its server to come back must not wait two minutes after it has.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
+    # This option is the time limit of one attempt to connect. Default of gRPC: 20 s.
+    ("grpc.min_reconnect_backoff_ms", 5_000),
 )
 
 SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
@@ -57,3 +59,8 @@ SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
     # Two servers on one port would each get half of the bots.
     ("grpc.so_reuseport", 0),
 )
+
+
+def addresses_of(text: str) -> list[str]:
+    """The addresses in `HOST:PORT,HOST:PORT`."""
+    return [address.strip() for address in text.split(",")]

@@ -518,6 +518,23 @@ async def test_bot_that_was_online_reconnects_without_limit() -> None:
                 session.cancel()
 
 
+async def test_bot_moves_to_the_next_address() -> None:
+    async with loopback() as first, loopback() as second:
+        events: list[SessionEvent] = []
+        both = replace(login(first.port, 1), server=f"127.0.0.1:{first.port}, 127.0.0.1:{second.port}")
+        async with asyncio.TaskGroup() as tasks:
+            sessions = [
+                tasks.create_task(play(Drawn(), both, events.append)),
+                tasks.create_task(play(Drawn(), login(second.port, 2))),
+            ]
+            await until(lambda: any(isinstance(event, Online) for event in events))
+            await first.stop()
+            second.referee.add(unit(conditions(), 3))
+            await second.played(3)
+            for session in sessions:
+                session.cancel()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot]) -> None:

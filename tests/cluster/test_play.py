@@ -1,11 +1,13 @@
 """A cluster as its organisers and authors meet it: whatever is asked of one server holds at the others, too."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.request import urlopen
 
 import grpc.aio
 
@@ -22,6 +24,7 @@ from tests.cluster.run import bot_file
 from tests.cluster.troubles import observed
 from tests.support.client import bearing
 from tests.support.databases import rows_of
+from tests.support.processes import environment, first_line, said, started
 
 
 class At:
@@ -208,3 +211,31 @@ async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
         await cluster.finished("league")
         # It was longer away than their clocks had left: the question that was open is asked anew.
         assert cluster.endings("league").keys() <= ON_THE_BOARD
+
+
+async def test_all_clients_use_the_next_address_after_a_kill() -> None:
+    async with running(referees=1) as cluster:
+        addresses = ",".join(cluster.addresses[str(server.said)] for server in cluster.servers)
+        variables = environment(NOUGHTS_SERVER=addresses, NOUGHTS_TOKEN=cluster.tokens["ada"])
+        with started(["web", "--listen", "127.0.0.1:0", "--format", "json"], variables) as web:
+            site = json.loads(await asyncio.to_thread(first_line, web))["web"]
+            cluster.start_bots(["amy", "ben"], "Unhurried", address=addresses)
+            await cluster.all_online(["amy", "ben"])
+            await cluster.organise("league", ["amy", "ben"], games_per_pair=300, time={"move_us": 20_000_000})
+            await _more(cluster)
+            assert await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league")
+            cluster.servers.pop(0).kill()
+            await _more(cluster)
+            shown = await asyncio.to_thread(said, ["tournament", "show", "league", "--format", "json"], variables)
+            assert json.loads(shown.stdout)["state"] == "running"
+            seen = json.loads(await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league"))
+            assert "league" in json.dumps(seen)
+        await cluster.finished("league")
+        assert cluster.endings("league").keys() <= ON_THE_BOARD
+        await cluster.look_back("league")
+
+
+def _page(address: str) -> bytes:
+    with urlopen(address, timeout=30) as answer:
+        page: bytes = answer.read()
+    return page

@@ -88,6 +88,24 @@ async def test_bot_in_node_plays_over_tls(
         await playing.until("playing as bots/node")
 
 
+def test_each_address_is_called_with_its_own_certificate(
+    authority: Authority, data: dict[str, str], tmp_path: Path
+) -> None:
+    names = ("wrong.example.org", "127.0.0.1", "localhost")
+    with ExitStack() as stack:
+        ports = []
+        for name in names:
+            line = serve_line(authority.identity(name, names=(name,)), "--db", str(tmp_path / name))
+            process = stack.enter_context(started(line, data))
+            ports.append(json.loads(first_line(process))["grpc"].rpartition(":")[2])
+        server = f"localhost:{ports[0]},127.0.0.1:{ports[1]},localhost:{ports[2]}"
+        ca = ["--server", server, "--tls-ca", str(authority.certificate), "--format", "json"]
+        assert json.loads(told(["status", "--once", *ca], data).stdout)["address"] == f"127.0.0.1:{ports[1]}"
+        with started(["bot", "run", "random", *ca], {**data, "NOUGHTS_TOKEN": "nou_none"}) as bot:
+            _, errors = bot.communicate(timeout=30)
+    assert "the server refused the bot" in errors
+
+
 def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:
     assert "--tls-ca" in told(["health", "--server", server], environment(), code=1).stderr
     with started(["bot", "run", "random"], environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")) as bot:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
+from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import warn
 from noughts_server.cli.parameters import Option
@@ -22,8 +22,8 @@ ServerOption = Annotated[
     str | None,
     Option(
         "--server",
-        metavar="HOST:PORT",
-        help=f"The server; else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
+        metavar="HOST:PORT[,...]",
+        help=f"The server; if one fails, the next. Else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
         show_default=False,
     ),
 ]
@@ -77,11 +77,12 @@ def _address_hint(text: str) -> str:
 
 
 def read_server(server: str | None) -> str:
-    """The address to call: the option's, the environment's or the default."""
+    """The address to call, or several: the option's, the environment's or the default."""
     option = "--server"
     if server is None:
         server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
-    read_address(server, option)
+    for address in addresses_of(server):
+        read_address(address, option)
     return server
 
 

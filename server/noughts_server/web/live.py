@@ -197,6 +197,7 @@ class Stream:
         wait = self._settings.first_wait
         while True:
             try:
+                await self._upstream.connect()
                 async for message in self._upstream.feed.Watch(request):
                     wait = self._settings.first_wait
                     request.epoch, request.from_sequence = message.epoch, message.sequence

@@ -1,7 +1,7 @@
 """The server behind the site: one channel, its services, and what its errors mean to a browser."""
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -72,16 +72,17 @@ class Upstream:
     def __init__(self, address: str, dialling: Dialling) -> None:
         self.address = address
         self._dialling = dialling
-        self._channel = dialling.async_channel(address)
+        self._channels = dialling.async_channels(address)
+        channel = cast(grpc.aio.Channel, self._channels)
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self.bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(self._channel)
-        self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(self._channel)
-        self.feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(self._channel)
-        self.games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(self._channel)
-        self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(self._channel)
-        self.status: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(self._channel)
-        self.tokens: TokenServiceAsyncStub = tokens_pb2_grpc.TokenServiceStub(self._channel)
-        self.tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(self._channel)
+        self.bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(channel)
+        self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(channel)
+        self.feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
+        self.games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(channel)
+        self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(channel)
+        self.status: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(channel)
+        self.tokens: TokenServiceAsyncStub = tokens_pb2_grpc.TokenServiceStub(channel)
+        self.tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(channel)
 
     async def call(
         self,
@@ -99,9 +100,14 @@ class Upstream:
         metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
         try:
             async with self._room:
+                await self.connect()
                 return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
+
+    async def connect(self) -> None:
+        """Chooses the server of the next call, if there are several addresses."""
+        await self._channels.connect()
 
     def login(self, token: str, name: str, version: str) -> Login:
         """How a bot of the site's dials the same server."""
@@ -127,7 +133,7 @@ class Upstream:
 
     async def close(self) -> None:
         """Ends all calls."""
-        await self._channel.close()
+        await self._channels.close()
 
 
 AWAY_HINT = "Games that were running go on when it is back, and so does this page."

@@ -21,7 +21,7 @@ AtServerOption = Annotated[
     str | None,
     Option(
         "--server",
-        metavar="HOST:PORT",
+        metavar="HOST:PORT[,...]",
         help=f"Ask this server, with your token; else --db, else {SERVER_VARIABLE}, else the default database.",
         show_default=False,
     ),

@@ -1,0 +1,68 @@
+"""Several addresses of one service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+
+from noughts_proto.security import Dialling
+from noughts_proto.v1 import status_pb2
+from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
+from noughts_server.cli.client import connected
+from noughts_server.web.upstream import Failure, Upstream
+from tests.support.background import served
+
+ASKED = status_pb2.GetStatusRequest()
+
+
+class Servers:
+    """Two servers at addresses of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._running = [ExitStack(), ExitStack()]
+        self.addresses = [
+            stack.enter_context(served(f"sqlite:///{folder / str(place)}.db"))
+            for place, stack in enumerate(self._running)
+        ]
+
+    def stop(self, place: int) -> None:
+        self._running[place].close()
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    made = Servers(tmp_path)
+    yield made
+    for place in (0, 1):
+        made.stop(place)
+
+
+def test_commands_call_the_next_server_if_one_is_gone(servers: Servers) -> None:
+    with connected(",".join(servers.addresses)) as client:
+        assert client.call(client.status.GetStatus, ASKED).address == servers.addresses[0]
+        servers.stop(0)
+        assert client.call(client.status.GetStatus, ASKED).address == servers.addresses[1]
+
+
+async def test_website_calls_the_next_server_if_one_is_gone(servers: Servers) -> None:
+    upstream = Upstream(",".join(servers.addresses), Dialling())
+    assert (await upstream.call(upstream.status.GetStatus, ASKED)).address == servers.addresses[0]
+    await asyncio.to_thread(servers.stop, 0)
+    assert (await upstream.call(upstream.status.GetStatus, ASKED)).address == servers.addresses[1]
+    await asyncio.to_thread(servers.stop, 1)
+    with pytest.raises(Failure, match="cannot be reached"):
+        await upstream.call(upstream.status.GetStatus, ASKED)
+    await upstream.close()
+
+
+def test_call_fails_if_no_server_is_there(servers: Servers) -> None:
+    servers.stop(0)
+    servers.stop(1)
+    with Dialling().channel(",".join(servers.addresses)) as channel, pytest.raises(grpc.RpcError) as failed:
+        StatusServiceStub(channel).GetStatus(ASKED, timeout=20)
+    assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
