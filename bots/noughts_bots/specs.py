@@ -133,7 +133,8 @@ def _parse_reference(text: str, label: str | None, rest: str) -> BotSpec:
 
 def _parse_options(text: str, written: str) -> dict[str, str]:
     options: dict[str, str] = {}
-    for part in written.split(","):
+    # A number without a key belongs to the value before it: `variants=tictactoe mnk:7,7,4`.
+    for part in re.split(r",(?!\s*\d+\s*(?:[, ]|$))", written):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not key or not equals or not value:
             raise _unreadable(text, "options as key=value, separated by commas")

@@ -30,6 +30,9 @@ class ChildKind(NamedTuple):
         return self.target == "command"
 
 
+VARIANTS = "variants"
+"""The option of every hosted kind that names the variants of its bot, separated by spaces: not the bot's own option."""
+
 CHILD_KINDS = {
     kind.name: kind
     for kind in (
@@ -37,8 +40,8 @@ CHILD_KINDS = {
         ChildKind("dll", "file", hosted=True),
         ChildKind("wasm", "file", hosted=True),
         ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False),
-        ChildKind("lines", "command", hosted=True, options=()),
-        ChildKind("gtp", "command", hosted=True, options=()),
+        ChildKind("lines", "command", hosted=True, options=(VARIANTS,)),
+        ChildKind("gtp", "command", hosted=True, options=(VARIANTS,)),
         ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )
 }

@@ -133,8 +133,24 @@ def test_a_kaggle_submission_plays_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected a variant with gravity"):
         bot.choose(Position(parse_variant("gomoku")))
     file.write_text("x = 1\n")
-    with pytest.raises(BotSpecError, match="no function in it"):
+    with pytest.raises(BotSpecError, match="no callable in it"):
         Submission(str(file))
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "class Left:\n    def __call__(self, seen, configuration):\n        return 0\nleft = Left()",
+        "from functools import partial\ndef nth(number, seen): return number\nleft = partial(nth, 0)",
+        "left = lambda *both: 0 * len(both[1])",
+        "from left_agent import left",
+    ],
+)
+def test_the_last_callable_of_a_kaggle_submission_is_its_agent(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "left_agent.py").write_text("def left(seen): return 0")
+    file = tmp_path / "submission.py"
+    file.write_text(f"def right(seen, configuration):\n    return 6\n{ending}\n")
+    assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 35
 
 
 def test_a_function_of_an_array_plays_by_cells_points_and_columns() -> None:

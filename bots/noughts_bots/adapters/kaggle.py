@@ -1,6 +1,6 @@
 """Kaggle ConnectX submissions, as they are: `py{file=submission.py}:noughts_bots.adapters.kaggle:Submission`.
 
-The agent is the last function that the file defines, as Kaggle takes it: `agent(observation, configuration)` -> column.
+The agent is the last callable that the file names, as Kaggle takes it: `agent(observation, configuration)` -> column.
 The board is a list, row by row from the top, of 0, 1 and 2; the marks are 1 and 2. No package of Kaggle's is needed.
 """
 
@@ -59,25 +59,23 @@ class Submission(Bot):
 
 
 def agent_of(file: Path) -> Callable[..., Any]:
-    """The last function that a file defines. Raises BotSpecError."""
+    """Return the last callable that a file names. Raises BotSpecError."""
     subject = f"bot {file.name!r}"
     if not file.is_file():
         raise BotSpecError(subject, f"{file}, which is no file", "a submission", "mend the path")
     sys.path.insert(0, str(file.parent))
     began = time.monotonic()
     names = runpy.run_path(str(file), run_name="submission")
-    functions: list[Callable[..., Any]] = [
-        value for value in names.values() if callable(value) and not isinstance(value, type)
-    ]
-    own = [value for value in functions if getattr(value, "__module__", "") == "submission"]
-    if not own:
+    callables: list[Callable[..., Any]] = [value for value in names.values() if callable(value)]
+    if not callables:
         advice = "end it with def agent(observation, configuration)"
-        raise BotSpecError(subject, "no function in it", "an agent as its last one", advice)
+        raise BotSpecError(subject, "no callable in it", "an agent as its last one", advice)
     if (took := time.monotonic() - began) > _OVERAGE_SECONDS:
         print(f"the submission took {took:.0f} s to load", file=sys.stderr)  # noqa: T201  # for its author
-    return own[-1]
+    return callables[-1]
 
 
 def _parameters(agent: Callable[..., Any]) -> int:
-    """How many of the two an agent takes."""
-    return min(2, len(inspect.signature(agent).parameters))
+    """Return how many of the two arguments an agent takes."""
+    kinds = [parameter.kind for parameter in inspect.signature(agent).parameters.values()]
+    return 2 if inspect.Parameter.VAR_POSITIONAL in kinds else min(2, len(kinds))

@@ -24,9 +24,9 @@ from noughts_bots.bot import Bot
 from noughts_bots.errors import BotError, BotSpecError
 from noughts_bots.pipe_session import play_on_pipes
 from noughts_bots.process import tune_collector
-from noughts_proto.child_kinds import CHILD_KINDS, NOT_LOADED
+from noughts_proto.child_kinds import CHILD_KINDS, NOT_LOADED, VARIANTS
 from noughts_proto.pipes import FrameTooLarge
-from noughts_referee.rules import VariantError
+from noughts_referee.rules import VariantError, canonical_name
 
 FOLDER_VARIABLE = "NOUGHTS_FOLDER"
 """Where relative files and modules of a plugin are looked for."""
@@ -36,6 +36,7 @@ ENDED, BROKEN_OFF = 0, 2
 
 # Above whatever a plugin may open, or close, by number.
 _LOWEST_DESCRIPTOR = 40
+_ALL = "`noughts variants` lists them; `mnk` stands for every m,n,k game"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 
 
@@ -47,8 +48,18 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
     hosted = [known.name for known in CHILD_KINDS.values() if known.hosted]
     if kind not in hosted:
         raise BotSpecError(f"kind {kind!r}", "a kind without a host", f"one of {', '.join(hosted)}", "look at the spec")
+    own = dict(options)
+    variants = tuple(own.pop(VARIANTS, "").split())
+    for name in variants:
+        if name != "mnk":
+            try:
+                canonical_name(name)
+            except VariantError as error:
+                raise BotSpecError(f"bot '{kind}:{target}', option {VARIANTS}", name, error.expected, _ALL) from None
     # A child needs only one of them.
-    bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, options)
+    bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, own)
+    if variants:
+        bot.variants = variants
     return bot
 
 

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from noughts_proto.child_kinds import ChildKind, child_kind
+from noughts_proto.child_kinds import VARIANTS, ChildKind, child_kind
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import readable_for
 
@@ -58,7 +58,7 @@ def resolve(command: ChildCommand) -> Resolved:
             readable.extend(place for module in (package, f"{package}.py") for place in _readable_if_there(module))
     else:
         target = absolute(command.target)
-    options = {key: absolute(value) for key, value in command.options.items()}
+    options = {key: value if key == VARIANTS else absolute(value) for key, value in command.options.items()}
     return Resolved(kind, target, options, tuple(readable))
 
 

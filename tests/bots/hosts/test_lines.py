@@ -15,7 +15,10 @@ from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import bot_for
 from noughts_bots.hosts.lines import CRASHED, LinesBot, question, read_answer
 from noughts_bots.specs import Speech, parse_spec, speech
+from noughts_referee.children.command import resolve
+from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.rules import Position, parse_variant
+from tests.bots.hosts.children import Child
 
 TICTACTOE = parse_variant("tictactoe")
 
@@ -49,6 +52,35 @@ def loaded(command: str) -> Iterator[LinesBot]:
 )
 def test_a_question_is_the_variant_the_side_to_move_and_the_moves(variant: str, moves: list[int], line: str) -> None:
     assert question(Position.after(parse_variant(variant), moves)) == line
+
+
+@pytest.mark.parametrize("kind", ["lines", "py"])
+def test_spec_declares_the_variants_of_a_hosted_bot(kind: str, tmp_path: Path) -> None:
+    target = {
+        "lines": program(tmp_path, "print(0, flush=True)"),
+        "py": "noughts_bots.adapters.kaggle:Submission",
+    }[kind]
+    (tmp_path / "agent.py").write_text("def agent(seen): return 0")
+    file = f"file={tmp_path / 'agent.py'}," if kind == "py" else ""
+    spec = parse_spec(f"{kind}{{{file}variants=tictactoe mnk:7,7,4 mnk}}:{target}")
+    assert parse_spec(str(spec)) == spec
+    with Child(spec.kind, spec.target, *(f"{key}={value}" for key, value in spec.options.items())) as child:
+        assert list(child.hello().variants) == ["tictactoe", "mnk:7,7,4", "mnk"]
+
+
+def test_unknown_variant_in_a_spec_is_refused() -> None:
+    with pytest.raises(BotSpecError, match=r"option variants: got tictaktoe, expected .* did you mean tictactoe"):
+        bot_for("lines", "true", {"variants": "connect4 tictaktoe"})
+
+
+def test_a_file_named_like_a_variant_does_not_change_the_declaration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tictactoe").touch()
+    command = resolve(ChildCommand("lines", "true", {"variants": "tictactoe"}))
+    assert command.options == {"variants": "tictactoe"}
+    assert str(tmp_path / "tictactoe") not in command.readable
 
 
 @pytest.mark.parametrize(
@@ -146,7 +178,7 @@ def test_the_options_of_a_program_say_how_it_speaks(spec: str, spoken: Speech) -
         ("exec{frames=xml}:a", "option frames: got xml, expected binary or json"),
         ("exec{dial=true,frames=json}:a", "got dial=true and frames=json, expected one of them"),
         ("exec{frame=json}:a", "got options frame, expected none but dial or frames"),
-        ("lines{depth=3}:a", "got options depth, expected none; what is for the program"),
+        ("lines{depth=3}:a", "got options depth, expected none but variants; what is for the program"),
     ],
 )
 def test_options_that_there_are_not_are_refused(spec: str, complaint: str) -> None:
