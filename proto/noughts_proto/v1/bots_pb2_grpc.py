@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class BotServiceStub(object):
-    """The bots registered at this server. A bot is registered by its first session on PlayService.Play.
+    """The bots registered at this server. A bot is registered by RegisterBot, SubmitBot or its first session on PlayService.Play.
     """
 
     def __init__(self, channel):
@@ -60,10 +60,15 @@ class BotServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotResponse.FromString,
                 _registered_method=True)
+        self.RegisterBot = channel.unary_unary(
+                '/noughts.v1.BotService/RegisterBot',
+                request_serializer=noughts__proto_dot_v1_dot_bots__pb2.RegisterBotRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_bots__pb2.RegisterBotResponse.FromString,
+                _registered_method=True)
 
 
 class BotServiceServicer(object):
-    """The bots registered at this server. A bot is registered by its first session on PlayService.Play.
+    """The bots registered at this server. A bot is registered by RegisterBot, SubmitBot or its first session on PlayService.Play.
     """
 
     def GetBot(self, request, context):
@@ -103,6 +108,13 @@ class BotServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RegisterBot(self, request, context):
+        """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_BotServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -131,6 +143,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     request_deserializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_bots__pb2.SubmitBotResponse.SerializeToString,
             ),
+            'RegisterBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.RegisterBot,
+                    request_deserializer=noughts__proto_dot_v1_dot_bots__pb2.RegisterBotRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_bots__pb2.RegisterBotResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'noughts.v1.BotService', rpc_method_handlers)
@@ -140,7 +157,7 @@ def add_BotServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BotService(object):
-    """The bots registered at this server. A bot is registered by its first session on PlayService.Play.
+    """The bots registered at this server. A bot is registered by RegisterBot, SubmitBot or its first session on PlayService.Play.
     """
 
     @staticmethod
@@ -268,6 +285,33 @@ class BotService(object):
             '/noughts.v1.BotService/SubmitBot',
             noughts__proto_dot_v1_dot_bots__pb2.SubmitBotRequest.SerializeToString,
             noughts__proto_dot_v1_dot_bots__pb2.SubmitBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RegisterBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.BotService/RegisterBot',
+            noughts__proto_dot_v1_dot_bots__pb2.RegisterBotRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_bots__pb2.RegisterBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class BotServiceStub:
-    """The bots registered at this server. A bot is registered by its first session on PlayService.Play."""
+    """The bots registered at this server. A bot is registered by RegisterBot, SubmitBot or its first session on PlayService.Play."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -47,10 +47,12 @@ class BotServiceStub:
     """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
     tournament needs it. Each is a new version, unless the newest is of the same file.
     """
+    RegisterBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]
+    """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
 
 @_typing.type_check_only
 class BotServiceAsyncStub(BotServiceStub):
-    """The bots registered at this server. A bot is registered by its first session on PlayService.Play."""
+    """The bots registered at this server. A bot is registered by RegisterBot, SubmitBot or its first session on PlayService.Play."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.GetBotRequest, _bots_pb2.GetBotResponse]  # type: ignore[assignment]
@@ -67,9 +69,11 @@ class BotServiceAsyncStub(BotServiceStub):
     """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
     tournament needs it. Each is a new version, unless the newest is of the same file.
     """
+    RegisterBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]  # type: ignore[assignment]
+    """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
-    """The bots registered at this server. A bot is registered by its first session on PlayService.Play."""
+    """The bots registered at this server. A bot is registered by RegisterBot, SubmitBot or its first session on PlayService.Play."""
 
     @_abc_1.abstractmethod
     def GetBot(
@@ -114,5 +118,13 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         """Hands a bot in: what it is, and then its file in pieces. It is tried, and from then on the server plays it whenever a
         tournament needs it. Each is a new version, unless the newest is of the same file.
         """
+
+    @_abc_1.abstractmethod
+    def RegisterBot(
+        self,
+        request: _bots_pb2.RegisterBotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_bots_pb2.RegisterBotResponse, _abc.Awaitable[_bots_pb2.RegisterBotResponse]]:
+        """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes nothing."""
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

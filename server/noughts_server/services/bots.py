@@ -20,6 +20,7 @@ from noughts_server.store.bots import (
     get_bot,
     list_bots,
     list_versions,
+    log_in,
     rename_bot,
     retire_bot,
     version_name,
@@ -34,7 +35,7 @@ _MOST_VERSIONS = 100
 
 
 class BotServicer(bots_pb2_grpc.BotServiceServicer):
-    """Reads bots; their owners rename and retire them."""
+    """Reads bots; their owners register, rename and retire them."""
 
     def __init__(self, store: Store, sessions: Sessions, hosting: Hosting, limiter: Limiter) -> None:
         self._store = store
@@ -95,6 +96,18 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             lambda connection: retire_bot(connection, name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
         )
         return pb.RetireBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
+
+    @open_to(Access.PLAY)
+    async def RegisterBot(self, request: pb.RegisterBotRequest, context: Context) -> pb.RegisterBotResponse:
+        name, now = bot_id("name", request.name), self._store.now_ms()
+        owner, limits = caller_as(play_as(name)).owner_id, self._limiter.limits
+
+        def register(connection: Connection) -> Bot:
+            log_in(connection, owner_id=owner, name=name, version=request.version, now_ms=now, limits=limits)
+            return get_bot(connection, name)
+
+        bot = await self._store.write(register)
+        return pb.RegisterBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 
     @open_to(Access.SUBMIT)
     async def SubmitBot(self, requests: AsyncIterator[pb.SubmitBotRequest], context: Context) -> pb.SubmitBotResponse:

@@ -21,7 +21,9 @@ FIRST_VERSION = "1"
 # Made once: an alias of a table is hundreds of objects in cycles.
 _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
-_UNKNOWN_BOT = "A bot is registered when it logs in for the first time; `noughts bot list --online` shows who is there."
+_UNKNOWN_BOT = (
+    "Register it with `noughts bot register NAME`, or start it: a bot is registered when it logs in for the first time."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ _REQUESTS: dict[str, dict[str, Any]] = {
     "Play": {"hello": hello().hello},
     "UpdateBot": {"name": "bots/ada", "new_name": "eve"},
     "RetireBot": {"name": "bots/ada"},
+    "RegisterBot": {"name": "bots/ada"},
     "CreateChallenge": {"challenger": "bots/ada", "opponent": "bots/bob"},
     "CreateToken": {"token": {"scopes": ["admin"]}},
     "RevokeToken": {"name": "tokens/1"},

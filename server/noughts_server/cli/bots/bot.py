@@ -277,6 +277,32 @@ def list_bots(
     output.stdout().print(output.table(columns, rows) if rows else "No bots.")
 
 
+def register(
+    name: Annotated[str, Argument(metavar="NAME", help="The bot's name, free or yours.")],
+    version: Annotated[str, Option("--version", metavar="V", help="The version it will log in as.")] = "1",
+    server: connection_options.ServerOption = None,
+    token: connection_options.TokenOption = None,
+    token_file: connection_options.TokenFileOption = None,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Registers a bot that has not connected yet, so that you can enter it in tournaments.
+
+    JSON: as an element of list.
+    """
+    from noughts_proto.v1 import bots_pb2 as pb
+    from noughts_server.cli.client import connected
+
+    request = pb.RegisterBotRequest(name=bot_name(name), version=version)
+    with connected(server, token, token_file) as client:
+        registered = client.call(client.bots.RegisterBot, request).bot
+    if output_format is Format.JSON:
+        output.print_json(_bot_document(registered))
+    else:
+        called = short(registered.name)
+        output.stdout().print(f"{called} is registered in version {version}.")
+        output.note(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
+
+
 def rename(
     old: Annotated[str, Argument(metavar="OLD", help="Your bot.", completes=Completes.BOT)],
     new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],

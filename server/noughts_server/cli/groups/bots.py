@@ -60,6 +60,12 @@ BOT = Group(
             ("noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online"),
         ),
         Command(
+            "register",
+            "bots.bot:register",
+            "Registers a bot that has not connected yet, so that you can enter it in tournaments.",
+            ("noughts bot register mybot", "noughts bot register mybot --version 2"),
+        ),
+        Command(
             "rename",
             "bots.bot:rename",
             "Gives your bot another name. Entries keep their labels; from now on start the bot under the new name.",

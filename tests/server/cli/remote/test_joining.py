@@ -217,6 +217,25 @@ def test_interrupted_challenge_is_given_up(start: Any, ask: Ask, bob: Any, env: 
 # Bots.
 
 
+def test_bot_is_entered_before_it_first_connects(
+    ask: Ask, noughts: Any, start: Any, env: dict[str, str], database: str
+) -> None:
+    noughts("tournament create cup --games 4", env=env)
+    assert "bot register NAME" in noughts("tournament join cup --bot mine", code=1, env=env).stderr
+    for _ in range(2):
+        made = ask("bot register mine --version 2")
+        assert (made["name"], made["latest_version"], made["online"]) == ("mine", "bots/mine/versions/2", False)
+    assert "join TOURNAMENT --bot other" in noughts("bot register other", env=env).stderr
+    theirs = noughts(f"token create --owner bob --db {database}").stdout.strip()
+    assert "bots/mine" in noughts("bot register mine", code=1, env={**env, "NOUGHTS_TOKEN": theirs}).stderr
+    for name in ("mine", "other"):
+        noughts(f"tournament join cup --bot {name}", env=env)
+    noughts("tournament start cup", env=env)
+    with start("bot run minimax --name mine --version 2", env), start("bot run random --name other", env):
+        noughts("watch cup", env=env)
+    assert ask("tournament show cup")["games"] == 4
+
+
 def test_bot_is_renamed_retired_and_taken_back(ask: Ask, noughts: Any, start: Any, env: dict[str, str]) -> None:
     with start("bot run random --name mine", env) as mine:
         mine.stdout.readline()
