@@ -2,6 +2,9 @@
 
 Games are drawn by the logistic model. Counting them, the fit with its errors, and the table are timed.
 Usage: python benchmarks/ratings.py [--rounds 3]
+
+With --fits 10000 it checks instead that so many random fits converge: small ones, with far anchors and with a prior.
+The expected points must be the points scored, and SciPy's L-BFGS-B must find no higher likelihood.
 """
 
 import argparse
@@ -13,9 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq, minimize
+from scipy.special import expit
 
+from noughts_server.statistics.batch_fit import BatchFit, fit
 from noughts_server.statistics.batch_ratings import BatchRatings, rate
-from noughts_server.statistics.rated_games import count_columns
+from noughts_server.statistics.rated_games import Floats, count_columns
+from noughts_server.statistics.rating_table import AdvantageBound
 
 
 class Drawn(NamedTuple):
@@ -59,6 +66,93 @@ def by_statsmodels(games: Drawn) -> dict[str, float]:
     return dict(zip(games.names, ratings - ratings.mean(), strict=True))
 
 
+class Convergence(NamedTuple):
+    """How near to the maximum a fit came."""
+
+    surplus: float
+    """The largest difference between points and expected points of a free player, as a share of all games."""
+    deficit: float
+    """By how much SciPy found a higher logarithm of the likelihood, as a share of its size."""
+    apart: float
+    """The largest difference to SciPy's ratings in Elo; 0 if the games hardly determine the ratings."""
+
+
+def random_fit(seed: int) -> Convergence:
+    """Fit a few random games of two to six bots. Some are anchors, up to 3,000 Elo from the mean, a few far more."""
+    chance = np.random.default_rng(seed)
+    bots, prior = int(chance.integers(2, 7)), bool(chance.random() < 0.5)
+    number = int(chance.integers(1, 60))
+    first = chance.integers(0, bots, number)
+    second = (first + chance.integers(1, bots, number)) % bots
+    score = chance.choice([1.0, 0.5, 0.0], number)
+    times = np.where(chance.random(number) < 0.2, chance.integers(1, 1_000, number), 1).astype(np.float64)
+    names = [f"bot{place}" for place in range(bots)]
+    games = count_columns(names, first, second, score, times)
+    spread = 100_000 if chance.random() < 0.05 else 3_000
+    anchors = {name: float(1500 + chance.uniform(-spread, spread)) for name in names if chance.random() < 0.4}
+    rate(games, anchors=anchors, prior=prior)  # the table of it raises nothing either
+    return _convergence(fit(games, anchors=anchors, prior=prior))
+
+
+def _convergence(found: BatchFit) -> Convergence:
+    """Compare a fit with the likelihood written as a generalised linear model: a row of the design for each pair."""
+    games, bots = found.games, len(found.games.players)
+    kept = np.flatnonzero(found.prior | (found.groups[games.first] == found.groups[games.second]))
+    first, second = games.first[kept], games.second[kept]
+    points, played = (games.wins + games.draws / 2)[kept], games.games[kept]
+    strength = np.append(np.nan_to_num(found.ratings), 0.0) * math.log(10) / 400
+    free = np.append(~found.fixed, found.prior)
+    if found.prior:
+        # The pool is one more bot. Each has a draw with either side against it; where it lies is not told.
+        everyone, pool, once = np.arange(bots), np.full(bots, bots), np.ones(bots)
+        first, second = np.concatenate((first, everyone, pool)), np.concatenate((second, pool, everyone))
+        points, played = np.concatenate((points, once / 2, once / 2)), np.concatenate((played, once, once))
+    design = np.zeros((len(first), bots + 2))
+    rows = np.arange(len(first))
+    design[rows, first] += 1
+    design[rows, second] -= 1
+    design[:, -1] = found.bound is AdvantageBound.FINITE
+    if not len(rows):
+        return Convergence(0.0, 0.0, 0.0)
+    at = np.append(strength, found.advantage * math.log(10) / 400)
+    if found.prior:
+        ends = at[:bots].min() - 50, at[:bots].max() + 50
+        at[bots] = brentq(
+            lambda place: float(np.sum(expit(place - at[:bots] + at[-1]) - expit(at[:bots] - place + at[-1]))), *ends
+        )
+    columns = np.flatnonzero(np.append(free, True) & design.any(axis=0))
+    held = at.copy()
+    held[columns] = 0.0
+    offset, inner = design @ held, design[:, columns]
+
+    def height(sought: Floats) -> float:
+        lead = offset + inner @ sought
+        return float(np.sum(points * lead - played * np.logaddexp(0.0, lead)))
+
+    def slope(sought: Floats) -> Floats:
+        return np.asarray(inner.T @ (points - played * expit(offset + inner @ sought)))
+
+    ours = at[columns]
+    if not len(columns):
+        return Convergence(0.0, 0.0, 0.0)
+    theirs: Any = minimize(  # type: ignore[call-overload]  # its stubs know no such options
+        lambda sought: -height(sought),
+        np.full(len(columns), float(at[:bots].mean())) * (columns < bots + 1),
+        jac=lambda sought: -slope(sought),
+        method="L-BFGS-B",
+        options={"ftol": 1e-16, "gtol": 1e-10, "maxiter": 1_000, "maxfun": 3_000},
+    )
+    # A direction that shifts all ratings alike changes nothing, so only leads are compared.
+    leads = np.abs(inner @ (ours - theirs.x))
+    expected = expit(offset + inner @ ours)
+    determined = bool(np.min(expected * (1 - expected)) > 1e-3)
+    return Convergence(
+        surplus=float(np.max(np.abs(slope(ours))) / played.sum()),
+        deficit=(height(theirs.x) - height(ours)) / (1 + abs(height(ours))),
+        apart=float(leads.max() * 400 / math.log(10)) if determined else 0.0,
+    )
+
+
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
     """Seconds by the clock, seconds of the processor, and the result."""
     clock, processor = time.perf_counter(), time.process_time()
@@ -70,7 +164,13 @@ def main() -> None:
     """Prints a line for each size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--fits", type=int, help="check that so many random fits converge")
+    arguments = parser.parse_args()
+    if arguments.fits:
+        worst = Convergence(*map(max, zip(*map(random_fit, range(arguments.fits)), strict=True)))
+        print(f"{arguments.fits:,} fits; the worst: {worst}")
+        return
+    rounds = arguments.rounds
     for bots, number in ((30, 10_000), (100, 100_000), (1_000, 1_000_000), (2_000, 1_000_000)):
         games = drawn(bots, number)
         runs = [timed(lambda games=games: fitted(games)) for _ in range(rounds)]  # type: ignore[misc]

@@ -13,8 +13,8 @@ from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, 
 MEAN_RATING = 1500.0
 """The mean of a group without an anchor, as live ratings begin."""
 
-# Elo; below it an error is no error but the rounding of zero.
-_NO_ERROR = 1e-6
+# Elo. A smaller error is the rounding of zero; with a larger one the games tell nothing.
+_NO_ERROR, _LARGEST_ERROR = 1e-6, 1e5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ def _error(fitted: BatchFit, place: int) -> float | None:
 
 
 def _error95(variance: float) -> float | None:
-    """Half the width of the 95 % interval; None where results do not scatter at all, which tells nothing."""
+    """Half the width of the 95 % interval; None if results do not scatter, or say next to nothing."""
     error = NORMAL_95 * max(variance, 0.0) ** 0.5
-    return error if error > _NO_ERROR else None
+    return error if _NO_ERROR < error < _LARGEST_ERROR else None
 
 
 def _los(fitted: BatchFit, one: int, other: int) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import permutations
 from typing import Any
 
@@ -16,7 +17,14 @@ from noughts_server.statistics.batch_fit import MOST_PLAYERS, FitError
 from noughts_server.statistics.batch_ratings import BatchRatings, rate
 from noughts_server.statistics.rated_games import GameResult, RatedGames, count_columns, count_games
 from noughts_server.statistics.rating_table import AdvantageBound
+from tests.support.root import ROOT
 from tests.support.settings import examples
+
+_SPEC = spec_from_file_location("ratings_benchmark", ROOT / "benchmarks" / "ratings.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+benchmark = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(benchmark)
 
 Columns = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
@@ -366,6 +374,33 @@ def test_superiority_is_that_of_the_difference() -> None:
             assert (matrix[row][column] or 0) + (matrix[column][row] or 0) == pytest.approx(1)
     assert [player.los_next for player in fitted.players[:-1]] == [matrix[row][row + 1] for row in range(4)]
     assert fitted.players[-1].los_next is None
+
+
+@pytest.mark.long
+def test_random_fits_with_far_anchors_reach_the_maximum() -> None:
+    """A hundred of them; `benchmarks/ratings.py --fits 10000` checks more."""
+    for seed in range(100):
+        found = benchmark.random_fit(seed)
+        assert found.surplus < 1e-9, seed
+        assert found.deficit < 1e-9, seed
+        assert found.apart < 0.01, seed
+
+
+@pytest.mark.parametrize("anchor", [2250.0, -750.0, 100_000.0])
+def test_distance_of_an_anchor_does_not_change_differences(anchor: float) -> None:
+    played = [("x", "y", 1.0), ("y", "x", 0.0)] * 9 + [("x", "y", 0.5), ("y", "x", 0.5)]
+    fitted = rate(games(*played), anchors={"y": anchor})
+    assert fitted.players[0].rating == pytest.approx(anchor + 400 * math.log10(19))
+
+
+def test_ratings_between_anchors_beyond_reach_have_no_error() -> None:
+    """The likelihood between the two is flat to the last digit: any rating there explains the games."""
+    pairs = [("x", "a"), ("a", "x"), ("x", "b"), ("b", "x")]
+    both = [(*pair, score) for pair in pairs for score in (0.0, 1.0)]
+    fitted = rate(games(*both), anchors={"a": 50_000.0, "b": -50_000.0})
+    between: Any = next(player for player in fitted.players if player.name == "x")
+    assert abs(between.rating) < 50_000
+    assert between.error95 is None
 
 
 def test_strong_differences_do_not_stop_the_fit() -> None:
