@@ -1,5 +1,6 @@
 """A game as files hold it, whatever their format; what a format cannot hold is empty."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,6 +27,7 @@ RESULT_SPELLINGS: Mapping[str, str] = {
 LONGEST_MS = 1e12
 """Longer times are errors, as are NaN and infinity."""
 _LONGEST_SHOWN = 200
+_DATE = re.compile(r"([0-9]{4})(?:[-.]([0-9]{2})(?:[-.]([0-9]{2}))?)?")
 
 
 class RecordError(ValueError):
@@ -71,6 +73,12 @@ class RecordedGame:
         return self.moves[: self.opening_plies]
 
     @property
+    def occasion(self) -> dict[str, str]:
+        """The event and the date, as in `occasion`."""
+        event, date = self.more.get("event"), self.more.get("date")
+        return occasion(event if isinstance(event, str) else "", date if isinstance(date, str) else "")
+
+    @property
     def agreed(self) -> int:
         """How many of the first moves the players put by agreement (swap, swap2)."""
         agreement = self.more.get("opening")
@@ -81,6 +89,13 @@ class RecordedGame:
     def first_chosen(self) -> int:
         """The first ply, from 0, that was a side's own move."""
         return max(self.opening_plies, self.agreed)
+
+
+def occasion(event: str, date: str) -> dict[str, str]:
+    """Return "event" and "date" as a line of JSON has them (`2026-11-24`, `2026-11`, `2026`), those that are known."""
+    found = _DATE.match(date)
+    known = {"event": one_line(event), "date": "-".join(filter(None, found.groups())) if found else ""}
+    return {name: value for name, value in known.items() if value not in ("", "?")}
 
 
 class Placed(NamedTuple):

@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from noughts_server.records.recorded_game import (
     RESULT_SPELLINGS,
@@ -16,6 +17,7 @@ from noughts_server.records.recorded_game import (
     RecordedGame,
     RecordError,
     check_names,
+    occasion,
     one_line,
 )
 
@@ -31,10 +33,11 @@ _TAG = re.compile(r'\s*\[(\w+)\s+"((?:[^"\\]|\\.)*)"\]\s*')
 def pgn_text(record: RecordedGame, number: int = 1) -> str:
     """The tags of a game, and its result. Raises RecordError."""
     _check_names(record)
+    known = record.occasion
     tags = {
-        "Event": "?",
+        "Event": known.get("event", "?"),
         "Site": "?",
-        "Date": "????.??.??",
+        "Date": ".".join([*known.get("date", "????").split("-"), "??", "??"][:3]),
         "Round": str(number),
         "White": record.first,
         "Black": record.second,
@@ -76,9 +79,9 @@ def _tagged(line: int, tags: dict[str, str]) -> Placed:
     empty = [name for name in ("White", "Black") if not tags[name]]
     if empty:
         return Placed(line, RecordError(f"an empty tag {empty[0]}", "a name"))
-    return _result(
-        line, tags["White"], tags["Black"], tags["Result"], tags.get("Variant", ""), tags.get("Termination", "")
-    )
+    more = occasion(tags.get("Event", ""), tags.get("Date", ""))
+    known: dict[str, Any] = {"termination": tags.get("Termination", ""), "more": more}
+    return _result(line, tags["White"], tags["Black"], tags["Result"], tags.get("Variant", ""), **known)
 
 
 def csv_text(record: RecordedGame) -> str:
@@ -116,11 +119,11 @@ def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
         yield Placed(rows.line_num, RecordError(f"no CSV ({error})", _EXPECTED_ROW))
 
 
-def _result(line: int, first: str, second: str, result: str, variant: str = "", termination: str = "") -> Placed:
+def _result(line: int, first: str, second: str, result: str, variant: str = "", **known: Any) -> Placed:
     result = RESULT_SPELLINGS.get(result, result)
     if result not in RESULTS:
         return Placed(line, RecordError(f"the result {result[:_SHOWN]!r}", f"one of {', '.join(RESULTS)}"))
-    return Placed(line, RecordedGame(variant, first, second, result, termination=termination))
+    return Placed(line, RecordedGame(variant, first, second, result, **known))
 
 
 def _check_names(record: RecordedGame) -> None:

@@ -1,9 +1,9 @@
 """Games as SGF FF[4] GM[4] (Gomoku and Renju), a collection of them in a file.
 
-Black (`PB`, `B`) is who moved first. The format holds moves, names, results, times and openings of flat boards up to
-52x52; what it has no property for stands in the game's comment (`GC`), a `name: value` a line. Thinking times are
-comments of moves, `C[12.5ms]`, as c-gomoku-cli writes them, whose files are read as well: they have a reason for the
-end in `TE`, a number of Gomocup's for a rule, and `C[opening move]`.
+Black (`PB`, `B`) is who moved first. The format holds moves, names, results, events, dates, times and openings of flat
+boards up to 52x52; what it has no property for stands in the game's comment (`GC`), a `name: value` a line. Thinking
+times are comments of moves, `C[12.5ms]`, as c-gomoku-cli writes them, whose files are read as well: they have a reason
+for the end in `TE`, a number of Gomocup's for a rule, and `C[opening move]`.
 """
 
 import re
@@ -19,6 +19,7 @@ from noughts_server.records.recorded_game import (
     five_in_a_row,
     flat_variant,
     milliseconds,
+    occasion,
     one_line,
     point,
     variant_of,
@@ -109,7 +110,7 @@ def _game(nodes: list[Node]) -> RecordedGame:
         first_time=said.get("time of Black", ""),
         second_time=said.get("time of White", ""),
         fault=said.get("fault", ""),
-        more=_agreement(said),
+        more=_agreement(said) | occasion(_simple(root, "EV"), _simple(root, "DT")),
     )
 
 
@@ -205,6 +206,8 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         written("GN", str(number)) + written("SZ", size) + written("RU", variant.name),
         written("PB", record.first) + written("PW", record.second) + written("RE", result),
     ]
+    if known := record.occasion:
+        head.append("".join(written({"event": "EV", "date": "DT"}[name], value) for name, value in known.items()))
     if comments := "\n".join(f"{name}: {one_line(value)}" for name, value in said.items() if value):
         head.append(written("GC", comments))
     moves = [_move(variant, record, ply) for ply in range(len(record.moves))]

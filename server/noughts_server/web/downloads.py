@@ -10,7 +10,7 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import games_pb2
 from noughts_referee.rules import VariantError
 from noughts_server.records.json_lines import json_line
-from noughts_server.records.recorded_game import RecordedGame, RecordError
+from noughts_server.records.recorded_game import RecordedGame, RecordError, occasion
 from noughts_server.records.sgf import sgf_text
 from noughts_server.web.documents import Document, csv_text, document
 from noughts_server.web.upstream import Failure, Upstream
@@ -82,7 +82,8 @@ def recorded(game: Document) -> RecordedGame:
         opening_plies=opening_plies,
         times_ms=tuple(time / 1000 for time in game["times_us"]),
         fault=game["fault"],
-        more={"opening": dict(agreement)} if agreement else {},
+        more=({"opening": dict(agreement)} if agreement else {})
+        | occasion(game["name"].split("/")[1], game["end_time"] or ""),
     )
 
 

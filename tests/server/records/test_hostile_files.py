@@ -69,7 +69,7 @@ def errors_of(file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@examples(100)
+@examples(60)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_its_errors_are_reported(folder: Path, form: str, data: st.DataObject) -> None:
     file = folder / f"damaged{form}"
@@ -78,7 +78,7 @@ def test_a_damaged_file_is_read_or_its_errors_are_reported(folder: Path, form: s
     with suppress(GamesFileError):
         list(game_records(file))
     for placed in read_games(str(file)):
-        if isinstance(placed.game, RecordedGame):
+        if isinstance(placed.game, RecordedGame) and placed.game not in GAMES:
             write_everywhere(folder, placed.game, with_moves=form not in WITHOUT_MOVES)
 
 
@@ -132,7 +132,7 @@ def test_hostile_values_are_read_or_their_errors_reported(tmp_path: Path, name: 
     assert len(str(placed.game)) < 500
 
 
-@examples(100)
+@examples(60)
 @given(data=st.data())
 def test_a_damaged_file_of_openings_is_read_or_refused(folder: Path, data: st.DataObject) -> None:
     text = b'8,-3, 6,-4, 5,-4\nh8i9g7\n[112, 128]\n{"variant": "gomoku", "moves": [112, 128]}\n'

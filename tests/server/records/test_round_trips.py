@@ -43,6 +43,8 @@ HOSTILE_NAMES = (
         ["", " ", "-1", "0", "8,9", "8,9,3", "a\nb", "\ufeffa", "white", "[White]", "(;", ")", "Piskvorky 15x15"]
     )
 )
+DATES = st.dates().map(str) | st.sampled_from(["2026", "2026-11"])
+OCCASIONS = st.fixed_dictionaries({}, optional={"event": NAMES.filter(lambda name: name != "?"), "date": DATES})
 MICROSECONDS = st.integers(0, 10**10).map(lambda microseconds: microseconds / 1000)
 
 
@@ -85,6 +87,7 @@ def records(draw: st.DrawFn, variants: tuple[str, ...] = FLAT) -> RecordedGame:
         first_time="60+0.5" if own_times else "",
         second_time="1/move" if own_times else "",
         fault="was too slow: 1 s" if ending == "timeout" else "",
+        more=draw(OCCASIONS),
     )
 
 
@@ -94,7 +97,8 @@ def test_json_lines_lose_nothing(record: RecordedGame) -> None:
     (placed,) = read_json_lines([json_line(record)])
     read = placed.game
     assert isinstance(read, RecordedGame)
-    assert replace(read, more={}) == record
+    added = ("winning_cells", "seed_text", "fault")
+    assert replace(read, more={name: value for name, value in read.more.items() if name not in added}) == record
     assert json_line(read) == json_line(record)
 
 
@@ -151,6 +155,29 @@ def write_all(file: str, games: list[RecordedGame]) -> None:
     with writing_games(file) as write:
         for game in games:
             write(game)
+
+
+@pytest.mark.parametrize("suffix", [".sgf", ".pgn"])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"event": "Spring [cup]"}, {"date": "2026-11-24"}, {"event": '"x"', "date": "2026"}, {"date": "2026-11"}],
+)
+def test_event_and_date_are_written_and_read_back(tmp_path: Path, suffix: str, more: dict[str, str]) -> None:
+    file = tmp_path / f"games{suffix}"
+    write_all(str(file), [RecordedGame("gomoku", "a", "b", "*", (7,), "void", more=more)])
+    (placed,) = read_games(str(file))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.more == more
+
+
+def test_events_and_dates_of_other_programs_are_read() -> None:
+    (pgn,) = read_pgn(
+        '[Event "?"]\n[Date "2022.01.??"]\n[White "a"]\n[Black "b"]\n[Result "*"]\n'.splitlines(keepends=True)
+    )
+    (sgf,) = read_sgf(["(;SZ[15]EV[y x x]DT[2022.01.03 17:04:09])"])
+    assert isinstance(pgn.game, RecordedGame)
+    assert isinstance(sgf.game, RecordedGame)
+    assert (pgn.game.more, sgf.game.more) == ({"date": "2022-01"}, {"event": "y x x", "date": "2022-01-03"})
 
 
 @pytest.mark.parametrize("name", ["games.jsonl", "games.sgf", "games.psq", "games.pgn", "games.csv"])
@@ -261,6 +288,8 @@ def tag_sections(draw: st.DrawFn) -> tuple[dict[str, str], str]:
     """The tags of a game in any order, and what follows them: blank lines or the game's moves."""
     tags = {"White": draw(NAMES), "Black": draw(NAMES), "Result": draw(st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"]))}
     more = draw(st.dictionaries(st.sampled_from(["Event", "Round", "Variant"]), st.just("gomoku")))
+    if date := draw(st.none() | st.dates()):
+        more["Date"] = str(date).replace("-", ".")
     names = draw(st.permutations(sorted(tags | more)))
     end = draw(st.sampled_from(["\n", "\n\n", f"\n{tags['Result']}\n\n", f"1. h8 {tags['Result']}\n"]))
     return {name: (tags | more)[name] for name in names}, end
@@ -274,7 +303,18 @@ def test_pgn_games_are_as_many_as_its_tag_sections(games: list[tuple[dict[str, s
         "".join(f'[{name} "{value.translate(escaped)}"]\n' for name, value in tags.items()) + end for tags, end in games
     )
     expected = [
-        RecordedGame(tags.get("Variant", ""), tags["White"], tags["Black"], tags["Result"]) for tags, _ in games
+        RecordedGame(
+            tags.get("Variant", ""),
+            tags["White"],
+            tags["Black"],
+            tags["Result"],
+            more={
+                name.lower(): tags[name].replace(".", "-") if name == "Date" else tags[name]
+                for name in ("Event", "Date")
+                if name in tags
+            },
+        )
+        for tags, _ in games
     ]
     assert [placed.game for placed in read_pgn(text.splitlines(keepends=True))] == expected
 

@@ -39,6 +39,9 @@ def test_a_file_of_a_tournament_has_all_its_games(
     ]
     trees = [placed.game for placed in read_sgf(io.StringIO(site.get(f"/{cup}/games.sgf").text))]
     assert [game.moves for game in trees if isinstance(game, RecordedGame)] == [tuple(game["moves"]) for game in games]
+    assert [game.more for game in trees if isinstance(game, RecordedGame)] == [
+        {"event": cup.removeprefix("tournaments/"), "date": game["end_time"][:10]} for game in games
+    ]
 
 
 def test_a_line_of_a_file_is_that_of_the_command_line(site: Site, cup: str, server: ServerUnderTest) -> None:
