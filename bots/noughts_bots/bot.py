@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from noughts_referee.rules import Choice, Opening, Position, Result, Termination, Variant
@@ -38,6 +38,9 @@ class GameInfo:
     """The bot's own."""
     opponent_time: TimeLimits = TimeLimits()
     """The opponent's: the same, unless bots have times of their own in this tournament."""
+    moves_before: int = field(default=0, compare=False)
+    """How many moves the game had when the bot heard of it: an opening, the opponent's first move, or all before
+    a reconnect."""
 
 
 @dataclass(frozen=True, slots=True)

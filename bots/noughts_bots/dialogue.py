@@ -232,7 +232,7 @@ class Dialogue:
             if self._wants_info:
                 name = f"{starts.tournament}/games/{number}"
                 self._infos[handle] = info = GameInfo(
-                    name, variant, side - 1, starts.opponents[opponent], time, opponent_times[opponent]
+                    name, variant, side - 1, starts.opponents[opponent], time, opponent_times[opponent], count
                 )
                 if self._hears_start:
                     with _logged("start"):

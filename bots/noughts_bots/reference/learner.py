@@ -46,7 +46,8 @@ class Learner(CachingBot):
             self.changes = "what it has learnt so far (learn=true)"
         self.table: TableFile | None = None
         """None until it meets a variant, where there is no file yet."""
-        self._running: set[str] = set()
+        self._running: dict[str, int] = {}
+        """How many moves each running game had at its start: the learner chose none of them."""
         self._held: LockedFile | None = None
         self._saved = time.monotonic()
         self._unsaved = False
@@ -88,14 +89,14 @@ class Learner(CachingBot):
     def start(self, game: GameInfo) -> None:
         if self.learns:
             self.prepare()
-            self._running.add(game.name)
+            self._running.setdefault(game.name, game.moves_before)
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
         if not self.learns:
             return
-        self._running.discard(game.name)
+        before = self._running.pop(game.name, 0)
         if end.termination in ON_THE_BOARD and self.plays(game.variant):
-            self.correct(game.variant, end.moves, range(game.side, len(end.moves), 2))
+            self.correct(game.variant, end.moves, range(before + (before + game.side) % 2, len(end.moves), 2))
         self.save_in_time()
 
     @property

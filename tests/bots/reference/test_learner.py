@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -197,6 +198,15 @@ def test_learner_learns_from_a_game_it_played_and_saves_when_it_is_closed(tmp_pa
     # Its own three moves were counted, the opponent's only looked at.
     assert [table.rows[key].visits[cell] for key, cell in _made(DIAGONAL)] == [1, 0, 1, 0, 1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["it.table"]
+
+
+def test_bot_that_reconnects_counts_its_moves_from_the_first_start(tmp_path: Path) -> None:
+    bot = Learner(tmp_path / "it.table", learn=True)
+    for before in (1, 3):
+        bot.start(replace(game(1), moves_before=before))
+    bot.end(game(1), ended())
+    assert bot.table is not None
+    assert [bot.table.rows[key].visits[cell] for key, cell in _made(DIAGONAL)] == [0, 0, 1, 0, 1]
 
 
 def test_frozen_learner_learns_nothing(tmp_path: Path) -> None:

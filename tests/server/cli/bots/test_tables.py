@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from noughts_bots.reference.learner import load_learnt
 from tests.support.learnt import learnt
 from tests.support.processes import PROGRAM
 
@@ -166,6 +167,16 @@ def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(
     )
     assert document["a"] == {"wins": 0, "draws": 100, "losses": 0}
     assert file.read_bytes() == before
+
+
+def test_learner_does_not_count_the_stones_of_an_opening(noughts: Any, tmp_path: Path) -> None:
+    file, games = tmp_path / "it.table", tmp_path / "games.jsonl"
+    noughts(f"match A=learner:file={file},learn=true random --openings random:3 --games 40 -o {games}")
+    own = 0
+    for game in map(json.loads, games.read_text().splitlines()):
+        side = int(game["second"] == "A")
+        own += sum(ply % 2 == side for ply in range(3, len(game["moves"])))
+    assert sum(sum(row.visits or ()) for row in load_learnt(file).rows.values()) == own
 
 
 def test_learner_learns_from_each_game_of_a_match(noughts: Any) -> None:
