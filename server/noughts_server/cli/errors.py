@@ -111,6 +111,9 @@ def _explain_text(error: BaseException) -> Problem | None:
     """Variants, times, positions and specs that cannot be read."""
     if not isinstance(error, ValueError):
         return None
+    if isinstance(error, UnicodeEncodeError):
+        # Arguments come as text in which each byte that is not UTF-8 is a lone surrogate.
+        return UsageProblem(f"{error.object!r}: got a name that is not UTF-8", "Rename the file, or use another name.")
     from noughts_bots.errors import BotError, BotFault
     from noughts_referee.clock import TimeControlError
     from noughts_referee.rules import PositionError, VariantError

@@ -48,6 +48,7 @@ ForfeitAfterOption = Annotated[
     Option(
         "--forfeit-after",
         min=1,
+        max=1_000_000_000,
         metavar="N",
         help="Who has lost N games by crashes, illegal or late moves is withdrawn.",
         show_default=False,

@@ -175,6 +175,7 @@ EveryOption = Annotated[
     Option(
         "--every",
         min=1,
+        max=1_000_000_000,
         metavar="N",
         help="Where there is no terminal: the score on stderr every N games, a line each.",
         show_default=False,

@@ -162,7 +162,9 @@ def games(
 def head_to_head(
     first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.", completes=Completes.BOT)],
     second: Annotated[str, Argument(metavar="B", help="Another bot.", completes=Completes.BOT)],
-    limit: Annotated[int, Option("--limit", min=0, metavar="N", help="Show so many of their last games.")] = 5,
+    limit: Annotated[
+        int, Option("--limit", min=0, max=1_000_000_000, metavar="N", help="Show so many of their last games.")
+    ] = 5,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
     token_file: connection_options.TokenFileOption = None,

@@ -1,0 +1,67 @@
+"""Values that no command expects: huge numbers, and names that are not UTF-8."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.tree import TREE
+from tests.support.processes import environment, told
+
+HUGE = "99999999999999999999"
+NOT_UTF_8 = "caf\udce9"
+"""The bytes `caf\\xe9`, as Python reads them from a command line."""
+
+
+def integer_options() -> Iterator[tuple[list[str], str]]:
+    """Yield a command line for each option that takes a number, with values for what the command needs."""
+    for path, command in TREE.commands():
+        needed: list[str] = []
+        integers: list[Option] = []
+        for parameter in command.load("noughts").parameters:
+            (declared,), kind = parameter.annotation.__metadata__, parameter.annotation.__origin__
+            if parameter.default is inspect.Parameter.empty:
+                value = "1" if kind is int else "random"
+                needed += [value] if isinstance(declared, Argument) else [declared.names[0], value]
+            if isinstance(declared, Option) and kind in (int, int | None, list[int], list[int] | None):
+                integers.append(declared)
+        for option in integers:
+            yield [*path, *needed, option.names[0], HUGE], option.names[0]
+
+
+def test_every_integer_option_refuses_a_huge_number() -> None:
+    lines = [line for line, option in integer_options() if option != "--seed"]  # a seed is checked when it is used
+    assert len(lines) > 40
+    for line in lines:
+        errors = told(line, environment(COLUMNS="200"), code=2).stderr
+        assert f"Invalid value for '{line[-2]}'" in errors, line
+
+
+def test_huge_seed_is_refused(noughts: Any) -> None:
+    for line in ("match random random", "tournament create x --server 127.0.0.1:1", "bot ask random"):
+        assert HUGE in noughts(f"{line} --seed {HUGE}", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["token", "create", "--owner", "ada", "--db", NOT_UTF_8],
+        ["serve", "--no-web", "--listen", "127.0.0.1:0", "--db", NOT_UTF_8],
+        ["tournament", "show", NOT_UTF_8, "--server", "127.0.0.1:1"],
+        ["match", f"py:./{NOT_UTF_8}.py:Mine", "random"],
+        ["bot", "submit", f"{NOT_UTF_8}.py", "--server", "127.0.0.1:1"],
+        ["leaderboard", "--variant", NOT_UTF_8],
+    ],
+)
+def test_name_that_is_not_utf_8_is_refused(line: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    bot = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return 0\n"
+    (tmp_path / f"{NOT_UTF_8}.py").write_text(bot)
+    errors = told(line, environment(XDG_DATA_HOME=str(tmp_path)), code=2).stderr
+    assert any(sign in errors for sign in ("not UTF-8", "U+DCE9", r"\udce9"))
+    assert "Traceback" not in errors
