@@ -11,6 +11,7 @@ Linux only: processor times are read in /proc.
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import resource
@@ -38,6 +39,8 @@ _CUP = "tournaments/cup"
 _GAMES = 11
 _VARIANT = "mnk:30,30,30"  # nobody wins, and no game ends meanwhile
 _CONNECTING_AT_ONCE = 50
+_STREAMS_EACH = 50
+"""Of each address."""
 _SETTLE_SECONDS = 2.0
 _CHILD = "noughts_server.cli.operator.web_child"
 
@@ -130,15 +133,17 @@ async def _browsers(site: str, watchers: int, others: int) -> None:
     games = [1] * watchers + [2 + number % (_GAMES - 1) for number in range(others)]
     room = asyncio.Semaphore(_CONNECTING_AT_ONCE)
 
-    async def connect(game: int) -> _Browser:
+    async def connect(number: int, game: int) -> _Browser:
         async with room:
+            # The site gives each address a few streams; this machine has many loopback addresses.
+            source = f"127.0.{1 + number // _STREAMS_EACH // 250}.{1 + number // _STREAMS_EACH % 250}"
             path = f"/api/v1/{_CUP}/games/{game}/events"
-            _, browser = await loop.create_connection(lambda: _Browser(path), host, int(port))
+            _, browser = await loop.create_connection(lambda: _Browser(path), host, int(port), local_addr=(source, 0))
             await browser.begun.wait()
             return browser
 
     while await asyncio.to_thread(sys.stdin.readline):
-        browsers = await asyncio.gather(*map(connect, games))
+        browsers = await asyncio.gather(*map(connect, itertools.count(), games))
         print("connected", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
         for browser in browsers:

@@ -145,19 +145,21 @@ class Dialling:
         channels: list[Any] = [self._open(grpc, address) for address in addresses_of(addresses)]
         return channels[0] if len(channels) == 1 else cast(grpc.Channel, BlockingChannels(channels))
 
-    def async_channels(self, addresses: str) -> AsyncChannels:
-        """The same for the running event loop. Raises SecurityProblem."""
-        return AsyncChannels([self._open(grpc.aio, address) for address in addresses_of(addresses)])
+    def async_channels(self, addresses: str, *, apart: bool = False) -> AsyncChannels:
+        """The same for the running event loop; `apart`: on connections of its own. Raises SecurityProblem."""
+        own = (("grpc.use_local_subchannel_pool", int(apart)),)
+        return AsyncChannels([self._open(grpc.aio, address, own) for address in addresses_of(addresses)])
 
     def async_channel(self, address: str) -> grpc.aio.Channel:
         """A channel to one address for the running event loop. Raises SecurityProblem."""
         channel: grpc.aio.Channel = self._open(grpc.aio, address)
         return channel
 
-    def _open(self, library: Any, address: str) -> Any:
+    def _open(self, library: Any, address: str, more: tuple[tuple[str, int | str], ...] = ()) -> Any:
+        options = _options(address) + more
         if not self.encrypted:
-            return library.insecure_channel(address, options=_options(address))
-        return library.secure_channel(address, self._credentials(), options=_options(address))
+            return library.insecure_channel(address, options=options)
+        return library.secure_channel(address, self._credentials(), options=options)
 
     def _credentials(self) -> grpc.ChannelCredentials:
         authorities = None if self.ca is None else read_authorities(self.ca)

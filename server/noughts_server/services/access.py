@@ -53,7 +53,7 @@ class Visitor:
     """Whoever made the call that is being answered."""
 
     address: str
-    """An IPv4 address or an IPv6 network; see `limiter.caller_network`."""
+    """An IPv4 address or an IPv6 network; see `noughts_proto.callers`."""
     caller: Caller | None
     """Who presented a token; None: a stranger, or a bot with a ticket."""
     ticket: bool = False

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
+from noughts_proto.callers import caller_network
 from noughts_server.errors import Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import (
@@ -16,7 +17,7 @@ from noughts_server.services.access import (
     bearer_token,
     require_declared,
 )
-from noughts_server.services.limiter import Limiter, caller_network, host_of_peer
+from noughts_server.services.limiter import Limiter, host_of_peer
 from noughts_server.store.database import Store
 from noughts_server.store.tokens import Caller, authenticate, touch_token
 

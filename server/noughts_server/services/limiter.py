@@ -4,14 +4,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import unquote
 
 from noughts_server.errors import LimitReached
 from noughts_server.limits import BURST_SECONDS, Limits
 
-_IPV6_NETWORK = 64
-"""Bits of the networks that one caller may have all addresses of."""
 _RETRY_SECONDS = 1.0
 """When to come again where something has to end first that mostly ends soon."""
 _FORGET_FROM = 10_000
@@ -63,15 +60,3 @@ def host_of_peer(peer: str) -> str:
     """The address of `ipv4:HOST:PORT` or `ipv6:[HOST]:PORT`, as gRPC names callers; anything else as it is."""
     kind, _, rest = peer.partition(":")
     return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else peer
-
-
-def caller_network(host: str) -> str:
-    """Whom an address belongs to: itself, or the IPv6 network that is given to one caller as a whole."""
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if isinstance(address, IPv6Address):
-        mapped = address.ipv4_mapped
-        return str(mapped or ip_network((address, _IPV6_NETWORK), strict=False))
-    return str(address)

@@ -16,6 +16,7 @@ from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
 from noughts_server.web.routes import EVENTS, PREFIX, ROUTES, Route
 from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.visitors import address_of
 
 JSON, CSV = "application/json", "text/csv"
 
@@ -69,13 +70,9 @@ class _Live:
         _only_read(request)
         if request.query_params:
             raise Failure(400, "parameters: a stream has none")
-        watcher = await self._hub.join(
-            self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
-        )
-        try:
+        name, last_event = self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
+        async with self._hub.watching(name, address_of(scope), last_event) as watcher:
             await _streamed(watcher, receive, send, body=request.method != "HEAD")
-        finally:
-            watcher.leave()
 
 
 async def _streamed(watcher: Watcher, receive: Receive, send: Send, *, body: bool) -> None:

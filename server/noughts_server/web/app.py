@@ -9,7 +9,7 @@ from importlib.resources import files
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as Address
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -94,7 +94,10 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
         message, hint = words.get(status, (f"This request failed ({status}).", ""))
         return _told(pages, request, Failure(status, message, hint))
 
-    return {Failure: failed, HTTPException: refused, Exception: failed}
+    async def gone(request: Request, error: Exception) -> Response:
+        return Response(status_code=400)  # which nobody reads
+
+    return {Failure: failed, HTTPException: refused, ClientDisconnect: gone, Exception: failed}
 
 
 _UNEXPECTED = Failure(500, "Something went wrong in this site.", "Its log says what; try again, or tell its operator.")

@@ -7,8 +7,9 @@ a snapshot instead of what it missed.
 
 import asyncio
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import grpc
@@ -18,10 +19,12 @@ from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.web.boards import geometry
 from noughts_server.web.documents import Document, document
-from noughts_server.web.upstream import AWAY_HINT, Failure, Upstream
+from noughts_server.web.upstream import AWAY_HINT, DEADLINE_SECONDS, Failure, Upstream
 
 _PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 """Coming back helps against these."""
+_FEATURED = "featured"
+"""What the start page shows: it is always followed."""
 _HEARTBEAT = b": still here\n\n"
 
 
@@ -30,6 +33,10 @@ class LiveSettings:
     """Limits of live events. Times in seconds."""
 
     most_watchers: int = 10_000
+    address_watchers: int = 64
+    """Event streams to one address."""
+    most_followed: int = 200
+    """Resources followed at once: fewer than the server answers on one connection (`limits.connection_calls`)."""
     kept: int = 512
     """So many events of a resource are kept for those who come back."""
     buffered: int = 256
@@ -52,6 +59,8 @@ class Hub:
         self._upstream = upstream
         self._tasks = tasks
         self._streams: dict[str, Stream] = {}
+        self._watchers_of: Counter[str] = Counter()
+        """By address."""
         self._closed = False
         self._beating: asyncio.Task[None] | None = None
 
@@ -63,19 +72,38 @@ class Hub:
     @property
     def watchers(self) -> int:
         """How many browsers watch."""
-        return sum(len(stream.watchers) for stream in self._streams.values())
+        return self._watchers_of.total()
 
-    async def join(self, name: str, last_event: str = "") -> "Watcher":
-        """A new watcher; `last_event` is the id of the last event it has seen. Raises Failure."""
-        if self.watchers >= self.settings.most_watchers:
-            raise Failure(503, f"{self.settings.most_watchers:,} browsers watch already.", "Try again in a minute.")
-        stream = await self._following(name)
-        if self._beating is None:
-            self._beating = self._tasks.create_task(self._beat(), name="heartbeats of events")
-        return stream.join(last_event)
+    @asynccontextmanager
+    async def watching(self, name: str, address: str = "", last_event: str = "") -> "AsyncIterator[Watcher]":
+        """A watcher at this address inside the block; `last_event` is the id of the last event it has seen.
+
+        Raises Failure.
+        """
+        settings = self.settings
+        if self.watchers >= settings.most_watchers:
+            raise Failure(503, f"{settings.most_watchers:,} browsers watch already.", "Try again in a minute.")
+        if self._watchers_of[address] >= settings.address_watchers:
+            hint = "Close other pages. Behind a reverse proxy: noughts web --proxy ADDRESS tells visitors apart."
+            raise Failure(429, f"{settings.address_watchers} pages watch already at {address}.", hint)
+        self._watchers_of[address] += 1
+        try:
+            watcher = (await self._following(name)).join(last_event)
+            if self._beating is None:
+                self._beating = self._tasks.create_task(self._beat(), name="heartbeats of events")
+            try:
+                yield watcher
+            finally:
+                watcher.leave()
+        finally:
+            self._watchers_of[address] -= 1
+            if not self._watchers_of[address]:
+                del self._watchers_of[address]
 
     async def known(self, name: str) -> Document:
         """What a watcher would be told first. Raises Failure."""
+        if name not in self._streams and not self._has_room(name):
+            return await self._told_once(name)
         stream = await self._following(name)
         stream.linger()
         return stream.snapshot()
@@ -100,12 +128,43 @@ class Hub:
             raise Failure(503, "This site is restarting.", "It comes back by itself.")
         stream = self._streams.get(name)
         if stream is None:
+            if not self._has_room(name):
+                words = f"{self.settings.most_followed} games and tournaments are followed already."
+                raise Failure(503, words, "Try again in a minute.")
             stream = self._streams[name] = Stream(name, self._upstream, self.settings, self._streams)
             stream.task = self._tasks.create_task(stream.run(), name=f"follow {name}")
-        await stream.begun.wait()
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await stream.begun.wait()
+        except TimeoutError:
+            stream.linger()
+            raise Failure(504, f"The server did not answer within {DEADLINE_SECONDS:.0f} s.") from None
         if stream.failure is not None:
             raise stream.failure
         return stream
+
+    def _has_room(self, name: str) -> bool:
+        """Whether one more resource can be followed; one that nobody watches any more makes room."""
+        if len(self._streams) >= self.settings.most_followed:
+            unwatched = next((stream for stream in self._streams.values() if stream.idle), None)
+            if unwatched is not None:
+                unwatched.stop()
+        return len(self._streams) < self.settings.most_followed or name == _FEATURED
+
+    async def _told_once(self, name: str) -> Document:
+        """The first that the feed tells, without following it. Raises Failure."""
+        stream = Stream(name, self._upstream, self.settings, {})
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                async for message in self._upstream.feed.Watch(pb.WatchRequest(name=name)):
+                    stream.take(message)
+                    if stream.begun.is_set():
+                        return stream.snapshot()
+        except grpc.aio.AioRpcError as error:
+            raise self._upstream.failure(error) from error
+        except TimeoutError:
+            pass
+        raise Failure(504, f"The server did not answer within {DEADLINE_SECONDS:.0f} s.")
 
 
 class Stream:
@@ -134,6 +193,11 @@ class Stream:
         self._leaving: asyncio.TimerHandle | None = None
 
     # For watchers.
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is only followed in case somebody comes back."""
+        return self._leaving is not None and not self.watchers
 
     def join(self, last_event: str) -> "Watcher":
         """A new watcher: what it missed, if that is kept, else a snapshot."""

@@ -13,7 +13,6 @@ from noughts_proto.v1 import bots_pb2, games_pb2, status_pb2, tokens_pb2, tourna
 from noughts_server.web.documents import Document, document
 from noughts_server.web.forms import whole_number
 from noughts_server.web.signin import (
-    Attempts,
     Visitor,
     place_after,
     read_form,
@@ -25,9 +24,11 @@ from noughts_server.web.signin import (
 )
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
+from noughts_server.web.visitors import Recent, address_of
 
 _MOST = 1_000
 _RECENT = 10
+_MOST_FAILURES = 10
 _DAY_SECONDS = 86_400
 _SELF = "tokens/self"
 
@@ -53,7 +54,8 @@ class People:
         self._upstream = upstream
         self._views = views
         self._secure = secure
-        self._attempts = Attempts()
+        self._failed = Recent()
+        """Attempts to sign in."""
 
     def addresses(self) -> list[Address]:
         """Where that is."""
@@ -112,15 +114,17 @@ class People:
         )
 
     async def _sign_in(self, request: Request) -> Response:
-        address = request.client.host if request.client else ""
+        address = address_of(request.scope)
         form = await read_form(request)
         try:
-            self._attempts.check(address)
             token = read_token(form.get("token", ""))
             await self._upstream.call(self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name=_SELF), token)
         except Failure as failure:
             if failure.status in (400, 401):
-                self._attempts.failed(address)
+                self._failed.add(address)
+                if self._failed.count(address) > _MOST_FAILURES:
+                    words = f"{_MOST_FAILURES} attempts have failed within a minute."
+                    failure = Failure(429, words, "Try again in a minute; a right token is let in at once.")
             return self._sign_in_shown(request, failure)
         after = RedirectResponse(place_after(form.get("next", "")), 303)
         return signed_in(after, token, secure=self._secure)

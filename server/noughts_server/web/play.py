@@ -17,6 +17,7 @@ from noughts_server.web.signin import read_form
 from noughts_server.web.tables import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, Table, Tables, Wish
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
+from noughts_server.web.visitors import address_of
 
 _MOST_BOTS = 200
 _FORM: dict[str, str] = {
@@ -88,7 +89,7 @@ class Play:
         values = {name: form.get(name, first).strip() for name, first in _FORM.items()}
         try:
             wish = Wish(values["opponent"], values["variant"], values["begins"], values["mark"], time_of(values))
-            table = await self._need_tables().open(wish)
+            table = await self._need_tables().open(wish, address_of(request.scope))
         except Failure as failure:
             return await self._menu_shown(request, values, failure)
         return RedirectResponse(f"/play/{table.keys[0]}", 303)

@@ -1,8 +1,9 @@
 """The site as a running HTTP server."""
 
 import asyncio
+import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
@@ -12,6 +13,7 @@ from noughts_server.web.app import site
 from noughts_server.web.live import Hub, LiveSettings
 from noughts_server.web.tables import Tables, TableSettings
 from noughts_server.web.upstream import Upstream
+from noughts_server.web.visitors import Connections, SiteLimits, VisitorAddresses
 
 _CLOSING_SECONDS = 2
 
@@ -27,13 +29,18 @@ async def running_site(
     insecure: bool = False,
     token: str = "",
     tables: TableSettings | None = None,
+    limits: SiteLimits | None = None,
+    proxies: Collection[str] = (),
 ) -> AsyncIterator[Hub]:
     """The site of the server at this address; inside the block it answers on the socket, which it takes over.
 
     People can sign in where their tokens cannot be read on the way: on this machine, through a proxy that speaks HTTPS
     with browsers (`https`), or where somebody takes the risk (`insecure`). They can play with a `token` of the site's
-    own, at so many tables as `tables` says.
+    own, at so many tables as `tables` says. `proxies` are the addresses of reverse proxies, which are believed who has
+    called them (`x-real-ip`).
     """
+    bounds = limits or SiteLimits()
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a line for each bad form would fill the disk
     signing_in = https or insecure or is_loopback(listener.getsockname()[0])
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server, dialling)
@@ -41,9 +48,11 @@ async def running_site(
         room = Tables(upstream, tasks, token, tables) if token else None
         http = _Http(
             uvicorn.Config(
-                site(upstream, hub, room, secure=https, signing_in=signing_in),
+                VisitorAddresses(site(upstream, hub, room, secure=https, signing_in=signing_in), proxies),
+                http=Connections(bounds, proxies),  # type: ignore[arg-type]  # which makes protocols as a class does
                 lifespan="off",
                 log_config=None,
+                log_level="error",  # the same of each bad request
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,

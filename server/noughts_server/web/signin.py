@@ -6,9 +6,6 @@ site keeps nothing. Scripts cannot read it (HttpOnly), and no other site can hav
 
 import hashlib
 import hmac
-import time
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -29,7 +26,6 @@ _LONGEST_TOKEN = 200
 _LARGEST_FORM = 65_536
 _MOST_FIELDS = 200
 _OWN_SITE = ("same-origin", "none")
-_MOST_FAILURES, _WITHIN_SECONDS, _MOST_ADDRESSES = 10, 60.0, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,27 +156,3 @@ async def _fields(request: Request) -> dict[str, str]:
 
 def _could_be_token(text: str) -> bool:
     return text.startswith(_PREFIX) and len(text) <= _LONGEST_TOKEN and text.isascii() and text.isprintable()
-
-
-class Attempts:
-    """Failed attempts to sign in, by address: a few a minute."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._failed: dict[str, deque[float]] = {}
-
-    def check(self, address: str) -> None:
-        """Raises Failure for who has failed too often."""
-        failed = self._failed.get(address)
-        if failed is None:
-            return
-        while failed and failed[0] <= self._clock() - _WITHIN_SECONDS:
-            failed.popleft()
-        if len(failed) >= _MOST_FAILURES:
-            raise Failure(429, f"{_MOST_FAILURES} attempts have failed within a minute.", "Try again in a minute.")
-
-    def failed(self, address: str) -> None:
-        """One more."""
-        if len(self._failed) >= _MOST_ADDRESSES:
-            self._failed.pop(next(iter(self._failed)))
-        self._failed.setdefault(address, deque(maxlen=_MOST_FAILURES)).append(self._clock())

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections import deque
+from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from noughts_proto.security import SecurityProblem
 from noughts_proto.v1 import challenges_pb2, tokens_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
 from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.visitors import Recent
 
 HOUSE = {
     "first-free": "the first free cell: it loses",
@@ -46,6 +47,7 @@ _PATIENCE_SECONDS = 10.0
 _LOGIN_VERSION = "1"
 _SWEEP_SECONDS = 5.0
 _LONGEST_OWNER = 40
+_ALL = "at this site"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,16 @@ class TableSettings:
 
     most: int = 8
     """Tables at a time."""
+    address_most: int = 2
+    """Those opened from one address."""
     idle: float = 600.0
     """After so long without a sign of its people a table is cleared."""
     left: float = 30.0
     """The same after its page was left: somebody may come back, or have asked for it anew."""
     games_a_minute: int = 60
     """Games that may begin, at all tables together."""
+    address_games: int = 10
+    """Games that may begin within a minute at the tables of one address."""
     pause: float = 0.4
     """Before each move of a bot of the house, for people to follow."""
 
@@ -199,8 +205,10 @@ class _Seat(NamedTuple):
 class Table:
     """Two sides, and one game after the other."""
 
-    def __init__(self, number: int, wish: Wish) -> None:
+    def __init__(self, number: int, wish: Wish, address: str = "") -> None:
         self.number = number
+        self.address = address
+        """From where it was opened."""
         self.wish = wish
         self.keys = tuple(secrets.token_urlsafe(12) for _ in range(2 if wish.opponent == PERSON else 1))
         """Whoever has one sits here: the first person, and the second one if that is elsewhere."""
@@ -258,9 +266,11 @@ class Tables:
         self._token = token
         self._tables: dict[str, Table] = {}
         """By key."""
+        self._addresses: Counter[str] = Counter()
+        """Of tables, those included that are being opened."""
         self._numbers: set[int] = set()
-        self._begun: deque[float] = deque()
-        """When the games of the last minute began."""
+        self._begun = Recent()
+        """Games, by where they began."""
         self._sweeping: asyncio.Task[None] | None = None
 
     def is_seat(self, name: str) -> bool:
@@ -280,14 +290,18 @@ class Tables:
         """Somebody has closed the page."""
         table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
 
-    async def open(self, wish: Wish) -> Table:
-        """A new table, at which a game has begun. Raises Failure."""
+    async def open(self, wish: Wish, address: str = "") -> Table:
+        """A new table for a visitor from this address, at which a game has begun. Raises Failure."""
         self._check(wish)
+        if self._addresses[address] >= self.settings.address_most:
+            words = f"{self.settings.address_most} tables are yours already."
+            raise Failure(429, words, "Leave one: it is cleared after half a minute.")
         number = next(free for free in range(1, self.settings.most + 2) if free not in self._numbers)
         if number > self.settings.most:
             raise Failure(429, f"All {self.settings.most} tables are taken.", "Try again in a few minutes.")
         self._numbers.add(number)
-        table = Table(number, wish)
+        self._addresses[address] += 1
+        table = Table(number, wish, address)
         try:
             owner = await self._owner()
             for label, bot in self._players(wish):
@@ -398,7 +412,7 @@ class Tables:
     # Games.
 
     async def _begin(self, table: Table) -> None:
-        self._count_game()
+        self._count_game(table.address)
         wish = table.wish
         wanted = challenges_pb2.CreateChallengeRequest(
             challenger=table.seats[0].name,
@@ -420,14 +434,14 @@ class Tables:
         except TimeoutError:
             raise Failure(503, "The game did not begin.", "Try again in a moment.") from None
 
-    def _count_game(self) -> None:
+    def _count_game(self, address: str) -> None:
         """Each game is stored for good, and nobody has to say who they are. Raises Failure."""
-        now = time.monotonic()
-        while self._begun and self._begun[0] <= now - 60.0:
-            self._begun.popleft()
-        if len(self._begun) >= self.settings.games_a_minute:
-            raise Failure(429, f"{self.settings.games_a_minute} games have begun within a minute.", "Wait a moment.")
-        self._begun.append(now)
+        bounds = {_ALL: self.settings.games_a_minute, f"at {address}": self.settings.address_games}
+        for where, most in bounds.items():
+            if self._begun.count(where) >= most:
+                raise Failure(429, f"{most} games have begun within a minute {where}.", "Wait a moment.")
+        for where in bounds:
+            self._begun.add(where)
 
     async def _call_off(self, table: Table) -> None:
         """Ends the game that is running, if one is, for nobody."""
@@ -461,6 +475,8 @@ class Tables:
             seat.session.cancel()
         await asyncio.gather(*(seat.session for seat in table.seats), return_exceptions=True)
         self._numbers.discard(table.number)
+        self._addresses[table.address] -= 1
+        self._addresses += Counter()  # which forgets those without tables
 
 
 async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> None:

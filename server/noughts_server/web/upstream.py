@@ -73,11 +73,13 @@ class Upstream:
         self.address = address
         self._dialling = dialling
         self._channels = dialling.async_channels(address)
+        # A connection has room for so many calls: those of the feed, which last, must not take that of pages.
+        self._feed_channels = dialling.async_channels(address, apart=True)
         channel = cast(grpc.aio.Channel, self._channels)
         self._room = asyncio.Semaphore(_AT_ONCE)
         self.bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(channel)
         self.challenges: ChallengeServiceAsyncStub = challenges_pb2_grpc.ChallengeServiceStub(channel)
-        self.feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
+        self.feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(cast(grpc.aio.Channel, self._feed_channels))
         self.games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(channel)
         self.leaderboards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(channel)
         self.status: StatusServiceAsyncStub = status_pb2_grpc.StatusServiceStub(channel)
@@ -107,7 +109,7 @@ class Upstream:
 
     async def connect(self) -> None:
         """Chooses the server of the next call, if there are several addresses."""
-        await self._channels.connect()
+        await asyncio.gather(self._channels.connect(), self._feed_channels.connect())
 
     def login(self, token: str, name: str, version: str) -> Login:
         """How a bot of the site's dials the same server."""
@@ -133,7 +135,7 @@ class Upstream:
 
     async def close(self) -> None:
         """Ends all calls."""
-        await self._channels.close()
+        await asyncio.gather(self._channels.close(), self._feed_channels.close())
 
 
 AWAY_HINT = "Games that were running go on when it is back, and so does this page."

@@ -16,11 +16,12 @@ from google.rpc.error_details_pb2 import RetryInfo
 from noughts_bots.events import ConnectionLost, Online, SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
+from noughts_proto.callers import caller_network
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc, play_pb2, status_pb2, status_pb2_grpc, tokens_pb2
 from noughts_server.errors import InvalidArgument, LimitReached
 from noughts_server.limits import BURST_SECONDS, Limits
-from noughts_server.services.limiter import Limiter, caller_network, host_of_peer
+from noughts_server.services.limiter import Limiter, host_of_peer
 from tests.support.client import Client, bearing, client_of, hello, refused
 from tests.support.loopback import until
 from tests.support.root import ROOT

@@ -149,9 +149,8 @@ async def test_a_silent_stream_says_now_and_then_that_it_is_there(server: Server
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server.address, Dialling())
         hub = Hub(upstream, tasks, LiveSettings(heartbeat=0.05))
-        watcher = await hub.join("featured")
         found = []
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(PATIENCE), hub.watching("featured") as watcher:
             async for event in watcher.events():
                 found.append(event)
                 if len(found) == 4:
@@ -169,7 +168,8 @@ async def test_a_server_that_is_restarted_is_away_then_back_with_a_snapshot(tmp_
             address = first.address
             upstream = Upstream(address, Dialling())
             hub = Hub(upstream, tasks, LiveSettings(first_wait=0.05, longest_wait=0.2))
-            watcher = await hub.join("featured")
+            watching = hub.watching("featured")
+            watcher = await watching.__aenter__()
             ((kind, before, _),) = await read(watcher, 1)
             assert kind == "snapshot"
         ((kind, _, told),) = await read(watcher, 1)
@@ -179,7 +179,7 @@ async def test_a_server_that_is_restarted_is_away_then_back_with_a_snapshot(tmp_
             (back, (kind, after, _)) = await read(watcher, 2)
             assert (back[0], kind) == ("back", "snapshot")
             assert before.partition("-")[0] != after.partition("-")[0]
-            watcher.leave()
+            await watching.__aexit__(None, None, None)
             hub.close()
         await upstream.close()
 
@@ -188,9 +188,8 @@ async def test_nobody_watched_is_followed_no_longer(server: ServerUnderTest) -> 
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server.address, Dialling())
         hub = Hub(upstream, tasks, LiveSettings(linger=0.01))
-        watcher = await hub.join("featured")
-        assert hub.followed == 1
-        watcher.leave()
+        async with hub.watching("featured"):
+            assert hub.followed == 1
         async with asyncio.timeout(PATIENCE):
             while hub.followed:  # noqa: ASYNC110  # nobody tells of it
                 await asyncio.sleep(0.01)
@@ -202,9 +201,9 @@ async def test_there_are_only_so_many_watchers(server: ServerUnderTest) -> None:
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server.address, Dialling())
         hub = Hub(upstream, tasks, LiveSettings(most_watchers=1))
-        await hub.join("featured")
-        with pytest.raises(Failure, match="1 browsers watch already") as caught:
-            await hub.join("featured")
+        async with hub.watching("featured"):
+            with pytest.raises(Failure, match="1 browsers watch already") as caught:
+                await hub.watching("featured").__aenter__()
         assert caught.value.status == 503
         hub.close()
         await upstream.close()

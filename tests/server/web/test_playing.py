@@ -24,7 +24,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def tables(server: ServerUnderTest) -> Iterator[Site]:
     """A site where one can play."""
-    settings = TableSettings(most=20, pause=0.0)
+    settings = TableSettings(most=20, address_most=20, address_games=60, pause=0.0)
     with site_of(server.address, token=server.token("site"), tables=settings) as running:
         yield running
 
@@ -227,6 +227,20 @@ def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest)
         answer = site.post("/play", form)
         assert answer.status == 429
         assert "All 1 tables are taken." in answer.text
+
+
+def test_one_visitor_does_not_take_all_tables(server: ServerUnderTest) -> None:
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+    with site_of(server.address, token=server.token("greedy"), proxies=["127.0.0.1"]) as site:
+        tries = [site.post("/play", form, x_real_ip="192.0.2.1") for _ in range(3)]
+        assert [answer.status for answer in tries] == [303, 303, 429]
+        assert "2 tables are yours already" in tries[-1].text
+        table = site.post("/play", form, x_real_ip="192.0.2.2").headers["location"]
+        told_so = []
+        for _ in range(10):
+            game = site.get(f"{table}/state").document["game"]
+            told_so.append(site.post(f"{table}/again", {"game": game}).status)
+        assert told_so == [200] * 9 + [429]
 
 
 def test_who_begins_game_after_game_is_told_to_wait(server: ServerUnderTest) -> None:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.signin import Attempts, Visitor, place_after
-from noughts_server.web.upstream import Failure
+from noughts_server.web.signin import Visitor, place_after
 from tests.support.background import online
 from tests.support.processes import eventually
 from tests.support.site import Answer, Site, site_of
@@ -80,18 +79,22 @@ def test_a_wrong_token_is_told_in_words_and_sets_no_cookie(site: Site, token: st
     assert words in answer.text
 
 
-def test_after_ten_wrong_tokens_an_address_waits_a_minute() -> None:
-    now = 0.0
-    attempts = Attempts(lambda: now)
-    for _ in range(10):
-        attempts.check("here")
-        attempts.failed("here")
-    attempts.check("elsewhere")
-    with pytest.raises(Failure) as refused:
-        attempts.check("here")
-    assert refused.value.status == 429
-    now = 60.0
-    attempts.check("here")
+def test_after_ten_wrong_tokens_only_a_right_one_is_let_in(server: ServerUnderTest) -> None:
+    with site_of(server.address) as site:
+        tries = [site.post("/signin", {"token": "nou_wrong"}).status for _ in range(11)]
+        assert tries == [401] * 10 + [429]
+        assert site.post("/signin", {"token": server.token()}).status == 303
+
+
+def test_visitors_behind_a_proxy_are_told_apart(server: ServerUnderTest) -> None:
+    def attempts(site: Site, address: str) -> list[int]:
+        return [site.post("/signin", {"token": "nou_wrong"}, x_real_ip=address).status for _ in range(6)]
+
+    with site_of(server.address, proxies=["127.0.0.1"]) as site:
+        assert attempts(site, "192.0.2.1") + attempts(site, "192.0.2.2") == [401] * 12
+        assert attempts(site, "192.0.2.1")[-1] == 429
+    with site_of(server.address) as site:  # nobody else is believed
+        assert (attempts(site, "192.0.2.1") + attempts(site, "192.0.2.2"))[-1] == 429
 
 
 @pytest.mark.parametrize("elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "", "x", "/a\nb"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import bus_options, connection_options, options
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
 from noughts_server.cli.times import read_duration
@@ -59,15 +60,6 @@ LimitOption = Annotated[
         "--limit",
         metavar="NAME=NUMBER",
         help="Another bound on what callers may have or do (docs/operations.md has them); may be given several times.",
-        show_default=False,
-    ),
-]
-ProxyOption = Annotated[
-    list[str] | None,
-    Option(
-        "--proxy",
-        metavar="ADDRESS",
-        help="A reverse proxy, which is believed who has called it (x-real-ip); may be given several times.",
         show_default=False,
     ),
 ]
@@ -200,7 +192,7 @@ def serve(
         absence=patience,
         rate_own_games=rate_own_games,
         limits=_limits(limit or []),
-        proxies=_proxies(proxy or []),
+        proxies=read_proxies(proxy),
     )
     if not run_loop(serve_until_stopped(settings, output_format, listener, acceptance)):
         raise SystemExit(INTERRUPTED)
@@ -278,15 +270,6 @@ def _limits(chosen: list[str]) -> "Limits":
         return Limits().changed(**numbers)
     except InvalidArgument as error:
         raise UsageProblem(f"--limit: {error}") from error
-
-
-def _proxies(chosen: list[str]) -> tuple[str, ...]:
-    from ipaddress import ip_address
-
-    try:
-        return tuple(str(ip_address(text)) for text in chosen)
-    except ValueError as error:
-        raise UsageProblem(f"--proxy: {error}; expected an address, e.g. 127.0.0.1") from error
 
 
 def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> None:

@@ -44,7 +44,7 @@ async def serve_until_stopped(
                 from noughts_server.cli.operator.web_minder import minding_site
 
                 token = await stack.enter_async_context(site_token(server.store))
-                await stack.enter_async_context(minding_site(server.address, listener, token))
+                await stack.enter_async_context(minding_site(server.address, listener, token, settings.proxies))
             await stopping.wait()
             if output_format is Format.TEXT:
                 output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")

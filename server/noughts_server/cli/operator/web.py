@@ -1,18 +1,20 @@
 """`noughts web`: the site of a server, as a process of its own."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     import socket
-
-    from noughts_proto.security import Dialling
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
 
 DEFAULT_WEB = "127.0.0.1:7480"
 
@@ -44,6 +46,7 @@ def web(
     https: HttpsOption = False,
     plain_sign_in: PlainSignInOption = False,
     token_file: SiteTokenOption = None,
+    proxy: ProxyOption = None,
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
@@ -57,10 +60,15 @@ def web(
     address = connection_options.read_server(server)
     token = "" if token_file is None else connection_options.read_token(None, token_file)
     dialling = connection_options.dialling(address, token)
+    proxies = read_proxies(proxy)
     listener = web_listener(listen, "--listen")
     from noughts_server.cli.signals import run_loop
+    from noughts_server.web.serving import running_site
 
-    run_loop(_serve(address, dialling, listener, output_format, https=https, insecure=plain_sign_in, token=token))
+    site = partial(
+        running_site, address, dialling, listener, https=https, insecure=plain_sign_in, token=token, proxies=proxies
+    )
+    run_loop(_serve(site, address, listener, output_format))
 
 
 def web_listener(listen: str, option: str) -> "socket.socket":
@@ -76,21 +84,16 @@ def web_listener(listen: str, option: str) -> "socket.socket":
 
 
 async def _serve(
+    running_site: "Callable[[], AbstractAsyncContextManager[object]]",
     address: str,
-    dialling: "Dialling",
     listener: "socket.socket",
     output_format: Format,
-    *,
-    https: bool,
-    insecure: bool,
-    token: str,
 ) -> None:
     from noughts_server.cli.signals import two_stages
     from noughts_server.web.listener import address_of
-    from noughts_server.web.serving import running_site
 
     stopping = asyncio.Event()
-    async with running_site(address, dialling, listener, https=https, insecure=insecure, token=token):
+    async with running_site():
         with two_stages(stopping.set, stopping.set):
             place = address_of(listener)
             if output_format is Format.JSON:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 import structlog
@@ -22,36 +22,39 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it li
 
 
 @asynccontextmanager
-async def minding_site(server: str, listener: socket.socket, token: str) -> AsyncIterator[None]:
+async def minding_site(
+    server: str, listener: socket.socket, token: str, proxies: Collection[str] = ()
+) -> AsyncIterator[None]:
     """A site of the server at this address answers on the socket inside the block; people play at it with the token.
 
     The socket stays open here: browsers that call while no child is there wait for the next one.
     """
     async with asyncio.TaskGroup() as tasks:
-        minding = tasks.create_task(_mind(_dialled(server), listener, token), name="site")
+        minding = tasks.create_task(
+            _mind([_dialled(server), str(listener.fileno()), *proxies], listener, token), name="site"
+        )
         try:
             yield
         finally:
             minding.cancel()
 
 
-async def _mind(server: str, listener: socket.socket, token: str) -> None:
+async def _mind(arguments: list[str], listener: socket.socket, token: str) -> None:
     wait = _FIRST_WAIT
     clock = asyncio.get_running_loop().time
     while True:
         began = clock()
-        code = await _live(server, listener, token)
+        code = await _live(arguments, listener, token)
         wait = _FIRST_WAIT if clock() - began >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
         logger.warning("the site ended, and is started again", code=code, seconds=round(wait, 1))
         await asyncio.sleep(wait)
 
 
-async def _live(server: str, listener: socket.socket, token: str) -> int:
+async def _live(arguments: list[str], listener: socket.socket, token: str) -> int:
     """One child, to its end or ours: its exit code."""
     child = await asyncio.create_subprocess_exec(
         *_CHILD,
-        server,
-        str(listener.fileno()),
+        *arguments,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         pass_fds=(listener.fileno(),),

@@ -1,0 +1,26 @@
+"""The option `--proxy`: which reverse proxies are believed who has called them."""
+
+from typing import Annotated
+
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.parameters import Option
+
+ProxyOption = Annotated[
+    list[str] | None,
+    Option(
+        "--proxy",
+        metavar="ADDRESS",
+        help="A reverse proxy, which is believed who has called it (x-real-ip); may be given several times.",
+        show_default=False,
+    ),
+]
+
+
+def read_proxies(chosen: list[str] | None) -> tuple[str, ...]:
+    """The addresses of this option. Raises UsageProblem."""
+    from ipaddress import ip_address
+
+    try:
+        return tuple(str(ip_address(text)) for text in chosen or ())
+    except ValueError as error:
+        raise UsageProblem(f"--proxy: {error}; expected an address, e.g. 127.0.0.1") from error

@@ -1,0 +1,185 @@
+"""What one visitor may have of the site: heads, forms, connections, streams of events. Others notice nothing."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from noughts_server.limits import Limits
+from noughts_server.server import running_server
+from noughts_server.settings import ServerSettings
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.live import LiveSettings
+from noughts_server.web.visitors import SiteLimits
+from tests.support.site import PATIENCE, Site, eventually, live_game, site_of
+
+WON = (0, 3, 1, 4, 2)
+
+QUICK = SiteLimits(head_seconds=0.3, body_seconds=0.3, body_bytes_a_second=1_000_000)
+
+
+@contextmanager
+def connected(site: Site, source: str = "127.0.0.1") -> Iterator[socket.socket]:
+    """A connection to the site from this address of this machine."""
+    host, _, port = site.address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), PATIENCE, (source, 0)) as connection:
+        yield connection
+
+
+def answer_to(connection: socket.socket) -> bytes:
+    """All that the site says before it closes the connection."""
+    said = b""
+    try:
+        while part := connection.recv(4096):
+            said += part
+    except ConnectionResetError:
+        pass
+    return said
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        b"x-long: " + b"x" * 400_000,
+        b"x: y\r\n" * 70_000,
+        b"x" * 400_000,
+    ],
+    ids=["long", "many", "one"],
+)
+def test_endless_headers_are_cut_off(site: Site, endless: bytes) -> None:
+    with connected(site) as connection:
+        connection.sendall(b"POST /signin HTTP/1.1\r\nhost: here\r\n")
+        sent = 0
+        while sent < len(endless) and not peeked(connection):
+            connection.sendall(endless[sent : sent + 4096])
+            sent += 4096
+        assert sent < 200_000
+        assert answer_to(connection).startswith(b"HTTP/1.1 431 ")
+
+
+def peeked(connection: socket.socket) -> bytes:
+    """What has arrived, which stays there."""
+    connection.settimeout(0.01)
+    try:
+        return connection.recv(4096, socket.MSG_PEEK)
+    except TimeoutError:
+        return b""
+    finally:
+        connection.settimeout(PATIENCE)
+
+
+def test_endless_trailers_are_cut_off(site: Site) -> None:
+    with connected(site) as connection:
+        connection.sendall(b"POST /signin HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n0\r\n")
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            connection.sendall(b"x: y\r\n" * 5_000_000)
+
+
+def test_endless_addresses_are_cut_off(site: Site) -> None:
+    with connected(site) as connection:
+        connection.sendall(b"GET /" + b"x" * 40_000)
+        assert answer_to(connection).startswith(b"HTTP/1.1 431 ")
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nhost: he",
+        b"POST /signin HTTP/1.1\r\nhost: here\r\ncontent-length: 50\r\n\r\ntoken=",
+        b"POST /signin HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n5\r\ntoken\r\n",
+        b"POST /me/bots HTTP/1.1\r\nhost: here\r\ncontent-length: 100000\r\n\r\n--",
+        b"GET /signin HTTP/1.1\r\nhost: here\r\n\r\nPOST /signin HTTP/1.1\r\nhost: here\r\ncontent-length: 9\r\n\r\nx",
+    ],
+    ids=["nothing", "head", "form", "chunks", "file", "second"],
+)
+def test_half_requests_are_closed_after_a_while(server: ServerUnderTest, half: bytes) -> None:
+    with site_of(server.address, limits=QUICK) as site, connected(site) as connection:
+        connection.sendall(half)
+        answer_to(connection)
+
+
+def test_slow_whole_requests_are_answered(server: ServerUnderTest) -> None:
+    with site_of(server.address, limits=QUICK) as site, connected(site) as connection:
+        for _ in range(3):
+            for part in (b"HEAD /signin HTTP/1.1\r\n", b"host: here\r\n", b"\r\n"):
+                connection.sendall(part)
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 ")
+
+
+def test_aborted_forms_write_no_traceback(
+    server: ServerUnderTest, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = b"POST %s HTTP/1.1\r\nhost: here\r\ncontent-type: %s\r\ncookie: %s\r\ncontent-length: 90\r\n\r\nx"
+    cookie = f"noughts_token={server.token()}".encode()
+    with caplog.at_level(logging.DEBUG):
+        for path, kind in (b"/signin", b""), (b"/me/bots", b"multipart/form-data; boundary=x"):
+            with connected(site) as connection:
+                connection.sendall(head % (path, kind, cookie))
+                assert site.get("/signin").status == 200
+                assert peeked(connection) == b""
+        assert site.get("/signin").status == 200
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_one_address_has_so_many_connections(server: ServerUnderTest) -> None:
+    with site_of(server.address, limits=SiteLimits(address_connections=3)) as site, ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(connected(site)).sendall(b"GET ")
+        with connected(site) as fourth:
+            assert answer_to(fourth) == b""
+        with connected(site, "127.0.0.2") as other:
+            other.sendall(b"GET /signin HTTP/1.0\r\n\r\n")
+            assert answer_to(other).startswith(b"HTTP/1.1 200 ")
+        stack.close()
+        eventually(lambda: _asked(site) == 200)
+
+
+def _asked(site: Site) -> int:
+    try:
+        return site.get("/signin").status
+    except OSError:
+        return 0
+
+
+def test_one_address_has_so_many_streams_of_events(server: ServerUnderTest) -> None:
+    with (
+        site_of(server.address, LiveSettings(address_watchers=2)) as site,
+        site.events("/api/v1/featured/events"),
+        site.events("/api/v1/featured/events"),
+    ):
+        third = site.get("/api/v1/featured/events")
+        assert third.status == 429
+        assert "--proxy" in third.document["error"]["hint"]
+        with connected(site, "127.0.0.2") as other:
+            other.sendall(b"GET /api/v1/featured/events HTTP/1.0\r\n\r\n")
+            assert other.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+def test_pages_of_games_are_shown_while_enough_is_followed(server: ServerUnderTest) -> None:
+    with (
+        site_of(server.address, LiveSettings(most_followed=1)) as site,
+        live_game(server, site) as game,
+        site.events("/api/v1/featured/events") as featured,
+    ):
+        assert featured.until("snapshot")
+        assert site.get(f"/api/v1/{game.name}/events").status == 503
+        assert site.get(f"/{game.name}").status == 200
+        game.play(*WON)
+
+
+async def test_streams_of_events_leave_room_for_pages(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/noughts.db"
+    settings = ServerSettings(listen="127.0.0.1:0", database=database, limits=Limits(connection_calls=1))
+    async with running_server(settings) as server:
+        await asyncio.to_thread(_watch_and_look, server.address)
+
+
+def _watch_and_look(address: str) -> None:
+    with site_of(address) as site, site.events("/api/v1/featured/events") as events:
+        assert events.until("snapshot")
+        assert site.get("/api/v1/tournaments").status == 200
