@@ -8,7 +8,8 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import grpc
 import grpc.aio
@@ -25,7 +26,7 @@ from noughts_proto.v1 import play_pb2_grpc
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _SHORT_SESSION_SECONDS = 0.2
-# What grpc.aio says of a stream that the server ended, with whatever status, while the bot was writing.
+# The status that grpc.aio puts in the place of the server's if the bot was writing when the server ended the stream.
 _WRITTEN_TOO_LATE = "Internal error from Core"
 # Coming back helps against these; anything else is an answer that will not change.
 _PASSING = {
@@ -36,6 +37,8 @@ _PASSING = {
 }
 
 PlayCall = grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]
+_STATUS: WeakKeyDictionary[PlayCall, tuple[grpc.StatusCode, str, Any]] = WeakKeyDictionary()
+"""Code, details and trailing metadata of each call that has ended."""
 
 
 class BotRefused(Exception):
@@ -137,7 +140,19 @@ def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
 def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
     """A new stream with the login's token."""
     call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {login.token}"),))
+    call.add_done_callback(_keep_status)  # called for each status that the call gets
     return call
+
+
+def _keep_status(call: PlayCall) -> None:
+    with contextlib.suppress(StopIteration):
+        _status(call).send(None)  # it waits for nothing: a task could run after the status was replaced
+
+
+async def _status(call: PlayCall) -> None:
+    details = await call.details()
+    if call not in _STATUS or details != _WRITTEN_TOO_LATE:
+        _STATUS[call] = await call.code(), details, await call.trailing_metadata()
 
 
 async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[SessionEvent], None]) -> pb.PlayResponse:
@@ -176,7 +191,8 @@ def end_of_stream(call: PlayCall) -> Iterator[None]:
 
 async def raise_if_failed(call: PlayCall) -> None:
     """Raises AioRpcError unless the server has ended the stream with OK."""
-    code = await call.code()
+    await call.code()  # the end of the call
+    code, details, trailing = _STATUS[call]
     if code is not grpc.StatusCode.OK:
-        trailing = grpc.aio.Metadata.from_tuple(tuple(await call.trailing_metadata() or ()))
-        raise grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details=await call.details())
+        metadata = grpc.aio.Metadata.from_tuple(tuple(trailing or ()))
+        raise grpc.aio.AioRpcError(code, grpc.aio.Metadata(), metadata, details=details)

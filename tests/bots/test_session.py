@@ -605,6 +605,29 @@ async def test_a_bot_that_was_replaced_by_a_newer_session_does_not_fight_for_its
         assert "logged in again elsewhere" in str(refusal)
 
 
+async def test_of_ten_logins_at_once_nine_learn_that_they_were_replaced() -> None:
+    # A server that measures the network asks at once. Some bots answer when their stream ends, and grpc.aio then
+    # replaces the server's status by its own.
+    news: list[SessionEvent] = []
+
+    async def session(port: int) -> grpc.StatusCode | None:
+        try:
+            await play(Drawn(), login(port, 1), news.append)
+        except BotRefused as refusal:
+            return refusal.code
+        return None
+
+    async with loopback(network_cap_us=100_000) as server:
+        for _ in range(40):
+            async with asyncio.TaskGroup() as tasks:
+                sessions = [tasks.create_task(session(server.port)) for _ in range(10)]
+                await until(lambda: sum(each.done() for each in sessions) == 9)  # noqa: B023
+                [left] = [each for each in sessions if not each.done()]
+                left.cancel()
+            assert {each.result() for each in sessions if each is not left} == {grpc.StatusCode.ABORTED}
+    assert not any(isinstance(event, ConnectionLost) for event in news)
+
+
 async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFixture) -> None:
     async with loopback() as server:
         port = server.port
