@@ -8,17 +8,14 @@ draft 2.
 
 import shlex
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, NoReturn
+from typing import IO
 
 from noughts_bots.bot import Bot, Resign
 from noughts_bots.errors import BotSpecError
+from noughts_bots.hosts.lines import end_with
 from noughts_referee.rules import Position, Variant
-
-CRASHED = 70
-"""The exit code of a host whose engine has ended."""
 
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _COLOURS = ("black", "white")
@@ -68,7 +65,7 @@ class GtpBot(Bot):
                     self._engine.ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
             answer = self._engine.ask(f"genmove {_COLOURS[position.side]}")
         except EOFError:
-            self._end_with_it()
+            end_with("engine", self._engine.stop())
         except GtpRefused as refusal:
             self._variant = None
             raise Resign(f"the engine refused {refusal}") from None
@@ -91,13 +88,6 @@ class GtpBot(Bot):
         for ply in range(len(self._moves), len(played)):
             self._engine.ask(f"play {_COLOURS[ply % 2]} {vertex_of(played[ply], variant)}")
             self._moves.append(played[ply])
-
-    def _end_with_it(self) -> NoReturn:
-        """This process ends with its engine, so that the referee sees a crash."""
-        code = self._engine.stop()
-        how = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
-        print(f"the engine {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
-        raise SystemExit(CRASHED)
 
 
 def vertex_of(cell: int, variant: Variant) -> str:

@@ -18,9 +18,6 @@ from noughts_bots.bot import Bot, Move, Resign
 from noughts_bots.errors import BotSpecError
 from noughts_referee.rules import Position
 
-CRASHED = 70
-"""The exit code of a host whose program has ended."""
-
 _LONGEST_LINE = 4_096
 _SHOWN = 80
 _STOP_SECONDS = 1.0
@@ -53,7 +50,7 @@ class LinesBot(Bot):
         try:
             return read_answer(self._program.ask(question(position)))
         except EOFError:
-            self._end_with_it(self._program)
+            end_with("program", self._program.stop())
         except ValueError as error:
             self._program.kill()
             self._program = None
@@ -64,12 +61,12 @@ class LinesBot(Bot):
         if self._program is not None:
             self._program.stop()
 
-    def _end_with_it(self, program: "_Program") -> NoReturn:
-        """This process ends with its program, so that the referee sees a crash."""
-        code = program.stop()
-        how = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
-        print(f"the program {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
-        raise SystemExit(CRASHED)
+
+def end_with(what: str, code: int) -> NoReturn:
+    """End this process with the exit code of its program, as a shell does: 128 and the number of a signal."""
+    how = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+    print(f"the {what} {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
+    raise SystemExit(code if code >= 0 else 128 - code)
 
 
 def question(position: Position) -> str:

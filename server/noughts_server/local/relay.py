@@ -117,7 +117,7 @@ async def relay(
                     login, happened, lambda: _RelaySession(plan, launcher, login, happened, heard)
                 )
             except _PlayerEndedError as ended:
-                if refusal := ended.death.refusal(child_kind(plan.spec.kind)):
+                if not ended.loaded and (refusal := ended.death.refusal(child_kind(plan.spec.kind))):
                     raise PlayerRefused(refusal) from None
                 deaths = 1 if ended.answered else deaths + 1
                 on_event(PlayerEnded(ended.death.reason))
@@ -129,9 +129,10 @@ async def relay(
 class _PlayerEndedError(Exception):
     """The child has ended by itself."""
 
-    def __init__(self, death: Death, answered: bool) -> None:
+    def __init__(self, death: Death, loaded: bool, answered: bool) -> None:
         super().__init__(death.reason)
         self.death = death
+        self.loaded = loaded
         self.answered = answered
 
 
@@ -167,16 +168,17 @@ class _RelaySession:
             memory_bytes=plan.memory_bytes,
             heard=self._heard,
         )
-        reason, died = "", False
+        reason, died, loaded = "", False, False
         try:
             hello = self._renamed(await child.hello())
+            loaded = True
             died = await self._carry(child, hello, open_call(channel, self._login))
         except NotStarted as failure:
             reason, died = str(failure), True
         finally:
             death = await child.stop(reason)
         if died:
-            raise _PlayerEndedError(death, self._answered)
+            raise _PlayerEndedError(death, loaded, self._answered)
 
     def _renamed(self, hello: pb.Hello) -> pb.PlayRequest:
         hello.bot, hello.version = self._login.name, self._login.version

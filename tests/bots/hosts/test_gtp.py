@@ -85,7 +85,7 @@ def test_an_engine_that_ends_ends_its_host() -> None:
         child.send(_asking_again())
         while (frame := child.receive()) is not None:
             assert not frame.moves.game
-        assert child.ended() == 70
+        assert child.ended() == 3
         assert child.said().endswith("the engine has ended with exit code 3\n")
 
 

@@ -13,7 +13,7 @@ import pytest
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import bot_for
-from noughts_bots.hosts.lines import CRASHED, LinesBot, question, read_answer
+from noughts_bots.hosts.lines import LinesBot, question, read_answer
 from noughts_bots.specs import Speech, parse_spec, speech
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
@@ -125,16 +125,19 @@ def test_a_line_without_an_end_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "body, how",
+    "body, code, how",
     [
-        ("sys.exit(3)", "the program has ended with exit code 3"),
-        ("os.kill(os.getpid(), 9)", "the program was ended by signal 9"),
+        ("sys.exit(3)", 3, "the program has ended with exit code 3"),
+        ("raise ValueError", 1, "the program has ended with exit code 1"),
+        ("os.kill(os.getpid(), 9)", 137, "the program was ended by signal 9"),
     ],
 )
-def test_the_host_ends_with_its_program(tmp_path: Path, body: str, how: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_host_ends_with_the_exit_code_of_its_program(
+    tmp_path: Path, body: str, code: int, how: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     with loaded(program(tmp_path, body)) as bot, pytest.raises(SystemExit) as ended:
         bot.choose(Position(TICTACTOE))
-    assert ended.value.code == CRASHED
+    assert ended.value.code == code
     assert how in capfd.readouterr().err
 
 

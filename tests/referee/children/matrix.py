@@ -336,13 +336,12 @@ JSON: dict[str, Cell] = {
 }
 """By habit: programs that speak JSON, `exec{frames=json}:`; the others fare as those that speak frames."""
 
-PROGRAM_ENDED = "ended with exit code 70"
 LIKE_HANGING = NotApplicable("it looks like one that hangs")
 LINES: dict[str, Cell] = {
-    "crash": crash(PROGRAM_ENDED, "what a pity\nthe program has ended with exit code 3"),
-    "segfault": crash(PROGRAM_ENDED, "the program was ended by signal 11"),
-    "exit": crash(PROGRAM_ENDED, "good bye\nthe program has ended with exit code 7"),
-    "leave after a move": crash(PROGRAM_ENDED, "the program has ended with exit code 0"),
+    "crash": crash("ended with exit code 3", "what a pity\nthe program has ended with exit code 3"),
+    "segfault": crash("ended with exit code 139", "the program was ended by signal 11"),
+    "exit": crash("ended with exit code 7", "good bye\nthe program has ended with exit code 7"),
+    "leave after a move": crash("ended with exit code 0", "the program has ended with exit code 0"),
     "raise": NOT_PYTHON,
     "hang": SILENT,
     "hang ignoring SIGTERM": SILENT,
@@ -364,13 +363,13 @@ LINES: dict[str, Cell] = {
     "half-open": NO_TCP,
     "memory": PLAYS_ON,
     "fork bomb": PLAYS_ON,
-    "leaves a process": crash(PROGRAM_ENDED, "the program has ended with exit code 4"),
+    "leaves a process": crash("ended with exit code 4", "the program has ended with exit code 4"),
     "files": PLAYS_ON,
     "network": PLAYS_ON,
     "ignores the end": PLAYS_ON,
     "slow start": PLAYS_ON,
     "never starts": LIKE_HANGING,
-    "dies at once": crash(PROGRAM_ENDED, "no licence found\nthe program has ended with exit code 9"),
+    "dies at once": crash("ended with exit code 9", "no licence found\nthe program has ended with exit code 9"),
     "no hello": HOST_WRITES,
     "old protocol": HOST_WRITES,
     "wrong ticket": NO_TICKET,
@@ -379,10 +378,11 @@ LINES: dict[str, Cell] = {
 
 NOTHING_ELSE = NotApplicable("it has nothing but its memory")
 REFUSED_BEFORE = NotApplicable("a module that does not start is refused before anything is played")
+TRAPPED = "ended with exit code 70"
 WASM: dict[str, Cell] = {
-    "crash": crash(PROGRAM_ENDED, "the module trapped: wasm trap: wasm `unreachable` instruction executed"),
-    "segfault": crash(PROGRAM_ENDED, "the module trapped: wasm trap: out of bounds memory access"),
-    "exit": crash(PROGRAM_ENDED, "good bye\nthe module trapped: it called exit(7)"),
+    "crash": crash(TRAPPED, "the module trapped: wasm trap: wasm `unreachable` instruction executed"),
+    "segfault": crash(TRAPPED, "the module trapped: wasm trap: out of bounds memory access"),
+    "exit": crash(TRAPPED, "good bye\nthe module trapped: it called exit(7)"),
     "leave after a move": NOTHING_ELSE,
     "raise": NOT_PYTHON,
     "hang": SILENT,

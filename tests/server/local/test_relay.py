@@ -31,11 +31,19 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 
 @asynccontextmanager
 async def relayed(
-    ground: Ground, notes: Path, habit: str, processes: int = 1, address: str = "", wait: float = math.inf
+    ground: Ground,
+    notes: Path,
+    habit: str,
+    processes: int = 1,
+    address: str = "",
+    wait: float = math.inf,
+    lines: str = "",
 ) -> AsyncIterator[list[RelayEvent]]:
     """The player with this habit as the bot `mine`, and what was told of it."""
     events: list[RelayEvent] = []
     spec = BotSpec(None, "exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
+    if lines:
+        spec = BotSpec(None, "lines", lines)
     # The player counts its lives in a file, which the lock would not let it write.
     plan = RelayPlan(spec, locking=Locking.OFF, processes=processes)
     login = Login(address or ground.address, ground.token, name="mine", version="1", wait=wait)
@@ -44,6 +52,24 @@ async def relayed(
         await ground.until_online("mine")
         yield events
         playing.cancel()
+
+
+async def test_program_that_fails_with_exit_code_1_is_started_again(ground: Ground, tmp_path: Path) -> None:
+    file, failed = tmp_path / "fails_once.py", tmp_path / "failed"
+    file.write_text(
+        "import pathlib, sys\n"
+        "for line in sys.stdin:\n"
+        f"    if len(line.split()) > 4 and not pathlib.Path({str(failed)!r}).exists():\n"
+        f"        pathlib.Path({str(failed)!r}).touch()\n"
+        "        sys.exit(1)\n"
+        "    print(next(cell for cell in range(9) if str(cell) not in line.split()[2:]), flush=True)\n"
+    )
+    command = shlex.join([sys.executable, str(file)])
+    async with relayed(ground, tmp_path, "", lines=command) as events, ground.opponent("first-free"):
+        await ground.start("cup", "mine", "first-free", games_per_pair=2, concurrency=1, seed=5)
+        games = await ground.games("cup")
+    assert [Termination(game.termination) for game in games] == [Termination.LINE] * 2
+    assert "the player: it ended with exit code 1" in map(str, events)
 
 
 @pytest.mark.parametrize("habit", ["honest", "crash once"])
