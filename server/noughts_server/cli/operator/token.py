@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from noughts_proto.transport import SERVER_VARIABLE
+from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
@@ -22,7 +22,7 @@ AtServerOption = Annotated[
     Option(
         "--server",
         metavar="HOST:PORT[,...]",
-        help=f"Ask this server, with your token; else --db, else {SERVER_VARIABLE}, else the default database.",
+        help=f"Ask this server, with your token; else --db; else {SERVER_VARIABLE} with a token; else the database.",
         show_default=False,
     ),
 ]
@@ -73,7 +73,7 @@ def create(
     JSON: {"id", "owner", "token", "scopes", "expires"}.
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
-    server = _chosen_server(database, server)
+    server = _chosen_server(database, server, calling_token, token_file)
     if server is not None:
         made, secret = _create_at(server, calling_token, token_file, owner or "", label, scopes or [], life)
     elif owner is None:
@@ -142,7 +142,7 @@ def list_tokens(
     JSON: {"tokens": [{"id", "owner", "label", "scopes", "created", "last_used", "revoked", "expires"}]}; times in
     ISO 8601, or null.
     """
-    server = _chosen_server(database, server)
+    server = _chosen_server(database, server, calling_token, token_file)
     found = _list_in(database) if server is None else _list_at(server, calling_token, token_file)
     if output_format is Format.JSON:
         output.print_json({"tokens": [_document(row) for row in found]})
@@ -185,7 +185,7 @@ def revoke(
 
     JSON: as an element of list.
     """
-    server = _chosen_server(database, server)
+    server = _chosen_server(database, server, calling_token, token_file)
     if server is None:
         revoked = _revoke_in(database, identifier)
     else:
@@ -218,11 +218,15 @@ def _revoke_at(server: str, calling_token: str | None, token_file: Path | None, 
         return _from_message(client.call(client.tokens.RevokeToken, request).token)
 
 
-def _chosen_server(database: str | None, server: str | None) -> str | None:
-    """Return the server to ask; None means the database. Raises UsageProblem if the options name both."""
+def _chosen_server(database: str | None, server: str | None, token: str | None, token_file: Path | None) -> str | None:
+    """Return the server to ask; None means the database. Raises UsageProblem if the options name both.
+
+    Without a token nobody can ask the server of the environment, so the first token is made in the database.
+    """
     if database is not None and server is not None:
         raise UsageProblem("--db and --server: got both, expected one of them")
-    return server if database is not None else server or os.environ.get(SERVER_VARIABLE) or None
+    can_ask = database is None and (token or token_file or os.environ.get(TOKEN_VARIABLE))
+    return server or (os.environ.get(SERVER_VARIABLE) or None if can_ask else None)
 
 
 def _from_store(row: "Token") -> _Row:

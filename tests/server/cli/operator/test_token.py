@@ -105,3 +105,8 @@ def test_token_commands_ask_the_server_of_the_environment(noughts: Any, server: 
 def test_db_option_beats_the_server_of_the_environment(noughts: Any, database: str) -> None:
     made = noughts(f"token create --owner alice --db {database} --format json", env={"NOUGHTS_SERVER": "127.0.0.1:1"})
     assert json.loads(made.stdout)["owner"] == "alice"
+
+
+def test_without_a_token_the_first_one_is_made_in_the_database(noughts: Any, tmp_path: Path) -> None:
+    env = {"NOUGHTS_SERVER": "127.0.0.1:1", "NOUGHTS_DB": str(tmp_path / "games.db")}
+    assert noughts("token create --owner alice", env=env).stdout.startswith("nou_")
