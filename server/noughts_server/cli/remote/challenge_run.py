@@ -15,8 +15,8 @@ from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_server.cli import connection_options, output
 from noughts_server.cli.client import CallFailed, Client
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
 
-_LOOK_SECONDS = 0.2
 _LONGEST_NAME = 63
 
 Returned = TypeVar("Returned")
@@ -76,17 +76,11 @@ async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> 
     """Begins the challenge and waits for its end; gives it up when interrupted."""
     made = await _aside(lambda: client.call(client.challenges.CreateChallenge, request).tournament)
     output.note(f"{made.name}: {request.challenger} against {request.opponent}, {output.count(request.games, 'game')}.")
-    get = tournaments_pb2.GetTournamentRequest(name=made.name)
-    over = (
-        tournaments_pb2.TOURNAMENT_STATE_FINISHED,
-        tournaments_pb2.TOURNAMENT_STATE_CANCELLED,
-    )
+    end = TournamentEnd(client, made.name)
     try:
-        while True:
-            shown = await _aside(lambda: client.call(client.tournaments.GetTournament, get).tournament)
-            if shown.state in over:
-                return shown
-            await asyncio.sleep(_LOOK_SECONDS)
+        while (over := await _aside(end.look)) is None:  # noqa: ASYNC110  # nothing tells
+            await asyncio.sleep(LOOK_SECONDS)
+        return over
     except asyncio.CancelledError:
         # If this fails, too, the server ends the challenge when the bot has been away for a while.
         with suppress(Problem):

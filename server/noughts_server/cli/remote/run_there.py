@@ -21,14 +21,13 @@ from noughts_server.cli.client import CallFailed, Client
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.challenge_run import free_name
 from noughts_server.cli.remote.time_controls import time_message
+from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.cli.resource_names import bot_name
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.messages.conversions import openings_message
 
-_LOOK_SECONDS = 0.3
 _ONLINE_SECONDS = 30.0
 _STOP_SECONDS = 5.0
-_OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +84,10 @@ class RunThere:
         """The tournament as soon as it is over; Ctrl-C ends it, with what was played."""
         try:
             output.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
-            while True:
-                request = pb.GetTournamentRequest(name=name)
-                shown = client.call(client.tournaments.GetTournament, request).tournament
-                if shown.state in _OVER:
-                    return shown
-                time.sleep(_LOOK_SECONDS)
+            end = TournamentEnd(client, name)
+            while (over := end.look()) is None:
+                time.sleep(LOOK_SECONDS)
+            return over
         except KeyboardInterrupt:
             return client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=name)).tournament
 
@@ -132,7 +129,7 @@ def _bot_run(client: Client, spec: BotSpec, name: str, secret: str) -> Iterator[
                     said.seek(0)
                     text = said.read().decode(errors="replace").strip()
                     raise Problem(f"{name} is not online: {output.printable(text)}")
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(LOOK_SECONDS)
             yield
         finally:
             process.terminate()

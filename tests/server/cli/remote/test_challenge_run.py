@@ -1,20 +1,26 @@
 """A challenge is begun by a bot that is online, and not by one that is still trying to get there."""
 
 import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from noughts_bots import Bot, Position
+from noughts_bots.session import Login, play
 from noughts_bots.specs import parse_spec
-from noughts_proto.v1 import challenges_pb2
+from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_server.cli.client import connected
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.challenge_run import play_challenge_with
+from noughts_server.cli.remote.tournament_end import TournamentEnd
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.tokens import create_token
-from tests.support.loopback import Link
+from tests.support.loopback import Link, until
 
 
 async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_online(
@@ -47,6 +53,45 @@ async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_onl
     # Whoever is offline is refused for that, before anybody looks at the opponent.
     assert "bots/nobody does not exist" in problem.message
     assert "cannot reach a server at" in capsys.readouterr().err
+
+
+async def test_challenge_is_played_to_its_end_if_the_server_restarts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, resumed = asyncio.Event(), asyncio.Event()
+    looks, look = Counter[str](), TournamentEnd.look
+
+    def counted(end: TournamentEnd) -> tournaments_pb2.Tournament | None:
+        looks["begun"] += 1
+        return look(end)
+
+    monkeypatch.setattr(TournamentEnd, "look", counted)
+
+    class Waiting(Bot):
+        async def choose(self, position: Position) -> int:
+            begun.set()
+            await resumed.wait()
+            return position.free[0]
+
+    settings = ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'x.sqlite'}")
+    request = challenges_pb2.CreateChallengeRequest(challenger="bots/ada", opponent="bots/bob", games=2)
+    online = asyncio.Event()
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
+        async with running_server(settings) as server:
+            token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))
+            bob = tasks.create_task(play(Waiting(), Login(server.address, token.secret, "bob"), lambda _: online.set()))
+            await online.wait()
+            client = stack.enter_context(connected(server.address, token_file=_written(tmp_path, token.secret)))
+            challenge = tasks.create_task(play_challenge_with(client, request, parse_spec("random"), token.secret))
+            await begun.wait()
+        resumed.set()
+        # The command looks while no server answers.
+        before = looks["begun"]
+        await until(lambda: looks["begun"] > before + 1)
+        async with running_server(replace(settings, listen=server.address)):
+            played = await challenge
+            bob.cancel()
+    assert (played.state, played.games_done) == (tournaments_pb2.TOURNAMENT_STATE_FINISHED, 2)
 
 
 def _written(folder: Path, secret: str) -> Path:

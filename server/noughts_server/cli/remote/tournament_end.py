@@ -1,0 +1,33 @@
+"""Waiting at a server for the end of a tournament."""
+
+import time
+
+from grpc import StatusCode
+
+from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_server.cli.client import CallFailed, Client
+
+OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
+LOOK_SECONDS = 0.2
+_RESTART_SECONDS = 60.0
+_RESTARTING = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
+
+
+class TournamentEnd:
+    """Looks whether a tournament is over. A server that restarts can be away for a minute."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client = client
+        self._request = pb.GetTournamentRequest(name=name)
+        self._answered_at = time.monotonic()
+
+    def look(self) -> pb.Tournament | None:
+        """Return the tournament if it is over. Raises CallFailed."""
+        try:
+            shown = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
+        except CallFailed as failed:
+            if failed.code not in _RESTARTING or time.monotonic() - self._answered_at > _RESTART_SECONDS:
+                raise
+            return None
+        self._answered_at = time.monotonic()
+        return shown if shown.state in OVER else None
