@@ -1,13 +1,16 @@
 """Where games come from that tables and reports are made of: a file of games, a database, or a server."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
-from noughts_server.cli import connection_options, output
+from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.parameters import Argument, Option
+from noughts_server.cli.resource_names import short, tournament_name
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import games_pb2
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
+_PAGE = 1000
 _SQLITE = b"SQLite format 3\0"
 _WHAT = (
     "a tournament at a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .pgn, .csv), or a database of --db"
@@ -90,7 +94,7 @@ class GameSource:
             raise Problem(str(error), hint) from None
 
     def _read_database(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
-        from noughts_server.cli.operator.database import in_database
+        from noughts_server.cli.database import in_database
         from noughts_server.store.database import Connection
         from noughts_server.store.games import export
         from noughts_server.store.sqlite import url_of
@@ -117,15 +121,66 @@ class GameSource:
     def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_proto.v1 import tournaments_pb2 as pb
         from noughts_server.cli.client import connected
-        from noughts_server.cli.resource_names import short, tournament_name
         from noughts_server.competition.schedule import ScheduleKind
 
         name = tournament_name(self.source)
         with connected(self.server, self.token, self.token_file) as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             schedule = ScheduleKind(shown.schedule)
-            games = _some(_at_server(client, name), name)
+            games = _some(map(_from_message, _at_server(client, name)), name)
             return make(_gathered(shown.title or short(shown.name), games, shown.standings, schedule))
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentPlace:
+    """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
+
+    database: options.DatabaseOption = None
+    server: connection_options.ServerOption = None
+    token: connection_options.TokenOption = None
+    token_file: connection_options.TokenFileOption = None
+
+    @contextmanager
+    def file(self, source: str) -> "Iterator[str]":
+        """Yield the file of games that `source` names; for `tournaments/NAME`, a temporary one of JSON lines."""
+        if Path(source).exists() or not source.startswith("tournaments/"):
+            yield source
+            return
+        with TemporaryDirectory(prefix="noughts-games-") as folder:
+            file = Path(folder, "games.jsonl")
+            with file.open("w", encoding="ascii") as out:
+                self._write(tournament_name(source), out)
+            yield str(file)
+
+    def _write(self, name: str, out: "IO[str]") -> None:
+        from noughts_proto.v1 import tournaments_pb2 as pb
+        from noughts_server.cli.client import connected
+
+        def write(games: "Iterable[games_pb2.Game]", title: str) -> None:
+            out.writelines(output.compact_json(_line(game, title or short(name))) + "\n" for game in games)
+
+        if self.database is not None:
+            _read_stored(self.database, name, write)
+            return
+        with connected(self.server, self.token, self.token_file) as client:
+            shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
+            write(_at_server(client, name), shown.title)
+
+
+def _read_stored(database: str, name: str, write: "Callable[[Iterable[games_pb2.Game], str], None]") -> None:
+    """Call `write` with each page of the tournament's games and its title."""
+    from noughts_server.cli.database import in_database
+    from noughts_server.services.games import game_message
+    from noughts_server.store.database import Connection
+    from noughts_server.store.games import list_games
+    from noughts_server.store.tournaments import get_tournament
+
+    def read(connection: Connection) -> None:
+        title = get_tournament(connection, short(name)).settings.title
+        for page in _pages(lambda token: list_games(connection, short(name), size=_PAGE, page_token=token)):
+            write(map(game_message, page.items), title)
+
+    in_database(database, lambda store: store.read(read))
 
 
 def _gathered(
@@ -170,32 +225,41 @@ def from_export(game: "ExportedGame") -> "GameRecord":
     )
 
 
-def _at_server(client: "Client", name: str) -> "Iterator[GameRecord]":
+def _at_server(client: "Client", name: str) -> "Iterator[games_pb2.Game]":
     from noughts_proto.v1 import games_pb2 as pb
 
-    request = pb.ListGamesRequest(parent=name, page_size=1000)
-    while True:
-        page = client.call(client.games.ListGames, request)
-        yield from map(_from_message, page.games)
-        if not page.next_page_token:
-            return
-        request.page_token = page.next_page_token
+    request = pb.ListGamesRequest(parent=name, page_size=_PAGE)
+
+    def read(token: str) -> pb.ListGamesResponse:
+        request.page_token = token
+        return client.call(client.games.ListGames, request)
+
+    return (game for page in _pages(read) for game in page.games)
+
+
+def _pages(read: "Callable[[str], Made]") -> "Iterator[Made]":
+    """Yield all pages that `read` returns for page tokens."""
+    page: Any = read("")
+    yield page
+    while page.next_page_token:
+        yield (page := read(page.next_page_token))
+
+
+def _line(game: "games_pb2.Game", event: str) -> dict[str, Any]:
+    """Return the game as a line of a file of games; thinking times of the two sides only if they differ."""
+    from noughts_server.cli.remote.game import document
+    from noughts_server.records.json_lines import LINE_KEYS
+    from noughts_server.records.recorded_game import occasion
+
+    shown = document(game)
+    keys = set(LINE_KEYS) - ({"first_time", "second_time"} if shown["first_time"] == shown["second_time"] else set())
+    return {key: shown[key] for key in LINE_KEYS if key in keys & shown.keys()} | occasion(
+        event, shown["end_time"] or ""
+    )
 
 
 def _from_message(game: "games_pb2.Game") -> "GameRecord":
-    from noughts_server.cli.remote.game import result_text, termination_text
-    from noughts_server.tables.game_record import GameRecord
+    from noughts_server.records.game_records import game_record
+    from noughts_server.records.json_lines import read_document
 
-    return GameRecord(
-        game.variant,
-        game.first,
-        game.second,
-        game.seed,
-        list(game.moves),
-        result_text(game),
-        termination_text(game),
-        list(game.times_us),
-        opening=list(game.moves[: game.opening_plies]),
-        agreed=game.agreement.stones if game.HasField("agreement") else 0,
-        fault=game.fault,
-    )
+    return game_record(read_document(_line(game, "")))

@@ -170,7 +170,7 @@ TREE = Group(
         Command(
             "rate",
             "local.rate:rate",
-            "Computes ratings from all games of a file at once, with errors and with what moving first is worth.",
+            "Computes ratings from all games of a file or tournament, with errors and the first-move advantage.",
             ("noughts rate results.csv", "noughts rate games.jsonl --anchor minimax=2000 --format json"),
             panel=HERE,
             extra="server",

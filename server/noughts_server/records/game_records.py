@@ -28,12 +28,13 @@ def game_records(path: Path) -> Iterator[GameRecord]:
         try:
             if isinstance(game, RecordError):
                 raise game
-            yield _record(game)
+            yield game_record(game)
         except RecordError as error:
             raise GamesFileError(path, line, file, error) from None
 
 
-def _record(game: RecordedGame) -> GameRecord:
+def game_record(game: RecordedGame) -> GameRecord:
+    """Return the game as tables need it."""
     return GameRecord(
         variant=game.variant or _UNKNOWN,
         first=game.first or f"{_UNKNOWN} X",

@@ -7,10 +7,11 @@ from typing import Any
 from noughts_referee.rules import VariantError
 from noughts_server.records.recorded_game import LONGEST_MS, RESULTS, Placed, RecordedGame, RecordError, variant_of
 
-_ORDER = (
+LINE_KEYS = (
     *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
     *("first_time", "second_time", "fault", "times_ms"),
 )
+"""The keys of a line, in the order in which they are written."""
 _NEEDED = ("variant", "first", "second", "moves", "result")
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _ENCODE_UNICODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
@@ -111,7 +112,7 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
         document["times_ms"] = list(record.times_ms)
     document |= record.more
     # In the order in which they are written in the first place.
-    return {name: document.pop(name) for name in _ORDER if name in document} | document
+    return {name: document.pop(name) for name in LINE_KEYS if name in document} | document
 
 
 def json_line(record: RecordedGame) -> str:

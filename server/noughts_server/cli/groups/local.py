@@ -11,8 +11,12 @@ RECORDS = Group(
         Command(
             "convert",
             "local.records:convert",
-            "Writes the games of a file in another format: JSON lines, SGF, Piskvork's psq, PGN tags, CSV.",
-            ("noughts records convert games.jsonl games.sgf", "noughts records convert games.jsonl games.psq/"),
+            "Writes the games of a file or tournament in another format: JSON lines, SGF, psq, PGN tags, CSV.",
+            (
+                "noughts records convert games.jsonl games.sgf",
+                "noughts records convert games.jsonl games.psq/",
+                "noughts records convert tournaments/spring spring.pgn --db games.db",
+            ),
         ),
         Command(
             "check",

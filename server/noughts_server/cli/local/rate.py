@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from noughts_server.cli import options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
     from noughts_server.statistics.rated_games import RatedGames
 
-FileArgument = Annotated[
-    Path,
+SourceArgument = Annotated[
+    str,
     Argument(
         metavar="FILE",
-        help="Results, CSV with `white,black,result` (white moved first), or games: .jsonl, .sgf, .psq, .pgn.",
+        help="CSV (`white,black,result`, white moved first), games (.jsonl, .sgf, .psq, .pgn), or `tournaments/NAME`.",
     ),
 ]
 PriorOption = Annotated[
@@ -35,14 +36,17 @@ WithoutForfeitsOption = Annotated[
 
 
 def rate(
-    file: FileArgument,
+    source: SourceArgument,
+    place: TournamentPlace,
     anchor: AnchorOption = None,
     prior: PriorOption = False,
     los: LosOption = False,
     without_forfeits: WithoutForfeitsOption = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Computes ratings from all games of a file at once, with errors and with what moving first is worth.
+    """Computes ratings from all games of a file or tournament, with errors and the first-move advantage.
+
+    `tournaments/NAME` is a tournament at the server, or in the database of --db.
 
     It reads all that `noughts records convert` reads, by the file's name; of any other name it takes JSON lines and
     CSV. A line of CSV is a game: `white,black,result`, white moved first, the result is `1-0`, `0-1`, `1/2-1/2`,
@@ -60,9 +64,10 @@ def rate(
     from noughts_server.records.results_file import ResultsError, read_results
 
     try:
-        results = read_results(file, forfeits=not without_forfeits)
+        with place.file(source) as file:
+            results = read_results(Path(file), forfeits=not without_forfeits)
     except ResultsError as error:
-        raise UsageProblem(f"{file}, {error}", "Mend the line, or leave it out.") from None
+        raise UsageProblem(f"{source}, {error}", "Mend the line, or leave it out.") from None
     except FormatError as error:
         raise UsageProblem(str(error)) from None
     from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
@@ -72,7 +77,7 @@ def rate(
         (GameResult(first, second, score, times) for (first, second, score), times in results.counts.items()),
         results.players,
     )
-    ratings = fitted(games, anchors, prior=prior, subject=str(file))
+    ratings = fitted(games, anchors, prior=prior, subject=source)
     if output_format is Format.JSON:
         counts = {"forfeits": results.forfeits, "void": results.void, "repeats": results.repeats}
         matrix = {"los": list(ratings.los_matrix())} if los else {}

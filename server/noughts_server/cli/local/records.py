@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import options, output
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Option
 
@@ -40,13 +41,16 @@ _MOST_SHOWN = 20
 
 
 def convert(
-    source: Annotated[str, Argument(metavar="IN", help=f"Games: {_FORMS}, or a folder of .psq files.")],
-    target: Annotated[
-        str, Argument(metavar="OUT", help="The same; `games.psq/` is a folder with a file for each game.")
+    source: Annotated[
+        str, Argument(metavar="IN", help=f"Games: {_FORMS}, a folder of .psq files, or `tournaments/NAME`.")
     ],
+    target: Annotated[str, Argument(metavar="OUT", help="A file or folder; `games.psq/` gets a file for each game.")],
+    place: TournamentPlace,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Writes the games of a file in another format: JSON lines, SGF, Piskvork's psq, PGN tags, CSV.
+    """Writes the games of a file or tournament in another format: JSON lines, SGF, psq, PGN tags, CSV.
+
+    `tournaments/NAME` is a tournament at the server, or in the database of --db.
 
     Formats go by the names of files. JSON lines hold everything; SGF all but what programs have added; psq moves, times
     in whole milliseconds and names; PGN and CSV results alone, for Ordo and BayesElo, where White is who moved first.
@@ -57,15 +61,15 @@ def convert(
     from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, writing_games
     from noughts_server.records.recorded_game import RecordError
 
-    with _explaining(source):
-        kinds = format_of(source), format_of(target)
+    with place.file(source) as file, _explaining(source):
+        kinds = format_of(file), format_of(target)
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
             raise UsageProblem(
                 f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf or .psq"
             )
         count = 0
         with writing_games(target) as write:
-            for placed in read_games(source):
+            for placed in read_games(file):
                 try:
                     write(_game(source, placed))
                 except RecordError as error:
@@ -174,15 +178,17 @@ def show(
 
 
 def sample(
-    file: FileArgument,
+    source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name, or `tournaments/NAME`.")],
     target: Annotated[str, Argument(metavar="OUT", help="`.csv`, or `.npz` for numpy.")],
+    place: TournamentPlace,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Samples for training: each position with the side to move, what it played, and the result for that side.
 
     CSV: variant, game, position (`X...O....`, rows from the top), side (X or O), move (its cell), result (1, 0 or -1).
     npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; of games of one variant.
-    Moves of openings, set or agreed on, and games without a result have no samples.
+    Moves of openings, set or agreed on, and games without a result have no samples. `tournaments/NAME` is a tournament
+    at the server, or in the database of --db.
 
     JSON: {"samples"}.
     """
@@ -196,7 +202,7 @@ def sample(
     path = Path(target)
     if path.suffix not in (".csv", ".npz"):
         raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
-    with _explaining(file):
+    with place.file(source) as file, _explaining(source):
         _require_moves(file)
         try:
             if path.suffix == ".npz":
@@ -205,13 +211,13 @@ def sample(
                 with replacing(path) as out:
                     count = write_csv(_games(file), out)
         except RecordError as error:
-            raise Problem(f"{file}: {error}") from error
+            raise Problem(f"{source}: {error}") from error
         except VariantError as error:
-            raise Problem(f"{file}: variant {error.got!r}, expected {error.expected}") from error
+            raise Problem(f"{source}: variant {error.got!r}, expected {error.expected}") from error
     if output_format is Format.JSON:
         output.print_json({"samples": count})
     else:
-        output.note(f"{output.count(count, 'sample')} from {file} to {target}.")
+        output.note(f"{output.count(count, 'sample')} from {source} to {target}.")
 
 
 @contextmanager

@@ -252,7 +252,7 @@ def _read_class(file: Path) -> list[dict[str, str]]:
 
 def _make_league(folder: Path, logins: list[str], end: datetime | None) -> dict[str, str]:
     """The secrets, by login; that of the organiser has an empty one."""
-    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.database import in_database
     from noughts_server.store.tokens import create_token
 
     async def make(store: "Store") -> dict[str, str]:

@@ -32,8 +32,8 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
 
     JSON: {"tournaments", "games", "ratings", "errors", "findings": [{"where", "error"}]}; at most 1,000 findings.
     """
+    from noughts_server.cli.database import in_database
     from noughts_server.cli.drawing.progress import counting
-    from noughts_server.cli.operator.database import in_database
     from noughts_server.records.replay import faults_of_stored
     from noughts_server.store.checking import check_database
 
@@ -74,8 +74,8 @@ def backup(
 
     JSON: {"file", "games", "bytes"}.
     """
+    from noughts_server.cli.database import in_database
     from noughts_server.cli.drawing.progress import counting
-    from noughts_server.cli.operator.database import in_database
     from noughts_server.store.backup import back_up
 
     with counting("Pages") as show:
@@ -145,7 +145,7 @@ def prune(
 
     JSON: {"dropped": [{"what", "rows"}], "dry_run"}.
     """
-    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.database import in_database
     from noughts_server.cli.times import read_duration
     from noughts_server.store.pruning import leftovers
 

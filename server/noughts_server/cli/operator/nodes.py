@@ -19,7 +19,7 @@ def nodes(
     JSON: {"nodes": [{"name", "kind", "seats", "seconds", "units"}]}; the kind is `server` or `referee`, the oldest of
     each kind comes first, and `units` are those that a referee is playing.
     """
-    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.database import in_database
     from noughts_server.store.nodes import members
 
     found = in_database(database, lambda store: store.read(members))

@@ -20,7 +20,7 @@ def rebuild(database: options.DatabaseOption = None, output_format: options.Form
     JSON: {"games", "ratings", "differences": [{"rating_list", "name", "stored", "rebuilt"}], "history": {"points",
     "corrected"}}; ratings may be null.
     """
-    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.database import in_database
     from noughts_server.store.rating_lists import rebuild_ratings
 
     with _showing_games() as show:

@@ -116,7 +116,7 @@ def _create_at(
 
 
 def _create_in(database: str | None, owner: str, label: str, scopes: list[str], life: int | None) -> tuple[_Row, str]:
-    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.database import in_database
     from noughts_server.store import tokens
 
     async def make(store: "Store") -> "NewToken":
@@ -157,7 +157,7 @@ def list_tokens(
 
 
 def _list_in(database: str | None) -> list[_Row]:
-    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.database import in_database
     from noughts_server.store import tokens
 
     return list(map(_from_store, in_database(database, lambda store: store.read(tokens.list_tokens))))
@@ -197,7 +197,7 @@ def revoke(
 
 
 def _revoke_in(database: str | None, identifier: int) -> _Row:
-    from noughts_server.cli.operator.database import in_database
+    from noughts_server.cli.database import in_database
     from noughts_server.store import tokens
 
     async def end(store: "Store") -> "Token":

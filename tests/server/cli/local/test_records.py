@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.support.background import online
 
 GAMES = [
     {"variant": "tictactoe", "first": "ada", "second": "bob", "seed": 1, "moves": [0, 3, 1, 4, 2], "result": "1-0",
@@ -225,3 +229,79 @@ def test_samples_for_numpy_are_the_same(noughts: Any, file: Path, tmp_path: Path
         for name, column in (("moves", "move"), ("results", "result"), ("games", "game")):
             assert arrays[name].tolist() == [int(sample[column]) for sample in table]
     assert "expected one that ends in .csv or .npz" in noughts(f"records sample {file} x.txt", code=2).stderr
+
+
+@pytest.fixture
+def cup(noughts: Any, server: str, token: str) -> dict[str, str]:
+    """The environment of commands at a server where `cup` was played: more games than come at once."""
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+    with online(server, token, one="random", other="first-free"):
+        noughts("tournament create cup --games 1100 --seed 4 --title 'Spring cup'", env=env)
+        for bot in ("one", "other"):
+            noughts(f"tournament join cup --bot {bot}", env=env)
+        noughts("tournament start cup", env=env)
+        noughts("tournament watch cup --format json", env=env)
+    return env
+
+
+def test_games_of_a_server_and_of_its_database_are_the_same(
+    noughts: Any, cup: dict[str, str], database: str, tmp_path: Path
+) -> None:
+    for file, at in (("server", ""), ("database", f"--db {database}")):
+        noughts(f"records convert tournaments/cup {tmp_path}/{file}.jsonl {at}", env=cup)
+    games = rows((tmp_path / "server.jsonl").read_text())
+    assert games == rows((tmp_path / "database.jsonl").read_text())
+    ended = {
+        game["end_time"][:10]
+        for game in rows(noughts("game list tournaments/cup --format json --limit 2000", env=cup).stdout)
+    }
+    assert len(games) == 1100
+    assert ({game["event"] for game in games}, {game["date"] for game in games}) == ({"Spring cup"}, ended)
+    assert "1,100 games: nothing wrong" in noughts(f"records check {tmp_path}/server.jsonl").stdout
+    noughts(f"records convert tournaments/cup {tmp_path}/games.pgn", env=cup)
+    assert (tmp_path / "games.pgn").read_text().count('[Event "Spring cup"]') == 1100
+
+
+def test_sample_and_rate_read_a_tournament_like_its_file(
+    noughts: Any, cup: dict[str, str], database: str, tmp_path: Path
+) -> None:
+    file = f"{tmp_path}/games.jsonl"
+    noughts(f"records convert tournaments/cup {file}", env=cup)
+    sources = (file, "tournaments/cup", f"tournaments/cup --db {database}")
+    ratings = [noughts(f"rate {source} --prior --format json", env=cup).stdout for source in sources]
+    assert ratings[0] == ratings[1] == ratings[2]
+    samples = []
+    for source in sources:
+        name, _, options = source.partition(" ")
+        noughts(f"records sample {name} {tmp_path}/samples.csv {options}", env=cup)
+        samples.append((tmp_path / "samples.csv").read_text())
+    assert samples[0] == samples[1] == samples[2]
+    noughts(f"records sample tournaments/cup {tmp_path}/samples.npz", env=cup)
+    with np.load(tmp_path / "samples.npz") as arrays:
+        assert len(arrays["moves"]) == len(samples[0].splitlines()) - 1
+
+
+@pytest.mark.parametrize(
+    "options", ["--variant gomoku+swap2", "--openings random:2", "--variant qubic", "--time 1/move"]
+)
+def test_games_of_a_database_are_those_of_the_run_that_made_it(noughts: Any, tmp_path: Path, options: str) -> None:
+    database, ran, read = (tmp_path / name for name in ("games.db", "ran.jsonl", "read.jsonl"))
+    noughts(f"tournament run random first-free {options} --games 4 --seed 2 --times --db {database} -o {ran}")
+    with closing(sqlite3.connect(database)) as connection:
+        ((name,),) = connection.execute("SELECT slug FROM tournaments")
+    noughts(f"records convert tournaments/{name} {read} --db {database}")
+    games = rows(read.read_text())
+    assert {game.pop("event") for game in games} == {name}
+    assert all(game.pop("date") for game in games)
+    assert games == rows(ran.read_text())
+
+
+@pytest.mark.parametrize("command", ["rate {}", "records convert {} x.sgf", "records sample {} x.csv"])
+def test_a_tournament_that_does_not_exist_is_named(
+    noughts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    noughts("tournament run random first-free --games 2 --db games.db")
+    line = f"{command.format('tournaments/nope')} --db games.db"
+    assert "tournaments/nope does not exist" in noughts(line, code=1).stderr
+    assert not list(tmp_path.glob("x.*"))
