@@ -3,6 +3,8 @@
 import importlib
 import inspect
 import re
+import sys
+import tomllib
 from typing import Any
 
 import pytest
@@ -86,3 +88,35 @@ def test_whatever_the_page_says_that_a_position_offers_is_there() -> None:
         assert hasattr(variant, name)
     for name in ("below", "choice", "weighted"):
         assert hasattr(position.draws(), name)
+
+
+def test_variant_completes_a_line_only_with_the_stone_included() -> None:
+    position = noughts_bots.Position.parse(noughts_bots.parse_variant("tictactoe"), "XX.OO.... X")
+    complete = position.variant.completes
+    assert (complete(position.own | 1 << 2, 2), complete(position.own, 2)) == (True, False)
+    assert "the stone on `cell` included" in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_extra_called_all_has_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    (everything,) = extras.pop("all")
+    assert set(everything.removeprefix("noughts[").removesuffix("]").split(",")) == set(extras)
+
+
+def test_the_page_for_authors_imports_adapters_that_there_are() -> None:
+    names = re.findall(r"from noughts_bots\.adapters import ([\w, ]+)", PAGE.read_text(encoding="utf-8"))
+    names += re.findall(r"noughts_bots\.adapters:(\w+)", PAGE.read_text(encoding="utf-8"))
+    wanted = {name.strip() for line in names for name in line.split(",")}
+    assert wanted >= {"ArrayBot", "Mcts", "OpenSpielBot", "PettingZooBot", "Submission"}
+    for name in wanted:
+        assert getattr(importlib.import_module("noughts_bots.adapters"), name).__name__ == name
+    with pytest.raises(ImportError, match="cannot import name 'Nothing'"):
+        exec("from noughts_bots.adapters import Nothing", {})
+
+
+def test_an_adapter_loads_only_the_packages_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspiel", None)  # as where it is not installed
+    monkeypatch.delitem(sys.modules, "noughts_bots.adapters.openspiel", raising=False)
+    exec("from noughts_bots.adapters import ArrayBot, PettingZooBot", {})
+    with pytest.raises(ImportError, match="pyspiel"):
+        exec("from noughts_bots.adapters import OpenSpielBot", {})

@@ -1,1 +1,23 @@
 """Bots that were written for other places, as they are: PettingZoo, OpenSpiel, Kaggle ConnectX, arrays of numpy."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from noughts_bots.adapters.arrays import ArrayBot as ArrayBot
+    from noughts_bots.adapters.kaggle import Submission as Submission
+    from noughts_bots.adapters.openspiel import Mcts as Mcts
+    from noughts_bots.adapters.openspiel import OpenSpielBot as OpenSpielBot
+    from noughts_bots.adapters.pettingzoo import PettingZooBot as PettingZooBot
+
+_MODULES = {
+    "ArrayBot": "arrays", "Mcts": "openspiel", "OpenSpielBot": "openspiel", "PettingZooBot": "pettingzoo",
+    "Submission": "kaggle",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    # Each adapter needs packages of its own: only the one that is asked for is loaded.
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

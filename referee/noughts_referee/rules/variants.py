@@ -159,7 +159,7 @@ class Variant:
         )
 
     def completes(self, stones: int, cell: int, opponent: int = 0) -> bool:
-        """Whether `stones`, of which `cell` was placed last, win with a line through `cell`."""
+        """Whether `stones`, the stone on `cell` included, win with a line through `cell`."""
         return any(stones & line == line and self.holds(stones, line, opponent) for line in self.lines_through[cell])
 
     def outcome(self, own: int, opponent: int, cell: int, side: int) -> Outcome | None:
