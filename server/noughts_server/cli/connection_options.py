@@ -118,19 +118,20 @@ def dialling(address: str, token: str) -> "Dialling":
     return chosen
 
 
-def read_token(token: str | None, token_file: Path | None) -> str:
-    """The token to call with; empty when none is given."""
+def read_token(token: str | None, token_file: Path | None, source: str = "--token") -> str:
+    """The token to call with; empty when none is given. `source` is where `token` comes from."""
     if token is not None:
-        warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
-        return _checked_token(token, "--token")
+        if source == "--token":
+            warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
+        return _checked_token(token, source)
     if token_file is not None:
         return _checked_token(_first_line(token_file), f"--token-file {token_file}")
     return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
 
 
-def require_token(token: str | None, token_file: Path | None) -> str:
+def require_token(token: str | None, token_file: Path | None, source: str = "--token") -> str:
     """The token to play with, which must be given."""
-    secret = read_token(token, token_file)
+    secret = read_token(token, token_file, source)
     if not secret:
         raise no_token()
     return secret

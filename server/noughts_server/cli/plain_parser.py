@@ -37,7 +37,8 @@ def read(loaded: LoadedCommand, arguments: Sequence[str]) -> dict[str, Any] | No
     parser = _filled(_QuietParser(add_help=False, allow_abbrev=False), loaded)
     try:
         # Names and options in any order.
-        return vars(parser.parse_intermixed_args(arguments))
+        read = vars(parser.parse_intermixed_args(arguments))
+        return {name: None if value == [] else value for name, value in read.items()}
     except _UnreadableError:
         return None
 
@@ -91,11 +92,11 @@ def _filled(parser: ArgumentParser, loaded: LoadedCommand) -> ArgumentParser:
 
 def _add_argument(parser: Any, parameter: inspect.Parameter, declared: Argument, kind: Any) -> None:
     needed = parameter.default is inspect.Parameter.empty
-    kind, several = _one(kind)
+    kind, several = one_of(kind)
     parser.add_argument(
         parameter.name,
-        nargs="+" if several else None if needed else "?",
-        type=_reader(kind),
+        nargs=("+" if needed else "*") if several else None if needed else "?",
+        type=reader(kind),
         default=None if needed else parameter.default,
         metavar=declared.metavar.removesuffix("..."),
         help=_help(declared, None),
@@ -111,25 +112,25 @@ def _add_option(parser: Any, parameter: inspect.Parameter, declared: Option, kin
         if off:
             parser.add_argument(off, action="store_false", **{**common, "help": SUPPRESS})
         return
-    kind, several = _one(kind)
+    kind, several = one_of(kind)
     parser.add_argument(
         *declared.names,
         action="append" if several else "store",
-        type=_reader(kind, declared.min, declared.max),
+        type=reader(kind, declared.min, declared.max),
         required=needed,
         metavar=declared.metavar or _choices(kind),
         **{**common, "default": None if needed else default},
     )
 
 
-def _one(kind: Any) -> tuple[Any, bool]:
+def one_of(kind: Any) -> tuple[Any, bool]:
     """The type of one value of `T`, `list[T]`, `T | None` or `list[T] | None`, and whether there may be several."""
     if NoneType in get_args(kind):
         (kind,) = [part for part in get_args(kind) if part is not NoneType]
     return (*get_args(kind), True) if get_origin(kind) is list else (kind, False)
 
 
-def _reader(kind: Any, low: float | None = None, high: float | None = None) -> Callable[[str], Any]:
+def reader(kind: Any, low: float | None = None, high: float | None = None) -> Callable[[str], Any]:
     """Makes the value of a text; what it raises is shown after the option's name."""
 
     def read(text: str) -> Any:

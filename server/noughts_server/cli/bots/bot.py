@@ -1,8 +1,7 @@
 """`noughts bot`: the reference bots, and those that are registered at a server."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,11 +16,9 @@ if TYPE_CHECKING:
     from noughts_bots.ask import Answer
     from noughts_bots.bot import Bot
     from noughts_bots.hosts.installed import InstalledBot
-    from noughts_bots.specs import BotSpec
     from noughts_proto.v1 import bots_pb2 as pb
     from noughts_referee.rules import Position, Variant
     from noughts_server.local.launcher import Locking
-    from noughts_server.local.relay import RelayEvent
 
 
 _BOT_FIELDS = (
@@ -37,108 +34,6 @@ SpecArgument = Annotated[
         metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
     ),
 ]
-
-
-def run(
-    spec: SpecArgument,
-    server: connection_options.ServerOption = None,
-    name: Annotated[str, Option("--name", metavar="NAME", help="The bot's name; else the spec's.")] = "",
-    version: Annotated[str, Option("--version", metavar="V", help="The version it logs in as.")] = "1",
-    max_games: Annotated[
-        int,
-        Option(
-            "--max-games", min=0, max=65_536, metavar="N", help="Games at once; 0: 1 in timed games, 1,024 in untimed."
-        ),
-    ] = 0,
-    challenges: Annotated[
-        bool, Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
-    ] = True,
-    wait: Annotated[
-        float, Option("--wait", min=0, metavar="SECONDS", help="Stop if no connection was made within this time.")
-    ] = 60.0,
-    start_timeout: child_options.StartTimeoutOption = 10.0,
-    require_lock: child_options.RequireLockOption = False,
-    no_lock: child_options.NoLockOption = False,
-    token: connection_options.TokenOption = None,
-    token_file: connection_options.TokenFileOption = None,
-    processes: child_options.ProcessesOption = 0,
-    memory: child_options.MemoryOption = "",
-    output_format: options.FormatOption = Format.TEXT,
-) -> None:
-    """Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.
-
-    A bot that cannot connect at first stops after --wait with exit code 1. A bot that was online keeps on reconnecting.
-
-    A program or a plugin is started here, on this machine; a new one for each connection.
-    JSON: a line per event: {"event"}.
-    """
-    from noughts_bots.specs import parse_spec, unique_labels
-    from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
-
-    parsed = parse_spec(spec)
-    started = check_startable(parsed)
-    require_frames_on_pipes(parsed, DIAL_YOURSELF)
-    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
-    if not started:
-        _check_options(parsed)
-    address, secret = connection_options.read_server(server), connection_options.require_token(token, token_file)
-    from noughts_bots.session import Login, play
-    from noughts_bots.specs import make_bot
-    from noughts_server.cli.logs import configure_logs
-    from noughts_server.cli.signals import run_loop, until_terminated
-
-    configure_logs(options.LogLevel.WARNING)
-    name = name or unique_labels((parsed,))[0]
-    dialling = connection_options.dialling(address, secret)
-    login = Login(address, secret, name=name, version=version, dialling=dialling, wait=wait)
-    if started:
-        from noughts_referee.children.running_child import ChildSettings
-        from noughts_server.cli.bots.player_output import PlayerOutput
-        from noughts_server.local.relay import RelayPlan, relay
-
-        times = ChildSettings(start=start_timeout)
-        plan = RelayPlan(
-            parsed, max_games, challenges, times, locking, processes or 1, child_options.read_memory(memory)
-        )
-        told = PlayerOutput(_printing(output_format))
-        with told.passed_on():
-            run_loop(until_terminated(relay(plan, login, told.happened, told.heard)))
-        return
-    bot = make_bot(parsed)
-    bot.max_games, bot.accepts_challenges = max_games, challenges
-    bot.prepare()
-    try:
-        run_loop(until_terminated(play(bot, login, _printing(output_format))))
-    finally:
-        bot.close()
-
-
-def _check_options(spec: "BotSpec") -> None:
-    """Raises BotSpecError for options that are wrong: now, and not when the first game begins."""
-    from noughts_bots.errors import VariantRefused
-    from noughts_bots.specs import make_bot
-
-    # A bot that does not play this variant may play others.
-    with suppress(VariantRefused):
-        make_bot(spec, options.read_variant("tictactoe"))
-
-
-def _printing(output_format: Format) -> "Callable[[RelayEvent], None]":
-    if output_format is Format.JSON:
-        return lambda event: output.print_json({"event": str(event)})
-    from noughts_bots.events import ConnectionLost, Online, tells_more
-
-    before: Online | ConnectionLost | None = None
-
-    def say(event: "RelayEvent") -> None:
-        nonlocal before
-        if not isinstance(event, ConnectionLost) or tells_more(event, before):
-            # Flushed line by line: whoever waits for it may read from a pipe.
-            print(output.printable(str(event)), flush=True)
-        if isinstance(event, Online | ConnectionLost):
-            before = event
-
-    return say
 
 
 def ask(

@@ -26,12 +26,14 @@ BOT = Group(
     children=(
         Command(
             "run",
-            "bots.bot:run",
-            "Plays as a bot at a server until Ctrl-C; comes back by itself when the connection is lost.",
+            "bots.run:run",
+            "Plays as a bot at a server, or as several, until Ctrl-C; reconnects when the connection is lost.",
             (
                 "NOUGHTS_TOKEN=... noughts bot run nextstep:depth=3 --name mybot",
                 "noughts bot run random --server 127.0.0.1:7450 --token-file token.txt",
                 "noughts bot run 'exec:python my_bot.py' --name mybot --token-file token.txt",
+                "noughts bot run left=minimax right=nextstep:depth=3",
+                "noughts bot run --config bots.toml",
             ),
         ),
         Command(

@@ -1,0 +1,222 @@
+"""`noughts bot run`: one bot or several at a server, by options of the command line or by a file."""
+
+import asyncio
+import tomllib
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from noughts_bots.errors import VariantRefused
+from noughts_bots.events import ConnectionLost, Online, tells_more
+from noughts_bots.session import Login, play
+from noughts_bots.specs import BotSpec, make_bot, parse_spec, unique_labels
+from noughts_referee.children.running_child import ChildSettings
+from noughts_server.cli import child_options, connection_options, options, output
+from noughts_server.cli.bots.player_output import PlayerOutput
+from noughts_server.cli.errors import Problem, UsageProblem, explain, show
+from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
+from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.output import Format
+from noughts_server.cli.parameters import Argument, Completes, Option
+from noughts_server.cli.plain_parser import one_of, reader
+from noughts_server.cli.signals import run_loop, until_terminated
+from noughts_server.local.launcher import Locking
+from noughts_server.local.relay import RelayEvent, RelayPlan, relay
+
+Player = Callable[[], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class BotOptions:
+    """What applies to one bot: options of the command line, and keys of the file."""
+
+    server: connection_options.ServerOption = None
+    version: Annotated[str, Option("--version", metavar="V", help="The version it logs in as.")] = "1"
+    max_games: Annotated[
+        int,
+        Option(
+            "--max-games", min=0, max=65_536, metavar="N", help="Games at once; 0: 1 in timed games, 1,024 in untimed."
+        ),
+    ] = 0
+    challenges: Annotated[
+        bool, Option("--challenges/--no-challenges", help="Whether others may challenge it to unrated games.")
+    ] = True
+    wait: Annotated[
+        float, Option("--wait", min=0, metavar="SECONDS", help="Stop if no connection was made within this time.")
+    ] = 60.0
+    start_timeout: child_options.StartTimeoutOption = 10.0
+    token: connection_options.TokenOption = None
+    token_file: connection_options.TokenFileOption = None
+    processes: child_options.ProcessesOption = 0
+    memory: child_options.MemoryOption = ""
+
+
+class _Planned(NamedTuple):
+    name: str
+    spec: BotSpec
+    options: BotOptions
+    token_source: str = "--token"
+
+
+def run(
+    specs: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[NAME=]SPEC...",
+            help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.",
+            completes=Completes.SPEC,
+        ),
+    ] = None,
+    *,
+    chosen: BotOptions,
+    name: Annotated[str, Option("--name", metavar="NAME", help="The name of a single bot; else the spec's.")] = "",
+    config: Annotated[
+        Path | None, Option("--config", metavar="FILE", help="Bots and their options (TOML).", show_default=False)
+    ] = None,
+    require_lock: child_options.RequireLockOption = False,
+    no_lock: child_options.NoLockOption = False,
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Plays as a bot at a server, or as several, until Ctrl-C; reconnects when the connection is lost.
+
+    A bot that cannot connect at first stops after --wait with exit code 1. A bot that was online keeps on reconnecting.
+
+    A program or a plugin is started here, on this machine; a new one for each connection.
+
+    The file has a table [bots.NAME] for each bot, with `spec` and options as keys (`max-games = 8`). Keys at the top
+    of the file apply to all its bots. They replace options of the command line.
+
+    JSON: a line per event: {"bot", "event"}.
+    """
+    if bool(specs) == bool(config):
+        raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")
+    bots = _in_file(config, chosen) if config else _named(specs or [], name, chosen)
+    locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
+    players = {
+        bot.name: _player(bot, locking, _printing(output_format, bot.name, alone=len(bots) == 1)) for bot in bots
+    }
+    configure_logs(options.LogLevel.WARNING)
+    run_loop(until_terminated(_play_all(players)))
+
+
+def _named(specs: list[str], name: str, chosen: BotOptions) -> list[_Planned]:
+    if name and len(specs) != 1:
+        raise UsageProblem(f"--name {name!r}: got {len(specs)} bots, expected one", "Name each bot: NAME=SPEC")
+    parsed = options.read_specs(specs)
+    return [_Planned(name or label, spec, chosen) for label, spec in zip(unique_labels(parsed), parsed, strict=True)]
+
+
+def _in_file(file: Path, chosen: BotOptions) -> list[_Planned]:
+    try:
+        common = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageProblem(f"--config {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageProblem(f"--config {file}: it is not TOML: {error}") from error
+    tables = common.pop("bots", {})
+    shared = _with_keys(chosen, common, str(file))
+    planned = []
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        place = f"{file}, [bots.{name}]"
+        if not isinstance(table, dict) or not isinstance(spec := table.pop("spec", None), str):
+            raise UsageProblem(f'{place}: got no spec, expected spec = "SPEC"', "noughts bot list shows specs.")
+        own = _with_keys(shared, table, place)
+        planned.append(_Planned(name, parse_spec(spec), own, "--token" if own.token is chosen.token else place))
+    if not planned:
+        raise UsageProblem(f'--config {file}: got no bot, expected a table [bots.NAME] with spec = "SPEC"')
+    return planned
+
+
+def _with_keys(chosen: BotOptions, table: dict[str, Any], place: str) -> BotOptions:
+    """The options, of which keys of the table replace some."""
+    known = {field.replace("_", "-"): parameter for field, parameter in signature(BotOptions).parameters.items()}
+    values: dict[str, Any] = {"token": None, "token_file": None} if {"token", "token-file"} & {*table} else {}
+    for key, value in table.items():
+        if key not in known:
+            raise UsageProblem(f"{place}: got the key {key!r}, expected one of {', '.join(known)}")
+        (declared,), kind = known[key].annotation.__metadata__, one_of(known[key].annotation.__origin__)[0]
+        try:
+            if isinstance(value, bool) is not (kind is bool) or not isinstance(value, bool | int | float | str):
+                raise ArgumentTypeError(f"got {value!r}, expected {'true or false' if kind is bool else 'one value'}")
+            values[known[key].name] = value if kind is bool else reader(kind, declared.min, declared.max)(str(value))
+        except ArgumentTypeError as error:
+            raise UsageProblem(f"{place}, {key}: {error}") from error
+    return replace(chosen, **values)
+
+
+def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) -> Player:
+    """What plays as the bot. Raises an error if its spec, server or token is wrong."""
+    spec, chosen = bot.spec, bot.options
+    started = check_startable(spec)
+    require_frames_on_pipes(spec, DIAL_YOURSELF)
+    if not started:
+        # Wrong options are reported now. A bot that does not play this variant may play others.
+        with suppress(VariantRefused):
+            make_bot(spec, options.read_variant("tictactoe"))
+    address = connection_options.read_server(chosen.server)
+    secret = connection_options.require_token(chosen.token, chosen.token_file, bot.token_source)
+    dialling = connection_options.dialling(address, secret)
+    login = Login(address, secret, bot.name, chosen.version, dialling, wait=chosen.wait)
+    if started:
+        times, memory = ChildSettings(start=chosen.start_timeout), child_options.read_memory(chosen.memory)
+        plan = RelayPlan(spec, chosen.max_games, chosen.challenges, times, locking, chosen.processes or 1, memory)
+
+        async def play_child() -> None:
+            told = PlayerOutput(say)
+            with told.passed_on():
+                await relay(plan, login, told.happened, told.heard)
+
+        return play_child
+    made = make_bot(spec)
+    made.max_games, made.accepts_challenges = chosen.max_games, chosen.challenges
+    made.prepare()
+
+    async def play_here() -> None:
+        try:
+            await play(made, login, say)
+        finally:
+            made.close()
+
+    return play_here
+
+
+async def _play_all(players: dict[str, Player]) -> None:
+    """Plays until all bots have ended. If one of several fails, the others continue."""
+    failed = []
+
+    async def play(name: str, player: Player) -> None:
+        try:
+            await player()
+        except Exception as error:
+            problem = explain(error)
+            if problem is None or len(players) == 1:
+                raise
+            show(Problem(f"{name}: {problem.message}", problem.hint))
+            failed.append(name)
+
+    async with asyncio.TaskGroup() as tasks:
+        for name, player in players.items():
+            tasks.create_task(play(name, player))
+    if failed:
+        raise Problem(f"{len(failed)} of {len(players)} bots failed: {', '.join(failed)}")
+
+
+def _printing(output_format: Format, name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
+    if output_format is Format.JSON:
+        return lambda event: output.print_json({"bot": name, "event": str(event)})
+    before: Online | ConnectionLost | None = None
+    label = "" if alone else f"{name}: "
+
+    def say(event: RelayEvent) -> None:
+        nonlocal before
+        if not isinstance(event, ConnectionLost) or tells_more(event, before):
+            # Another program can wait for a line at a pipe.
+            print(output.printable(f"{label}{event}"), flush=True)
+        if isinstance(event, Online | ConnectionLost):
+            before = event
+
+    return say

@@ -1,0 +1,112 @@
+"""Several bots from one process: `noughts bot run A=SPEC B=SPEC` and `--config FILE`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.children.field import PLAYER
+
+
+def test_several_bots_of_one_process_play_each_other(
+    noughts: Any, start: Any, server: str, token: str, tmp_path: Path
+) -> None:
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+    program = f"exec:{sys.executable} {PLAYER} {tmp_path / 'notes'} honest"
+    with start(f"bot run left=minimax right=random 'far={program}' --no-lock", env) as bots:
+        online: set[str] = set()
+        while len(online) < 3:
+            line = bots.stdout.readline()
+            assert line
+            name, _, event = line.partition(": ")
+            online |= {name} if event == f"online as bots/{name}/versions/1\n" else set()
+        noughts("tournament create cup --games 4", env=env)
+        for name in ("left", "right", "far"):
+            noughts(f"tournament join cup --bot {name}", env=env)
+        noughts("tournament start cup", env=env)
+        noughts("watch cup", env=env)
+        bots.send_signal(signal.SIGTERM)
+        assert bots.wait(30) == 0
+    shown = json.loads(noughts("tournament show cup --format json", env=env).stdout)
+    assert (shown["games"], sorted(row["name"] for row in shown["standings"])) == (12, ["far", "left", "right"])
+
+
+def test_file_gives_each_bot_its_own_options(
+    noughts: Any, start: Any, server: str, token: str, database: str, tmp_path: Path
+) -> None:
+    bobs = tmp_path / "bob.token"
+    bobs.write_text(noughts(f"token create --owner bob --db {database}").stdout)
+    file = tmp_path / "bots.toml"
+    file.write_text(
+        f'server = "{server}"\ntoken = "{token}"\nversion = 3\n\n'
+        '[bots.left]\nspec = "minimax"\nchallenges = false\nmax-games = 2\n\n'
+        f'[bots.right]\nspec = "random"\nversion = "two"\ntoken-file = "{bobs}"\n'
+    )
+    with start(f"bot run --config {file} --version 1 --format json") as bots:
+        told = [json.loads(bots.stdout.readline()) for _ in range(2)]
+        listed = json.loads(noughts(f"bot list --server {server} --online --format json").stdout)["bots"]
+        bots.send_signal(signal.SIGTERM)
+        assert bots.communicate(timeout=30) == ("", "")
+    events = {each["bot"]: each["event"] for each in told}
+    assert events == {"left": "online as bots/left/versions/3", "right": "online as bots/right/versions/two"}
+    assert [(row["name"], row["owner"]) for row in listed] == [("left", "alice"), ("right", "bob")]
+
+
+def test_other_bots_continue_if_one_is_refused(noughts: Any, start: Any, server: str, token: str) -> None:
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+    with start("bot run 'wrong name=random' right=random", env) as bots:
+        assert bots.stderr.readline().startswith("Error: wrong name: the server refused the bot: ")
+        assert bots.stdout.readline() == "right: online as bots/right/versions/1\n"
+        noughts("bot retire right", env=env)
+        bots.send_signal(signal.SIGINT)
+        assert bots.wait(30) == 130
+    refused = noughts("bot run right=random 'wrong name=random'", code=1, env=env).stderr
+    assert "Error: 2 of 2 bots failed: " in refused
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        ("[bots.left\n", "it is not TOML: "),
+        ("", "got no bot, expected a table [bots.NAME]"),
+        ("bots = 3", "got no bot, expected a table [bots.NAME]"),
+        ("[bots.left]\nversion = 1", "[bots.left]: got no spec"),
+        (
+            '[bots.left]\nspec = "random"\ndepth = 3',
+            "[bots.left]: got the key 'depth', expected one of server, version",
+        ),
+        ('spec = "random"\n[bots.left]\nspec = "random"', "bots.toml: got the key 'spec', expected one of"),
+        ('[bots.left]\nspec = "random"\nmax-games = "many"', "max-games: got 'many', expected a whole number"),
+        ('[bots.left]\nspec = "random"\nmax-games = 70000', "max-games: got 70000, expected 0 to 65536"),
+        ('[bots.left]\nspec = "random"\nmax-games = true', "max-games: got True, expected one value"),
+        ('[bots.left]\nspec = "random"\nchallenges = "no"', "challenges: got 'no', expected true or false"),
+        ('[bots.left]\nspec = "random"\nserver = ["a:1"]', "server: got ['a:1'], expected one value"),
+        ('[bots.left]\nspec = "random"\nserver = "a"', "'a': expected HOST:PORT"),
+        ('[bots.left]\nspec = "random"\ntoken = ""', "[bots.left]: expected a token"),
+        ('[bots.left]\nspec = "nobody"', "nobody"),
+    ],
+)
+def test_wrong_file_of_bots_is_refused_with_the_place(noughts: Any, tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "bots.toml"
+    file.write_text(content)
+    result = noughts(f"bot run --config {file}", code=2, env={"NOUGHTS_TOKEN": "nou_none"})
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("", "got no SPEC and --config FILE, expected one of the two"),
+        ("random --config bots.toml", "got both SPEC and --config FILE"),
+        ("--config missing.toml", "--config missing.toml: No such file"),
+        ("random minimax --name mine", "--name 'mine': got 2 bots, expected one"),
+        ("A=random A=minimax", "'A' twice"),
+    ],
+)
+def test_unclear_choice_of_bots_is_refused(noughts: Any, line: str, said: str) -> None:
+    assert said in noughts(f"bot run {line}", code=2, env={"NOUGHTS_TOKEN": "nou_none"}).stderr
