@@ -11,14 +11,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
 
 _EMPTY_CELL = 0.001
-# The fixed point of the normalized model is found in ten rounds or so.
-_MOST_ROUNDS = 200
-_CONVERGED = 1e-11
+_NO_DEVIATION = 1e-9
+# At the widest root no surplus is left; this keeps rounding from adding one.
+_ROUNDING = 1e-12
+_GRID = [step / 4 for step in range(-4, 5)]
 LARGEST_ELO = 1000.0
 
 
@@ -134,22 +136,39 @@ class Sprt:
 
 
 def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviations: float) -> list[float]:
-    """The most likely probabilities whose mean is so many standard deviations above a half.
+    """Return the most likely probabilities whose mean is so many standard deviations above a half.
 
-    The constraint is made linear at the mean and variance of the last round, until nothing moves any more.
+    With a = value - 1/2, c = deviations / sqrt(1 + deviations^2) and r^2 = E[a^2] the constraint is E[a] = c r. It is
+    linear for a given r: E[a - c (a^2 / r + r) / 2] = 0. The maxima are among the r at which the probabilities fitted
+    have that r. Each lies where a cell above a half can balance the others: from s a to a / s, s = tan(arcsin(c) / 2).
     """
-    fitted = [1 / len(shares)] * len(shares)
-    for _ in range(_MOST_ROUNDS):
-        mean = math.fsum(map(_product, fitted, values))
-        variance = math.fsum(share * (value - mean) ** 2 for share, value in zip(fitted, values, strict=True))
-        deviation = math.sqrt(variance)
-        slopes = [
-            value - 0.5 - 0.5 * deviations * deviation * (1 + ((value - mean) / deviation) ** 2) for value in values
-        ]
-        last, fitted = fitted, _tilted(shares, slopes)
-        if max(abs(new - old) for new, old in zip(fitted, last, strict=True)) < _CONVERGED:
-            break
-    return fitted
+    if deviations < 0:
+        return _fitted_normalized(shares[::-1], values, -deviations)[::-1]
+    above = [value - 0.5 for value in values]
+    if deviations < _NO_DEVIATION:
+        return _tilted(shares, above)
+    from scipy.optimize import brentq
+
+    c = deviations / math.hypot(1, deviations)
+    narrowest = math.log(c / (1 + math.sqrt(1 - c * c))) * (1 - 1e-9)
+    # Steps of a geometric grid: there is one maximum, or one for each cell if H1 lies far above the results.
+    grid = sorted({min(a * math.exp(narrowest * step), 0.5) for a in above if a > 0 for step in _GRID})
+
+    def fitted(root: float) -> list[float]:
+        return _tilted(shares, [a - c * (a * a / root + root) / 2 for a in above])
+
+    def surplus(root: float) -> float:
+        found = fitted(root)
+        square = math.fsum(share * a * a for share, a in zip(found, above, strict=True)) / math.fsum(found)
+        return square - root**2 - _ROUNDING
+
+    heights = [surplus(root) for root in grid]
+    maxima = [
+        fitted(brentq(surplus, low, high, xtol=1e-13))
+        for (low, high), (before, after) in zip(pairwise(grid), pairwise(heights), strict=True)
+        if before >= 0 >= after
+    ]
+    return max(maxima, key=lambda found: math.fsum(map(_log_likelihood, shares, found)))
 
 
 def _tilted(shares: Sequence[float], slopes: Sequence[float]) -> list[float]:
@@ -171,5 +190,5 @@ def _tilted(shares: Sequence[float], slopes: Sequence[float]) -> list[float]:
     return [share / (1 + tilt * slope) for share, slope in zip(shares, slopes, strict=True)]
 
 
-def _product(one: float, other: float) -> float:
-    return one * other
+def _log_likelihood(share: float, probability: float) -> float:
+    return share * math.log(probability)

@@ -2,9 +2,10 @@
 
 The LLR is taken as a Brownian motion between the two bounds, with the drift and the variance that a pair of games adds
 at the true strengths (for large samples exact: the derivatives of the LLR by the shares of the cells are its steps).
-The chance to leave at the upper bound and the mean time are Wald's; the distribution of the time is the series of the
-motion between two absorbing walls (D. R. Cox and H. D. Miller, "The Theory of Stochastic Processes", 1965, 5.7). That
-the LLR jumps past a bound is left out, so a real test takes a little longer.
+The chance to leave at the upper bound and the mean time are Wald's. The distribution of the time is that of the motion
+between two absorbing walls, by the method of images (D. R. Cox and H. D. Miller, "The Theory of Stochastic Processes",
+1965, 5.7), which stays exact for a strong drift. That the LLR jumps past a bound is left out, so a real test takes a
+little longer.
 """
 
 import math
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
 from noughts_server.statistics.sprt import LARGEST_ELO, Sprt, SprtError, SprtModel
 
-_TERMS = 400
+_IMAGES = 8
 _BISECTIONS = 200
 
 
@@ -108,14 +109,16 @@ def plan(test: Sprt, truth: TrueStrength) -> SprtPlan:
 def _between_walls(drift: float, variance: float, below: float, above: float) -> tuple[float, float, float]:
     """The chance to reach `above`, the mean number of games and its 95 % quantile; a step is a pair, two games."""
     if variance < 1e-15:
-        pairs = (above if drift > 0 else below) / abs(drift) if drift else math.inf
+        pairs = max((above if drift > 0 else below) / abs(drift) if drift else math.inf, 1.0)
         return (1.0 if drift > 0 else 0.0), 2 * pairs, 2 * pairs
     lean = 2 * drift / variance
     if abs(lean) * (below + above) < 1e-9:
         chance, mean = below / (below + above), below * above / variance
     else:
-        chance = math.expm1(-lean * below) / math.expm1(-lean * (below + above))
-        if lean < 0:
+        # Neither form overflows on its side.
+        if lean > 0:
+            chance = math.expm1(-lean * below) / math.expm1(-lean * (below + above))
+        else:
             chance = math.exp(lean * above) * math.expm1(lean * below) / math.expm1(lean * (below + above))
         mean = (chance * above - (1 - chance) * below) / drift
     low, high = 0.0, mean
@@ -127,22 +130,25 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
             low = middle
         else:
             high = middle
-    return chance, 2 * mean, 2 * high
+    # A test ends after a pair, at the earliest after the first.
+    return chance, 2 * max(mean, 1.0), 2 * max(high, 1.0)
 
 
 def _still_going(time: float, drift: float, variance: float, below: float, above: float) -> float:
-    """The chance that the motion has met neither wall by `time`."""
-    width = below + above
-    lean = drift / variance
-    total = 0.0
-    for term in range(1, _TERMS + 1):
-        wave = term * math.pi / width
-        decay = 0.5 * time * (variance * wave**2 + drift**2 / variance)
-        if decay > 745:
-            break
-        ends = math.exp(-lean * below) - (-1) ** term * math.exp(lean * above)
-        total += wave / (wave**2 + lean**2) * math.sin(wave * below) * ends * math.exp(-decay)
-    return 2 / width * total
+    """Return the chance that the motion has met neither wall by `time`."""
+    from scipy.special import log_ndtr
+
+    if drift < 0:
+        # Seen from the other side, the factors of images are large only where their shares are small.
+        return _still_going(time, -drift, variance, above, below)
+    lean, deviation = drift / variance, math.sqrt(variance * time)
+
+    def between(source: float) -> float:
+        ends = [lean * source + log_ndtr((wall - source - drift * time) / deviation) for wall in (above, -below)]
+        return math.exp(ends[0]) - math.exp(ends[1])
+
+    periods = [2 * (below + above) * image for image in range(-_IMAGES, _IMAGES + 1)]
+    return math.fsum(between(period) - between(2 * above - period) for period in periods)
 
 
 def _mean(shares: list[float]) -> float:

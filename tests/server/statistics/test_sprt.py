@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 from noughts_server.statistics.sprt import Decision, Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
 from tests.support.root import ROOT
-from tests.support.settings import part
+from tests.support.settings import examples, part
 
 _SPEC = spec_from_file_location("sprt_benchmark", ROOT / "benchmarks" / "sprt.py")
 assert _SPEC is not None
@@ -103,6 +105,38 @@ def test_llr_equals_that_of_a_general_minimiser(counts: tuple[int, ...], model: 
     for elo0, elo1 in part(HYPOTHESES, 3, len(str(counts)) + list(SprtModel).index(model)):
         expected = most_likely(counts, elo1, model) - most_likely(counts, elo0, model)
         assert Sprt(elo0, elo1, model=model).llr(counts) == pytest.approx(expected, abs=1e-3), (elo0, elo1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "counts, hypotheses",
+    [
+        ((90, 300, 120), [(0, 240), (-300, 500)]),
+        ((0, 3, 500, 4, 0), [(0, 100)]),  # the likelihood has more than one maximum
+        ((12, 0, 0, 0, 30), [(0, 240), (-300, 500)]),
+        ((1, 20, 50, 33, 4), [(0, 240), (-300, 500)]),
+    ],
+    ids=str,
+)
+def test_normalized_llr_of_far_hypotheses_equals_that_of_a_minimiser(
+    counts: tuple[int, ...], hypotheses: list[tuple[float, float]]
+) -> None:
+    for elo0, elo1 in hypotheses:
+        expected = most_likely(counts, elo1, SprtModel.NORMALIZED) - most_likely(counts, elo0, SprtModel.NORMALIZED)
+        assert Sprt(elo0, elo1, model=SprtModel.NORMALIZED).llr(counts) == pytest.approx(expected, abs=1e-3), elo1
+
+
+@pytest.mark.long
+@examples(60)
+@given(
+    st.one_of(*(st.tuples(*[st.sampled_from([0, 1, 7, 100, 10**9])] * cells) for cells in (3, 5))),
+    st.lists(st.floats(-1000, 1000), min_size=2, max_size=2, unique=True).map(sorted),
+)
+def test_normalized_llr_of_any_counts_is_mirrored_with_the_players(counts: tuple[int, ...], elos: list[float]) -> None:
+    elo0, elo1 = elos
+    llr = Sprt(elo0, elo1, model=SprtModel.NORMALIZED).llr(counts)
+    mirrored = Sprt(-elo1, -elo0, model=SprtModel.NORMALIZED).llr(counts[::-1])
+    assert llr == pytest.approx(-mirrored, rel=1e-5, abs=1e-5)
 
 
 def test_llr_equals_that_of_scipy_on_the_probabilities_themselves() -> None:
@@ -207,6 +241,43 @@ def test_draws_and_a_first_mover_that_wins_shorten_a_test_of_pairs() -> None:
     usual = plan(test, TrueStrength(5, 0.2))
     assert plan(test, TrueStrength(5, 0.6)).expected_games < usual.expected_games
     assert plan(test, TrueStrength(5, 0.2, 200)).expected_games < usual.expected_games
+
+
+@pytest.mark.parametrize(
+    "test, truth",
+    [
+        (Sprt(0, 5), TrueStrength(-50, draw_rate=0.8)),
+        (Sprt(0, 300), TrueStrength(600, draw_rate=0)),
+        (Sprt(0, 60), TrueStrength(200, draw_rate=0.3)),
+    ],
+    ids=str,
+)
+def test_plan_for_far_truths_agrees_with_played_tests(test: Sprt, truth: TrueStrength) -> None:
+    played, planned = simulator.played_out(test, truth, tests=200, seed=1), plan(test, truth)
+    assert planned.pass_probability == pytest.approx(played.accepted, abs=0.01)
+    assert planned.expected_games == pytest.approx(played.games, rel=0.1)
+    assert planned.games95 == pytest.approx(played.games95, rel=0.15)
+
+
+@pytest.mark.long
+@examples(100)
+@given(
+    st.sampled_from([0.05, 0.49, 1e-9]),
+    st.sampled_from([0.05, 0.49, 1e-9]),
+    st.sampled_from(list(SprtModel)),
+    st.floats(1, 1000),
+    st.floats(-1000, 1000),
+    st.sampled_from([0, 0.2, 0.5, 0.8]),
+)
+def test_plan_of_any_strength_is_at_least_a_pair(
+    alpha: float, beta: float, model: SprtModel, elo1: float, elo: float, draw_rate: float
+) -> None:
+    try:
+        planned = plan(Sprt(0, elo1, alpha, beta, model), TrueStrength(elo, draw_rate))
+    except SprtError:
+        return  # so many draws do not go with such a difference
+    assert 2 <= planned.expected_games <= 1.01 * planned.games95 < math.inf
+    assert 0 <= planned.pass_probability <= 1
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,19 @@ def test_sprt_of_games_and_of_pairs(noughts: Any) -> None:
     assert pairs["decision"] == "H1"
 
 
+def test_sprt_takes_normalized_hypotheses_far_apart(noughts: Any) -> None:
+    far = json.loads(noughts("sprt --penta 5,100,500,200,195 --elo1 240 --model normalized --format json").stdout)
+    assert far["llr"] == pytest.approx(21.429, abs=1e-3)
+    planned = json.loads(noughts("sprt --elo1 240 --model normalized --plan 300 --format json").stdout)
+    assert 10 < planned["expected_games"] < planned["games95"] < 100
+
+
+def test_sprt_plans_for_bots_far_apart(noughts: Any) -> None:
+    weaker = json.loads(noughts("sprt --plan -50 --draw-rate 0.8 --format json").stdout)
+    assert (weaker["pass_probability"], round(weaker["expected_games"])) == (0, 411)
+    assert "12 suffice in 95 % of all tests" in noughts("sprt --elo1 300 --plan 600 --draw-rate 0").stdout
+
+
 def test_sprt_of_only_wins_tells_no_infinity(noughts: Any) -> None:
     told = json.loads(noughts("sprt --wins 27 --elo1 50 --format json").stdout)
     assert (told["elo"], told["error95"], told["decision"]) == (None, None, "H1")
