@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from noughts_server.cli.operator.course import next_night
-from tests.support.processes import asked, environment, eventually, first_line, said, started
+from tests.support.processes import asked, environment, eventually, first_line, said, started, told
 
 BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return {}\n"
 
@@ -55,19 +55,33 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         assert (
             "ada-bot" in said(["bot", "submit", str(tmp_path / "ada.py"), "--name", "ada-bot"], student, code=1).stderr
         )
+        for name in ("ada", "Ada-two", "bob_x"):
+            refused = told(["bot", "submit", str(tmp_path / "ada.py"), "--name", name], student, code=1).stderr
+            assert f"bots/{name} is not yours" in refused
+            assert "your own login" in refused
+        asked(f"bot submit {tmp_path / 'ada.py'} --name five", {**env, "NOUGHTS_TOKEN": tokens["ada"]["token"]})
         begun = said(["course", "night", str(folder), "--format", "json"], env)
         assert "token" not in begun.stderr
         night = json.loads(begun.stdout)
-        assert sorted(night["entries"]) == ["ada-bot", "bob-bot"]
-        slug = night["tournament"].removeprefix("tournaments/")
+        assert sorted(night["entries"]) == ["ada-bot", "bob-bot", "five"]
+        again = asked(f"course night {folder}", env)
+        assert again["tournament"].startswith(night["tournament"].rpartition("-")[0])
+        assert again["tournament"] != night["tournament"]
+        asked(f"course add {folder} zoe", env)
+        (zoe,) = [line for line in (folder / "tokens.csv").read_text().splitlines() if line.startswith("zoe,")]
+        late = {**env, "NOUGHTS_TOKEN": zoe.rpartition(",")[2]}
+        asked(f"bot submit {tmp_path / 'ada.py'} --name zoe-bot", late)
+        assert "got 'ADA' twice" in told(["course", "add", str(folder), "ADA"], env, code=1).stderr
+        slug = again["tournament"].removeprefix("tournaments/")
         eventually(lambda: asked(f"tournament show {slug}", env)["state"], lambda state: state == "finished")
         reports = asked(f"course report {folder}", env)
-        assert len(reports["reports"]) == 3
+        assert len(reports["reports"]) == 4
         server.terminate()
         assert server.wait(20) == 0
     ada, eve = ((folder / "reports" / f"{login}.md").read_text() for login in ("ada", "eve"))
     assert "**ada-bot**: rank " in ada
-    assert "of 2" in ada
+    assert "**five**: rank " in ada
+    assert "of 3" in ada
     assert "No bot of yours played" in eve
 
 
@@ -87,7 +101,7 @@ def test_what_makes_no_course_is_refused(tmp_path: Path, content: str, options: 
     line = ["course", "init", str(tmp_path / "c"), "--class", str(tmp_path / "class.csv"), *options.split()]
     code = 1 if not options else 2
     assert complaint in said(line, environment(), code=code).stderr
-    assert complaint != "got 0 students" or not (tmp_path / "c").exists()
+    assert not (tmp_path / "c").exists()
 
 
 def test_the_next_night_is_today_or_tomorrow() -> None:

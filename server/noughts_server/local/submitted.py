@@ -374,11 +374,11 @@ class SubmittedBots:
         return welcome
 
     async def _placed(self, submission: Submission) -> BotSpec:
-        """The program's spec; it is written once."""
-        folder = self._folder / submission.hash.hex() / submission.kind
+        """Write the program into a folder of this version alone; bots of several owners may have the same file."""
+        folder = self._folder / str(submission.bot_version_id)
         content = await self._server.store.read(lambda connection: program_of(connection, submission.hash))
-        folder.mkdir(parents=True, exist_ok=True)
-        _open_for_passage(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _open_for_passage(folder)
         spec, _ = await self._place(submission, content, folder, self._launcher)
         return spec
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
 from noughts_server.limits import Limits
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
-from noughts_server.store.schema import bot_versions, bots, entries, owners, tournaments
+from noughts_server.store.schema import bot_versions, bots, entries, owners, tokens, tournaments
 from noughts_server.store.tournaments import TournamentState
 from noughts_server.store.validation import check_name, check_text
 
@@ -69,6 +69,10 @@ class BotVersion(NamedTuple):
         return version_name(self.bot, self.version)
 
 
+COURSE_LABEL = "course"
+"""The label of the tokens of a course's students."""
+
+
 def version_name(bot: str, version: str) -> str:
     """`bots/NAME/versions/V`."""
     return f"bots/{bot}/versions/{version}"
@@ -88,6 +92,7 @@ def log_in(
         select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
     ).one_or_none()
     if found is None:
+        check_prefix(connection, name, owner_id)
         if limits is not None:
             limits.check("bots", "bots of yours", _count(connection, select(bots).where(bots.c.owner_id == owner_id)))
         row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
@@ -105,6 +110,19 @@ def log_in(
         row = {"bot_id": bot_id, "version": version, "created_at": now_ms}
         version_id = int(connection.execute(insert(bot_versions).returning(bot_versions.c.id), row).scalar_one())
     return LoggedIn(bot_id, version_id, f"bots/{name}", version_name(name, version))
+
+
+def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
+    """Raise PermissionDenied if a bot's name begins with the login of another student of a course.
+
+    If several logins fit, the longest one counts: `ada-b-bot` belongs to `ada-b`, not to `ada`.
+    """
+    ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
+    starts = [name[:end].lower() for end in ends]
+    students = select(owners.c.id, owners.c.name).join(tokens).where(tokens.c.label == COURSE_LABEL)
+    found = connection.execute(students.where(func.lower(owners.c.name).in_(starts))).all()
+    if found and max(found, key=lambda row: len(row.name)).id != owner_id:
+        raise PermissionDenied(f"bots/{name}", hint="Begin its name with your own login, not another student's.")
 
 
 def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> LoggedIn:
@@ -160,6 +178,7 @@ def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: in
     """
     bot = _owned(connection, name, owner_id)
     check_name("new_name", new_name)
+    check_prefix(connection, new_name, bot.owner_id)
     if new_name != name and connection.execute(select(bots.c.id).where(bots.c.name == new_name)).first():
         raise AlreadyExists(f"bots/{new_name}")
     connection.execute(update(bots).where(bots.c.id == bot.id).values(name=new_name))

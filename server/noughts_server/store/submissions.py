@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Select, func, insert, select
 
 from noughts_server.errors import AlreadyExists, PermissionDenied
 from noughts_server.limits import Limits
-from noughts_server.store.bots import FIRST_VERSION, LoggedIn, log_in, require_in_service, version_name
+from noughts_server.store.bots import FIRST_VERSION, LoggedIn, check_prefix, log_in, require_in_service, version_name
 from noughts_server.store.schema import bot_versions, bots, entries, owners, programs, submissions, tournaments
 from noughts_server.store.tournaments import TournamentState
 
@@ -77,7 +77,9 @@ def check_submission(
     found = connection.execute(select(bots.c.owner_id, bots.c.retired_at).where(bots.c.name == bot)).one_or_none()
     if found is not None and found.owner_id != owner_id:
         raise PermissionDenied(f"bots/{bot}", hint="Choose another name for your bot.")
-    if found is not None:
+    if found is None:
+        check_prefix(connection, bot, owner_id)
+    else:
         require_in_service(bot, found.retired_at)
     own = submissions.c.owner_id == owner_id
     recent = select(func.count()).where(own, submissions.c.submitted_at > now_ms - _HOUR_MS)

@@ -21,6 +21,12 @@ COURSE = Group(
             ("noughts course serve ai-101",),
         ),
         Command(
+            "add",
+            "operator.course:add",
+            "Adds late students to a course: a token for each, in tokens.csv.",
+            ("noughts course add ai-101 zoe",),
+        ),
+        Command(
             "night",
             "operator.course:night",
             "Begins a tournament of all bots that were handed in, now: `course serve` does so each night.",

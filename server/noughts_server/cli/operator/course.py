@@ -8,8 +8,10 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,12 +23,18 @@ from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.times import read_moment
 
 if TYPE_CHECKING:
+    from noughts_proto.v1 import tournaments_pb2
     from noughts_server.store.database import Connection, Store
     from noughts_server.store.tokens import NewToken
 
 _SETTINGS, _DATABASE, _TOKENS, _ORGANISER, _REPORTS = (
-    "course.json", "league.sqlite", "tokens.csv", "organiser.token", "reports",
-)  # fmt: skip
+    "course.json",
+    "league.sqlite",
+    "tokens.csv",
+    "organiser.token",
+    "reports",
+)
+_INSTRUCTIONS = "INSTRUCTIONS.md"  # fmt: skip
 _MOST_STUDENTS = 2_000
 _PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 _LOOK_SECONDS = 20.0
@@ -102,20 +110,50 @@ def init(
         end.isoformat() if end else "", accept, address.rstrip("/"),
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
-    made = _make_league(folder, [row["login"] for row in logins], end)
-    (folder / _SETTINGS).write_text(json.dumps(asdict(course), indent=2) + "\n", encoding="utf-8")
-    _write_private(folder / _ORGANISER, made[""] + "\n")
-    _write_private(folder / _TOKENS, _tokens_csv(logins, made))
-    (folder / "INSTRUCTIONS.md").write_text(_instructions(course), encoding="utf-8")
+    try:
+        made = _make_tokens(folder, [row["login"] for row in logins], end, organiser=True)
+        _write_settings(folder, course)
+        _write_private(folder / _ORGANISER, made[""] + "\n")
+        _write_private(folder / _TOKENS, "login,name,email,token\n" + _tokens_csv(logins, made))
+        (folder / _INSTRUCTIONS).write_text(_instructions(course), encoding="utf-8")
+    except BaseException:
+        # An unfinished course would block the next attempt.
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+        raise
     if output_format is Format.JSON:
-        places = {"tokens": str(folder / _TOKENS), "instructions": str(folder / "INSTRUCTIONS.md")}
+        places = {"tokens": str(folder / _TOKENS), "instructions": str(folder / _INSTRUCTIONS)}
         output.print_json({"folder": str(folder), "students": len(logins), **places})
         return
     console = output.stdout()
     console.print(f"{course.name}: {output.count(len(logins), 'student')}, {course.variant} each night at {nightly}.")
     console.print(f"Their tokens, for you to hand out one by one: {folder / _TOKENS}", soft_wrap=True)
-    console.print(f"What they do with them: {folder / 'INSTRUCTIONS.md'}", soft_wrap=True)
+    console.print(f"What they do with them: {folder / _INSTRUCTIONS}", soft_wrap=True)
     output.note(f"Next: noughts course serve {folder}")
+
+
+def add(
+    folder: FolderArgument,
+    logins: Annotated[list[str], Argument(metavar="LOGIN...", help="The students' logins.")],
+    output_format: options.FormatOption = Format.TEXT,
+) -> None:
+    """Adds late students to a course: a token for each, in tokens.csv. The course's server can run meanwhile.
+
+    JSON: {"folder", "students", "tokens"}.
+    """
+    course = _read_course(folder)
+    known = [row["login"] for row in _read_tokens(folder)]
+    _check_logins([*known, *logins], lambda number: "LOGIN")
+    end = datetime.fromisoformat(course.closes) if course.closes else None
+    rows = [{"login": login} for login in logins]
+    added = _tokens_csv(rows, _make_tokens(folder, logins, end))
+    _write_private(folder / _TOKENS, (folder / _TOKENS).read_text(encoding="utf-8") + added)
+    if output_format is Format.JSON:
+        students = len(known) + len(logins)
+        output.print_json({"folder": str(folder), "students": students, "tokens": str(folder / _TOKENS)})
+        return
+    output.stdout().print(f"{output.count(len(logins), 'new token')} in {folder / _TOKENS}", soft_wrap=True)
 
 
 def serve(
@@ -191,6 +229,8 @@ def report(
 
     JSON: {"tournament", "reports": [FILE]}.
     """
+    from noughts_proto.v1 import bots_pb2
+
     course = _read_course(folder)
     place = folder / _REPORTS
     place.mkdir(exist_ok=True)
@@ -198,11 +238,13 @@ def report(
     with connected(server, token_file=folder / _ORGANISER) as client:
         name = _newest_night(client)
         rows = _standings(client, name)
+        everybody = bots_pb2.ListBotsRequest(show_retired=True)
+        found = client.pages(client.bots.ListBots, everybody, lambda page: page.bots, 1_000_000)
+        owners = {bot.name.removeprefix("bots/"): bot.owner for bot in found}
         faults = _faults(client, name)
-        lines = (folder / _TOKENS).read_text(encoding="utf-8").splitlines()
-        for login in [row["login"] for row in csv.DictReader(lines)]:
+        for login in [row["login"] for row in _read_tokens(folder)]:
             file = place / f"{login}.md"
-            file.write_text(_report_of(course, name, login, rows, faults), encoding="utf-8")
+            file.write_text(_report_of(course, name, login, rows, owners, faults), encoding="utf-8")
             written.append(str(file))
     if output_format is Format.JSON:
         output.print_json({"tournament": name, "reports": written})
@@ -238,21 +280,26 @@ def _read_class(file: Path) -> list[dict[str, str]]:
         rows = [{"login": line.strip()} for line in lines]
     if not 1 <= len(rows) <= _MOST_STUDENTS:
         raise Problem(f"--class {file}: got {len(rows)} students, expected 1 to {_MOST_STUDENTS:,}")
-    seen: set[str] = set()
-    for number, row in enumerate(rows, 1 + has_header):
-        login = row.get("login", "")
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", login):
-            expected = "1 to 40 of a-z, A-Z, 0-9 and ._-, beginning with a letter or a digit"
-            raise Problem(f"--class {file}, line {number}: got the login {login!r}, expected {expected}")
-        if login.lower() in seen:
-            raise Problem(f"--class {file}, line {number}: got {login!r} twice, expected each login once")
-        seen.add(login.lower())
+    _check_logins([row.get("login", "") for row in rows], lambda number: f"--class {file}, line {number + has_header}")
     return rows
 
 
-def _make_league(folder: Path, logins: list[str], end: datetime | None) -> dict[str, str]:
-    """The secrets, by login; that of the organiser has an empty one."""
+def _check_logins(logins: list[str], place: Callable[[int], str]) -> None:
+    """Raise Problem for a login that is wrong or comes twice; `place` names the source of the login with a number."""
+    seen: set[str] = set()
+    for number, login in enumerate(logins, 1):
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", login):
+            expected = "1 to 40 of a-z, A-Z, 0-9 and ._-, beginning with a letter or a digit"
+            raise Problem(f"{place(number)}: got the login {login!r}, expected {expected}")
+        if login.lower() in seen:
+            raise Problem(f"{place(number)}: got {login!r} twice, expected each login once")
+        seen.add(login.lower())
+
+
+def _make_tokens(folder: Path, logins: list[str], end: datetime | None, *, organiser: bool = False) -> dict[str, str]:
+    """Return the secrets of new tokens by login; that of the organiser has an empty one."""
     from noughts_server.cli.database import in_database
+    from noughts_server.store.bots import COURSE_LABEL
     from noughts_server.store.tokens import create_token
 
     async def make(store: "Store") -> dict[str, str]:
@@ -264,18 +311,18 @@ def _make_league(folder: Path, logins: list[str], end: datetime | None) -> dict[
         def tokens(connection: "Connection") -> "dict[str, NewToken]":
             made = {
                 login: create_token(
-                    connection, owner=login, label="course", scopes=("play", "submit"), life_ms=life, now_ms=now
+                    connection, owner=login, label=COURSE_LABEL, scopes=("play", "submit"), life_ms=life, now_ms=now
                 )
                 for login in logins
             }
-            made[""] = create_token(
-                connection, owner="organiser", label="course", scopes=("admin", "organise", "play"), now_ms=now
-            )
+            if organiser:
+                scopes = ("admin", "organise", "play")
+                made[""] = create_token(connection, owner="organiser", label="organiser", scopes=scopes, now_ms=now)
             return made
 
         return {login: made.secret for login, made in (await store.write(tokens)).items()}
 
-    return in_database(str(folder / _DATABASE), make, create=True)
+    return in_database(str(folder / _DATABASE), make, create=organiser)
 
 
 def _write_private(file: Path, text: str) -> None:
@@ -284,7 +331,7 @@ def _write_private(file: Path, text: str) -> None:
 
 
 def _tokens_csv(logins: list[dict[str, str]], made: dict[str, str]) -> str:
-    lines = ["login,name,email,token"]
+    lines = []
     for row in logins:
         cells = (row["login"], row.get("name", ""), row.get("email", ""), made[row["login"]])
         # What a spreadsheet would take for a formula stays a text.
@@ -330,6 +377,10 @@ def _instructions(course: Course) -> str:
     )
 
 
+def _write_settings(folder: Path, course: Course) -> None:
+    (folder / _SETTINGS).write_text(json.dumps(asdict(course), indent=2) + "\n", encoding="utf-8")
+
+
 # Running it.
 
 
@@ -343,6 +394,11 @@ def _read_course(folder: Path) -> Course:
         raise Problem(f"{folder / _SETTINGS}: got {error}, expected what `noughts course init` writes") from error
 
 
+def _read_tokens(folder: Path) -> list[dict[str, str]]:
+    """Return the rows of tokens.csv."""
+    return list(csv.DictReader((folder / _TOKENS).read_text(encoding="utf-8").splitlines()))
+
+
 def _play_night(folder: Path, course: Course, server: str | None, now: datetime) -> str:
     """Makes the tournament, enters every bot that was handed in, and starts it. Returns its name. Raises Problem."""
     from noughts_proto.v1 import bots_pb2, tournaments_pb2
@@ -354,14 +410,13 @@ def _play_night(folder: Path, course: Course, server: str | None, now: datetime)
         )
         if len(found) < 2:
             raise Problem(f"got {output.count(len(found), 'bot')}, expected two at least: nobody has anybody to meet")
-        name = f"tournaments/night-{now:%Y-%m-%d-%H%M}"
         tournament = tournaments_pb2.Tournament(
-            name=name, title=f"{course.name}, {now:%Y-%m-%d}", variant=course.variant,
+            title=f"{course.name}, {now:%Y-%m-%d}", variant=course.variant,
             games_per_pair=course.games_per_pair,
             schedule=tournaments_pb2.SCHEDULE_ROUND_ROBIN, rated=True,
             time=time_message(options.read_time(course.time)),
         )  # fmt: skip
-        client.call(client.tournaments.CreateTournament, tournaments_pb2.CreateTournamentRequest(tournament=tournament))
+        name = _create_night(client, tournament, f"tournaments/night-{now:%Y-%m-%d-%H%M}")
         entered = 0
         for bot in found:
             try:
@@ -376,6 +431,24 @@ def _play_night(folder: Path, course: Course, server: str | None, now: datetime)
             raise Problem(f"{name}: {reason}, expected two at least")
         client.call(client.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
         return name
+
+
+def _create_night(client: Client, tournament: "tournaments_pb2.Tournament", base: str) -> str:
+    """Create the tournament under the first free name: the base, or the base with a number. Return the name."""
+    import grpc
+
+    from noughts_proto.v1 import tournaments_pb2
+
+    for number in count(1):
+        tournament.name = base if number == 1 else f"{base}-{number}"
+        request = tournaments_pb2.CreateTournamentRequest(tournament=tournament)
+        try:
+            client.call(client.tournaments.CreateTournament, request)
+            break
+        except CallFailed as failed:
+            if failed.code is not grpc.StatusCode.ALREADY_EXISTS:
+                raise
+    return tournament.name
 
 
 def _newest_night(client: Client) -> str:
@@ -420,14 +493,15 @@ def _faults(client: Client, name: str) -> list[dict[str, str]]:
 
 
 def _report_of(
-    course: Course, tournament: str, login: str, rows: list[dict[str, Any]], faults: list[dict[str, str]]
+    course: Course,
+    tournament: str,
+    login: str,
+    rows: list[dict[str, Any]],
+    owners: dict[str, str],
+    faults: list[dict[str, str]],
 ) -> str:
-    """A student's page. Bots belong to a student whose login they begin with, or are called like."""
-    own = [
-        row
-        for row in rows
-        if row["label"].lower() == login.lower() or row["label"].lower().startswith(f"{login.lower()}-")
-    ]
+    """Return a student's page about the bots that the student owns."""
+    own = [row for row in rows if owners.get(row["bot"]) == login]
     lines = [
         f"# {login}: {course.name}",
         "",
@@ -435,7 +509,7 @@ def _report_of(
         "",
     ]
     if not own:
-        lines += [f"No bot of yours played. Its name begins with your login: `{login}-bot`.", ""]
+        lines += [f"No bot of yours played. Submit one, for example as `{login}-bot`.", ""]
     for row in own:
         lines.append(
             f"**{row['label']}**: rank {row['rank']} of {len(rows)}, {row['points']:g} points: {row['wins']} won, "
