@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from noughts_server.cli.client import Client
     from noughts_server.cli.drawing.standings import StandingRow
     from noughts_server.competition.schedule import ScheduleKind
-    from noughts_server.store.games import ExportedGame
     from noughts_server.tables.game_record import GameRecord
     from noughts_server.tables.tally import Tally
 
@@ -95,6 +94,8 @@ class GameSource:
 
     def _read_database(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_server.cli.database import in_database
+        from noughts_server.records.game_records import game_record
+        from noughts_server.records.replay import recorded
         from noughts_server.store.database import Connection
         from noughts_server.store.games import export
         from noughts_server.store.sqlite import url_of
@@ -113,7 +114,7 @@ class GameSource:
                     newest = chosen.name.removeprefix("tournaments/")
                     output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = chosen.settings.title or chosen.name.removeprefix("tournaments/")
-            games = _some(map(from_export, export(connection, chosen.id)), chosen.name)
+            games = _some((game_record(recorded(game)) for game in export(connection, chosen.id)), chosen.name)
             return make(_gathered(title, games, standings(connection, chosen), chosen.settings.schedule))
 
         return in_database(url_of(path), lambda store: store.read(read))
@@ -204,25 +205,6 @@ def _some(games: "Iterable[GameRecord]", source: str) -> "Iterator[GameRecord]":
         yield game
     if empty:
         raise Problem(f"{source}: no game of it has been played yet")
-
-
-def from_export(game: "ExportedGame") -> "GameRecord":
-    """A game of the store."""
-    from noughts_server.tables.game_record import GameRecord
-
-    return GameRecord(
-        game.variant,
-        game.first,
-        game.second,
-        game.seed,
-        game.moves,
-        game.result,
-        game.termination,
-        game.times_us,
-        opening=game.moves[: game.opening_plies],
-        agreed=game.agreement.stones if game.agreement else 0,
-        fault=game.fault,
-    )
 
 
 def _at_server(client: "Client", name: str) -> "Iterator[games_pb2.Game]":

@@ -6,7 +6,7 @@ from typing import Self
 from noughts_referee.rules import Termination, VariantError, canonical_name
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.reading import read_opening
-from noughts_server.records.recorded_game import RESULTS, SCORES, RecordedGame, variant_of
+from noughts_server.records.recorded_game import RESULTS, SCORES, RecordedGame, RecordError, variant_of
 
 _OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0}
 
@@ -72,7 +72,7 @@ class Wanted:
     def _begins_so(self, game: RecordedGame) -> bool:
         try:
             cells = read_opening(self.opening or "", variant_of(game.variant))
-        except (OpeningError, VariantError):
+        except (OpeningError, RecordError):
             return False
         return game.moves[: len(cells)] == cells
 

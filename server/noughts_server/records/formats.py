@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from noughts_referee.rules import VariantError
 from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError
@@ -67,15 +66,13 @@ def _psq(path: Path, name: str) -> Placed:
             return Placed(1, read_psq(lines), name)
     except RecordError as error:
         return Placed(1, error, name)
-    except VariantError as error:
-        return Placed(1, RecordError(f"variant {error.got!r}", error.expected), name)
 
 
 @contextmanager
 def writing_games(file: str) -> Iterator[Callable[[RecordedGame], None]]:
     """Gives a function that writes a game. The file, or folder, is there when the block ends without an error.
 
-    The function raises RecordError and VariantError for a game that the format cannot hold, FormatError for the second
+    The function raises RecordError for a game that the format cannot hold, FormatError for the second
     game of a `.psq` file.
     """
     suffix = format_of(file)

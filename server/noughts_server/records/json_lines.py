@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from noughts_referee.rules import VariantError
 from noughts_server.records.recorded_game import LONGEST_MS, RESULTS, Placed, RecordedGame, RecordError, variant_of
 
 LINE_KEYS = (
@@ -124,7 +123,7 @@ def winning_cells(record: RecordedGame) -> list[int] | None:
     """The cells of the lines that the last move completed; None where that cannot be known."""
     try:
         variant = variant_of(record.variant)
-    except VariantError:
+    except RecordError:
         return None
     if not all(0 <= cell < variant.cells for cell in record.moves) or len(set(record.moves)) < len(record.moves):
         return None

@@ -32,7 +32,7 @@ _UNKNOWN = "-1"
 
 
 def read_psq(lines: Iterable[str]) -> RecordedGame:
-    """The game of a file. Raises RecordError, VariantError."""
+    """The game of a file. Raises RecordError."""
     rows = [line.strip() for line in lines]
     head = _HEAD.fullmatch(rows[0].lstrip("\ufeff")) if rows else None
     if head is None:
@@ -92,7 +92,7 @@ def _as_moves(names: Iterable[str]) -> bool:
 
 
 def psq_text(record: RecordedGame) -> str:
-    """The game as a file. Raises RecordError, VariantError for one that the format cannot hold."""
+    """The game as a file. Raises RecordError for one that the format cannot hold."""
     variant = flat_variant(record, "a .psq file")
     if _as_moves((record.first, record.second)):
         raise RecordError(f"the names {record.first!r} and {record.second!r}", "one that does not read as a move")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import Variant, parse_variant
+from noughts_referee.rules import Variant, VariantError, parse_variant
 
 RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
 """From the first mover's point of view; the last is a game without a result."""
@@ -110,8 +110,11 @@ class Placed(NamedTuple):
 
 @lru_cache(maxsize=64)
 def variant_of(name: str) -> Variant:
-    """The variant with this name. Raises VariantError."""
-    return parse_variant(name)
+    """Return the variant with this name. Raises RecordError."""
+    try:
+        return parse_variant(name)
+    except VariantError as error:
+        raise RecordError(f"variant {error.got!r}", error.expected) from error
 
 
 def one_line(text: str) -> str:
@@ -127,7 +130,7 @@ def check_names(record: RecordedGame, form: str) -> None:
 
 
 def flat_variant(record: RecordedGame, form: str) -> Variant:
-    """The variant of a record for a format that only knows flat boards. Raises RecordError, VariantError."""
+    """The variant of a record for a format that only knows flat boards. Raises RecordError."""
     check_names(record, form)
     if not record.variant:
         raise RecordError("a game of no variant", f"one that has a board, for {form}")
@@ -154,5 +157,5 @@ def point(variant: Variant, column: int, row: int, text: str) -> int:
 
 def five_in_a_row(columns: int, rows: int) -> str:
     """The name of free five in a row on a board of this size; on a smaller one of as many as it is long. Raises
-    VariantError."""
+    RecordError."""
     return variant_of(f"mnk:{columns},{rows},{max(1, min(5, max(columns, rows)))}").name

@@ -12,11 +12,10 @@ from noughts_referee.rules import (
     Result,
     Termination,
     Variant,
-    VariantError,
     cell_name,
     placed_wrongly,
 )
-from noughts_server.records.recorded_game import RecordedGame, variant_of
+from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
 
 if TYPE_CHECKING:
     from noughts_server.store.games import ExportedGame
@@ -37,26 +36,31 @@ def faults_of(record: RecordedGame) -> list[str]:
 
 def faults_of_stored(game: "ExportedGame") -> list[str]:
     """The same of a game in a database."""
-    return faults_of(
-        RecordedGame(
-            variant=game.variant,
-            first=game.first,
-            second=game.second,
-            result=game.result,
-            moves=tuple(game.moves),
-            termination=game.termination,
-            seed=game.seed,
-            opening_plies=game.opening_plies,
-            times_ms=tuple(time / 1000 for time in game.times_us),
-        )
+    return faults_of(recorded(game))
+
+
+def recorded(game: "ExportedGame") -> RecordedGame:
+    """Return a game of a database."""
+    return RecordedGame(
+        variant=game.variant,
+        first=game.first,
+        second=game.second,
+        result=game.result,
+        moves=tuple(game.moves),
+        termination=game.termination,
+        seed=game.seed,
+        opening_plies=game.opening_plies,
+        times_ms=tuple(time / 1000 for time in game.times_us),
+        fault=game.fault,
+        more={"opening": game.agreement._asdict()} if game.agreement else {},
     )
 
 
 def _faults(record: RecordedGame) -> Iterator[str]:
     try:
         variant = variant_of(record.variant)
-    except VariantError as error:
-        yield f"variant {error.got!r}: expected {error.expected}"
+    except RecordError as error:
+        yield f"{error.got}: expected {error.expected}"
         return
     termination = _TERMINATIONS.get(record.termination)
     if record.termination and termination is None:

@@ -35,7 +35,7 @@ class Sample(NamedTuple):
 
 
 def samples(record: RecordedGame) -> Iterator[Sample]:
-    """The samples of a game. Raises VariantError, RecordError for moves that are off the board."""
+    """The samples of a game. Raises RecordError."""
     if record.result not in SCORES:
         return
     score = round(2 * SCORES[record.result]) - 1

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noughts_bots.gomocup.protocol import FREESTYLE, RULES
-from noughts_referee.rules import Termination, Variant, VariantError
+from noughts_referee.rules import Termination, Variant
 from noughts_server.records.recorded_game import (
     Placed,
     RecordedGame,
@@ -65,8 +65,6 @@ def read_sgf(lines: Iterable[str]) -> Iterator[Placed]:
             yield Placed(line, nodes if isinstance(nodes, RecordError) else _game(nodes))
         except RecordError as error:
             yield Placed(line, error)
-        except VariantError as error:
-            yield Placed(line, RecordError(f"variant {error.got!r}", error.expected))
 
 
 def _game(nodes: list[Node]) -> RecordedGame:
@@ -147,7 +145,7 @@ def _variant(root: Node) -> Variant:
     for name in names:
         try:
             variant = variant_of(name)
-        except VariantError:
+        except RecordError:
             continue
         if (variant.columns, variant.rows, variant.layers) == (*shape, 1):
             return variant
@@ -182,7 +180,7 @@ def _ending(root: Node, said: dict[str, str]) -> tuple[str, str]:
 
 
 def sgf_text(record: RecordedGame, number: int = 1) -> str:
-    """The game as a tree of a collection; `number` is its place there. Raises RecordError, VariantError for a game
+    """The game as a tree of a collection; `number` is its place there. Raises RecordError for a game
     that the format cannot hold."""
     variant = flat_variant(record, "SGF")
     size = f"{variant.columns}" if variant.columns == variant.rows else f"{variant.columns}:{variant.rows}"

@@ -8,7 +8,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import games_pb2
-from noughts_referee.rules import VariantError
 from noughts_server.records.json_lines import json_line
 from noughts_server.records.recorded_game import RecordedGame, RecordError, occasion
 from noughts_server.records.sgf import sgf_text
@@ -60,7 +59,7 @@ class Downloads:
             else:
                 try:
                     yield "".join(_text(kind, recorded(game), next(numbers)) for game in games)
-                except (RecordError, VariantError) as error:
+                except RecordError as error:
                     problem = f"{kind.upper()} cannot hold these games: {error}"
                     raise Failure(409, problem, "JSONL holds all.") from error
             if not page.next_page_token:

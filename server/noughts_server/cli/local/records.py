@@ -57,7 +57,6 @@ def convert(
 
     JSON: {"games", "from", "to"}.
     """
-    from noughts_referee.rules import VariantError
     from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, writing_games
     from noughts_server.records.recorded_game import RecordError
 
@@ -74,10 +73,6 @@ def convert(
                     write(_game(source, placed))
                 except RecordError as error:
                     raise Problem(f"{_place(source, placed)}: {error}") from error
-                except VariantError as error:
-                    raise Problem(
-                        f"{_place(source, placed)}: variant {error.got!r}, expected {error.expected}"
-                    ) from error
                 count += 1
     if output_format is Format.JSON:
         output.print_json({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]})
@@ -194,7 +189,6 @@ def sample(
     """
     from pathlib import Path
 
-    from noughts_referee.rules import VariantError
     from noughts_server.records.formats import replacing
     from noughts_server.records.recorded_game import RecordError
     from noughts_server.records.sampling import write_csv, write_npz
@@ -212,8 +206,6 @@ def sample(
                     count = write_csv(_games(file), out)
         except RecordError as error:
             raise Problem(f"{source}: {error}") from error
-        except VariantError as error:
-            raise Problem(f"{source}: variant {error.got!r}, expected {error.expected}") from error
     if output_format is Format.JSON:
         output.print_json({"samples": count})
     else:

@@ -38,14 +38,13 @@ def show_game(file: str, number: int, games: Games, output_format: Format) -> No
 
 def _replayed(game: "RecordedGame | None") -> "ReplayedGame | None":
     """For the screen; None for a game whose moves cannot be put on a board."""
-    from noughts_referee.rules import VariantError
     from noughts_server.play.replay_screen import ReplayedGame
     from noughts_server.records.json_lines import winning_cells
-    from noughts_server.records.recorded_game import variant_of
+    from noughts_server.records.recorded_game import RecordError, variant_of
 
     try:
         variant = variant_of(game.variant) if game else None
-    except VariantError:
+    except RecordError:
         return None
     if game is None or variant is None or not all(0 <= cell < variant.cells for cell in game.moves):
         return None
