@@ -98,8 +98,9 @@ class Bot:
 
     variants: tuple[str, ...] = ()
     """Variants it plays, e.g. `("connect4", "mnk")`; empty means every variant. A name covers that variant, however
-    it is spelled, and `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`, `gomoku`, but not `gomoku:exact`. While
-    it is online, the server does not let it be entered in others."""
+    it is spelled, and `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`, `gomoku`, but not `gomoku:exact`;
+    `cells<=16` covers every board of at most 16 cells. While it is online, the server does not let it be entered in
+    others."""
 
     def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         """The cell to play, one of `position.free`; or a `Move`, if the bot tells a score. May be `async def`.

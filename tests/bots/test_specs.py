@@ -224,7 +224,7 @@ def test_every_reference_bot_is_listed() -> None:
         "fives": "every variant whose lines have the same length",
         "table:file=FILE[,level=0..1]": "the variant of its file",
         "learner:file=FILE[,learn=true|false]": "the variant of its file, of at most 12 cells",
-        "threats[:nodes=1..10000000]": "every m,n,k game, all of five in a row, tictactoe3d and qubic",
+        "threats[:nodes=1..10000000]": "every m,n,k game, all of five in a row, tictactoe3d and qubic; not connect4",
     }
     assert all(info.description and "\n" not in info.description for info in reference_bots())
 

@@ -35,6 +35,8 @@ class Minimax(CachingBot):
         super().__init__()
         self.faster = faster
         self.depth = depth
+        if depth is None:
+            self.variants = (f"cells<={_LARGEST_FASTER if faster else _LARGEST_BOARD}",)
         self._searches: dict[Variant, FullSearch | DepthSearch] = {}
 
     def plays(self, variant: Variant) -> bool:

@@ -5,7 +5,7 @@ The referee, the bots and the server use this package and no other rules.
 
 from noughts_referee.rules.agreement import Choice, Opening, Put, Take
 from noughts_referee.rules.boards import Board
-from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, parse_variant
+from noughts_referee.rules.catalogue import OWN_NAMES, base_name, canonical_name, covers, is_family, parse_variant
 from noughts_referee.rules.cells import cell_name, cell_names, column_name, placed_wrongly
 from noughts_referee.rules.chance import (
     Draws,
@@ -74,6 +74,7 @@ __all__ = [
     "first_choices",
     "free_of_each",
     "game_seed",
+    "is_family",
     "last_move",
     "lost",
     "members",

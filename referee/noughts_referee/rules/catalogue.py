@@ -12,6 +12,7 @@ from noughts_referee.rules.variant_plugins import plugin_names, plugin_variant
 from noughts_referee.rules.variants import Variant, VariantError
 
 _MNK = "mnk"
+_CELLS = "cells<="
 _MNK_FORM = "mnk:M,N,K"
 _LARGEST_EDGE = 30
 
@@ -113,7 +114,8 @@ def covers(names: Iterable[str], variant: str) -> bool:
     """Whether a bot that says it plays `names` plays the variant of that canonical name; no names mean every one.
 
     One of them covers it that is its name, in whatever spelling, or `mnk`, if it is an m,n,k game: `tictactoe` and
-    `gomoku` are, `gomoku:exact` and `connect4` are not. Whoever plays a variant plays it with a rule for the opening.
+    `gomoku` are, `gomoku:exact` and `connect4` are not; `cells<=16` covers every board of at most 16 cells. Whoever
+    plays a variant plays it with a rule for the opening.
     """
     names, variant = tuple(names), base_name(variant)
     if not names or variant in names:
@@ -125,9 +127,16 @@ def covers(names: Iterable[str], variant: str) -> bool:
 
 def _spells(name: str, variant: str) -> bool:
     try:
+        if is_family(name):
+            return name != _MNK and parse_variant(variant).cells <= int(name.removeprefix(_CELLS))
         return canonical_name(name) == variant
     except VariantError:
         return False
+
+
+def is_family(name: str) -> bool:
+    """Whether `covers` takes the name for that of several variants: `mnk`, or `cells<=16`."""
+    return name == _MNK or (name.startswith(_CELLS) and name.removeprefix(_CELLS).isdecimal())
 
 
 def _read_mnk(text: str, name: str) -> tuple[int, int, int]:

@@ -49,11 +49,11 @@ Item = TypeVar("Item")
 
 
 class CallFailed(Problem):
-    """A call that failed: `code` is its gRPC status, `reason` the server's name of the error, e.g. `WRONG_STATE`."""
+    """A call that failed: `code` is its gRPC status."""
 
-    def __init__(self, problem: Problem, code: grpc.StatusCode, reason: str = "") -> None:
+    def __init__(self, problem: Problem, code: grpc.StatusCode) -> None:
         super().__init__(problem.message, problem.hint)
-        self.code, self.reason = code, reason
+        self.code = code
 
     @property
     def refused(self) -> bool:
@@ -94,8 +94,7 @@ class Client:
             if not self.token and _code(error) is grpc.StatusCode.UNAUTHENTICATED:
                 missing = connection_options.no_token()
                 raise Problem(missing.message, missing.hint) from error
-            info = error_info(error)
-            raise CallFailed(explain_call(error, self.address), _code(error), info.reason if info else "") from error
+            raise CallFailed(explain_call(error, self.address), _code(error)) from error
 
     def pages(
         self,

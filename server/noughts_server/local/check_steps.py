@@ -20,6 +20,7 @@ from noughts_referee.rules import (
     Variant,
     VariantError,
     covers,
+    is_family,
     lost,
     parse_variant,
     side_seed,
@@ -242,7 +243,7 @@ async def _claims(trial: _Trial) -> None:
     if not trial.variants:
         raise NotForThisBot("it claims none, which means all")
     for name in trial.variants:
-        if name == "mnk":
+        if is_family(name):
             continue
         try:
             parse_variant(name)

@@ -30,6 +30,8 @@ def test_rules_with_a_name_of_their_own_have_one_object_and_that_name(spelling: 
         (("mnk: 15,15,5",), ["gomoku"], ["gomoku:exact", "tictactoe"]),
         (("gomoku:exact",), ["gomoku:exact"], ["gomoku"]),
         (("tictactoe",), ["tictactoe"], ["tictactoe3d", "mnk:4,4,4"]),
+        (("cells<=16",), ["tictactoe", "mnk:4,4,3", "mnk:8,2,2"], ["mnk:4,5,4", "connect4", "gomoku+pro"]),
+        (("cells<=", "cells<=x", "cells<=-9"), [], ["tictactoe"]),
         (("no such variant", "connect4"), ["connect4"], ["tictactoe"]),
     ],
 )

@@ -43,7 +43,7 @@ class ThreatsBot(CachingBot):
     """
 
     name = "threats"
-    boards = "every m,n,k game, all of five in a row, tictactoe3d and qubic"
+    boards = "every m,n,k game, all of five in a row, tictactoe3d and qubic; not connect4"
     variants = _LINES_ALONE + _FIVE_IN_A_ROW
     heeds_forbidden_moves = True
 

@@ -224,8 +224,7 @@ def join(
             except CallFailed as failed:
                 if not all_online or not failed.refused:
                     raise
-                if failed.reason != "PERMISSION_DENIED":  # not another owner's bot
-                    refused.append({"bot": each, "reason": failed.message})
+                refused.append({"bot": each, "reason": failed.message})
                 continue
             entered.append({"label": joined.label, "bot_version": joined.bot_version})
             if output_format is Format.TEXT:
@@ -241,10 +240,11 @@ def join(
 
 
 def _online(client: "Client") -> list[str]:
-    """The names of the bots that are logged in."""
-    from noughts_proto.v1 import bots_pb2
+    """Return the names of the caller's bots that are online."""
+    from noughts_proto.v1 import bots_pb2, tokens_pb2
 
-    request = bots_pb2.ListBotsRequest(online_only=True)
+    own = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
+    request = bots_pb2.ListBotsRequest(online_only=True, owner=own)
     return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots)]
 
 

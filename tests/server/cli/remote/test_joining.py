@@ -294,3 +294,17 @@ def test_join_all_online_enters_what_fits_and_lists_the_rest(
         again = noughts("tournament join wide --all-online", env=env, code=1).stderr
         assert again.count("was not entered") == 4
         assert "none was entered in tournaments/wide" in again
+
+
+def test_bot_is_refused_at_entry_for_a_board_that_it_resigns_on(
+    ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
+) -> None:
+    ask("tournament create small --variant mnk:4,4,4")
+    ask("tournament create wide --variant mnk:7,7,5")
+    ask("tournament create fast --variant mnk:4,3,3")
+    with online(server, token, full="minimax", deep="minimax:depth=2", quick="minimax:faster=true"):
+        assert ask("tournament join small full")["label"] == "full"
+        assert ask("tournament join wide deep")["label"] == "deep"
+        for line in ("wide full", "fast quick"):
+            refused = noughts(f"tournament join {line}", code=1, env=env).stderr
+            assert "which plays cells<=1" in refused
