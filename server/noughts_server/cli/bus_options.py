@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 from noughts_server.cli.errors import UsageProblem, require_extra
 from noughts_server.cli.parameters import Option
@@ -43,9 +44,12 @@ def read_bus(
     authorities: Path | None,
     certificate: Path | None,
     key: Path | None,
+    *,
+    insecure: bool,
 ) -> "BusSettings":
     """The bus as the options have it. Raises UsageProblem where no cluster could be made of it."""
     require_extra(command, "cluster")
+    from noughts_proto.security import is_loopback
     from noughts_server.cluster.bus_settings import BusSettings
     from noughts_server.errors import BadBusUrl
 
@@ -62,7 +66,13 @@ def read_bus(
         if path is not None and not path.is_file():
             raise UsageProblem(f"{option} {str(path)!r}: got no file there, expected one")
     try:
-        settings.urls  # noqa: B018  # read for what it raises
+        is_open = any(not is_loopback(urlsplit(each).hostname or "") and "@" not in each for each in settings.urls)
     except BadBusUrl as error:
         raise UsageProblem(f"--bus: got {error.got!r}, expected {error.expected}") from error
+    if is_open and not (insecure or credentials or certificate):
+        raise UsageProblem(
+            f"--bus {settings.place}: got a bus beyond this machine without credentials, expected some",
+            "Whoever reaches it plays in anybody's name. Use --bus-creds, --bus-cert or nats://USER:PASSWORD@HOST, or"
+            " accept the risk on a network of your own with --insecure.",
+        )
     return settings

@@ -20,7 +20,6 @@ from noughts_referee.rules import Choice, Put, Result, Termination
 from noughts_referee.wire import Wire
 from noughts_referee.work_units import Conditions, FinishedGame, Slot, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
-from noughts_server.errors import NoughtsError
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.store.database import Store
 from noughts_server.store.tournaments import conditions as read_conditions
@@ -144,8 +143,8 @@ class Desk(Referee):
                 for key in self._unknown(asks):
                     self._conditions[key] = await self._read(key)
                 self._take(asks)
-            except NoughtsError as error:
-                logger.error("asks of a referee cannot be told", reason=error.reason, error=str(error))
+            except Exception as error:
+                logger.error("a message of a referee was dropped", referee=asks.referee, error=repr(error))
             finally:
                 self._reading = False
 

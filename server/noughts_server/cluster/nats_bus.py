@@ -171,7 +171,11 @@ class NatsBus:
         decode, publish = how.decode, self._local.publish
 
         async def handle(message: Msg) -> None:
-            publish(subject, decode(message.data))
+            # Whoever can write to the bus may send anything: one wrong message must end nothing.
+            try:
+                publish(subject, decode(message.data))
+            except Exception as error:
+                logger.error("a message of the bus is wrong and was dropped", subject=subject, error=repr(error))
 
         return handle
 

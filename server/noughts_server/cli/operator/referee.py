@@ -59,6 +59,7 @@ def referee(
     bus_ca: bus_options.AuthoritiesOption = None,
     bus_cert: bus_options.CertificateOption = None,
     bus_key: bus_options.KeyOption = None,
+    insecure: Annotated[bool, Option("--insecure", help="Use a bus beyond this machine without credentials.")] = False,
     log_level: Annotated[
         options.LogLevel, Option("--log-level", help="What to log on stderr.")
     ] = options.LogLevel.INFO,
@@ -76,7 +77,9 @@ def referee(
             "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",
             "A server without --bus plays its games itself: it needs no referee.",
         )
-    settings = bus_options.read_bus("noughts referee", bus, database, bus_creds, bus_ca, bus_cert, bus_key)
+    settings = bus_options.read_bus(
+        "noughts referee", bus, database, bus_creds, bus_ca, bus_cert, bus_key, insecure=insecure
+    )
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     offered = _read_offers(offers or [])
     from noughts_server.cli.logs import configure_logs

@@ -45,7 +45,7 @@ InsecureOption = Annotated[
     bool,
     Option(
         "--insecure",
-        help="Listen beyond this machine in plaintext: tokens, and metrics, can be read by others.",
+        help="Listen, and use a bus, beyond this machine without protection: others can read tokens, or play.",
     ),
 ]
 MetricsOption = Annotated[
@@ -169,7 +169,9 @@ def serve(
     patience = 0.0 if absence == "0" else read_duration(absence, "--absence").total_seconds()
     shared = None
     if bus is not None:
-        shared = bus_options.read_bus("noughts serve --bus", bus, database, bus_creds, bus_ca, bus_cert, bus_key)
+        shared = bus_options.read_bus(
+            "noughts serve --bus", bus, database, bus_creds, bus_ca, bus_cert, bus_key, insecure=insecure
+        )
     acceptance = _acceptance(accept, python_packages)
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
