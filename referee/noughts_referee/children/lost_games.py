@@ -14,11 +14,13 @@ class LostGame(NamedTuple):
     """The loser's: 0 moved first, 1 second."""
     ply: int
     """Moves that had been made."""
+    moves: tuple[int, ...] = ()
+    """These moves, where they are known."""
 
 
 def running_games(player: Player) -> tuple[LostGame, ...]:
     """The games that the player loses if it is gone now."""
     return tuple(
-        LostGame(game.conditions.tournament, game.slot[0], game.side_of(player), game.ply)
+        LostGame(game.conditions.tournament, game.slot[0], game.side_of(player), game.ply, tuple(game.moves))
         for game in player.games.values()
     )

@@ -115,7 +115,7 @@ class ChildSession:
             turns.opponent_clock_us.append(self.clock_us)
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds
-        while not (answer := await self._receive(deadline, "a move")).moves.game:
+        while not (answer := await self._receive(deadline, f"a move after {moves}" if moves else "a move")).moves.game:
             pass  # an acknowledgement alone
         answered = (list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell))
         if answered != ([game], [len(moves)], 1):

@@ -133,7 +133,7 @@ class LocalFaults:
         game = min(games, key=lambda lost: lost.ordinal, default=None)
         if game is None or (known is not None and known.ordinal <= game.ordinal):
             return known
-        return FaultyGame(game.ordinal, game.ply, self._variant, ("first", "second")[game.side], what)
+        return FaultyGame(game.ordinal, game.ply, self._variant, ("first", "second")[game.side], what, game.moves)
 
     def _keep(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
         notes = self._notes.setdefault(label, [])

@@ -49,6 +49,8 @@ class FaultyGame(NamedTuple):
     """The bot's: `first` or `second`."""
     what: str = ""
     """What it did there, where that differs from game to game; a phrase that follows "it"."""
+    moves: tuple[int, ...] = ()
+    """Those before it, if the bot crashed."""
 
 
 @dataclass(frozen=True, slots=True)

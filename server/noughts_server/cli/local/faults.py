@@ -55,9 +55,9 @@ def show_faults(plan: "LocalPlan", outcome: "LocalOutcome") -> None:
         output.warn(f"{fault.bot}: it {fault.reason}{times}{lost}.")
         if (first := fault.first) is not None:
             what = f": it {first.what}" if first.what else ""
-            output.note(
-                f"  First in game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){what}."
-            )
+            after = f", after {list(first.moves)}" if first.moves else ""
+            where = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){after}"
+            output.note(f"  First in {where}{what}.")
         if fault.benched:
             output.note("  It could not be started three times in a row: that lost it its remaining games.")
         if advice := _advice(fault, specs[fault.bot]):

@@ -1,6 +1,7 @@
 """Child players on the command line, at a local tournament and at a server elsewhere."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.children.field import PLAYER
+from tests.support.hosting import compiled
 from tests.support.processes import PROGRAM, environment, told
 
 
@@ -46,6 +48,29 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
 
 
+CRASHES_AT_PLY_2 = """
+#include "noughts_bot.h"
+#include <stdlib.h>
+static int32_t play(void *bot, const noughts_turn *turn) {
+    uint32_t free_cells[900];
+    (void)bot;
+    noughts_free(turn, free_cells);
+    if (turn->ply >= 2) abort();
+    return (int32_t)free_cells[0];
+}
+static const noughts_bot_api api = {sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, 0, 0, "crashes", 0};
+NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &api; }
+"""
+
+
+def test_crash_of_a_library_is_reported_with_the_moves_before_it(cli: Cli) -> None:
+    spec = f"dll:{compiled(CRASHES_AT_PLY_2, cli.folder)}"
+    shown, _ = cli.run("bot", "check", spec, code=1)
+    assert re.search(r"was ended by signal 6 \(SIGABRT\), expected a move after \[0, [1-8]\]\.", shown)
+    _, said = cli.run("match", f"A={spec}", "first-free", "--games", "2")
+    assert "First in game 1 at ply 2 (tictactoe, moving first), after [0, 1]." in said
+
+
 def test_the_document_of_a_match_has_the_faults(cli: Cli) -> None:
     document = cli.json("match", f"Mine={cli.player('crash')}", "first-free", "--games", "4")
     assert document["terminations"] == {"crashed": 4}
@@ -75,7 +100,7 @@ def test_people_read_why_a_bot_failed_and_what_it_wrote(cli: Cli) -> None:
     assert "crashed" in said
     first, where, advice, written = complained.splitlines()
     assert first == "Warning: Mine: it ended with exit code 3 (4 times); 4 games lost."
-    assert where == "  First in game 2 at ply 2 (tictactoe, moving first)."
+    assert where == "  First in game 2 at ply 2 (tictactoe, moving first), after [0, 1]."
     assert advice.startswith("  Try it alone: noughts bot check 'exec:")
     assert written == "  | what a pity"
 

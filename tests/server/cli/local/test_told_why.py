@@ -208,7 +208,7 @@ def test_a_program_that_ends_before_its_first_answer_is_benched(desk: Desk) -> N
     said, _ = desk.run("match 'lines:false' random --games 20 --seed 1 --format json", code=1)
     faults = json.loads(said)["faults"]
     assert [(fault["reason"], fault["times"], fault["games"], fault["benched"]) for fault in faults] == [
-        ("ended with exit code 70", 3, 20, True)
+        ("ended with exit code 1", 3, 20, True)
     ]
 
 
