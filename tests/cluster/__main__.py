@@ -40,7 +40,7 @@ def _told(tally: Tally) -> int:
     table = Table("what", "", title=f"{tally.games:,} games")
     for name, seconds in tally.seconds.items():
         table.add_row(f"seconds until play goes on: {name}", f"{seconds:.1f}")
-    table.add_row("lost, stored twice, ratings that differ", "0, 0, 0")
+    table.add_row(", ".join(tally.checked), ", ".join(map(str, tally.checked.values())))
     table.add_row("lost by a fault", str(sum(tally.endings.values()) - on_the_board))
     table.add_row("late writes refused", str(tally.refused))
     table.add_row("units that were played again", str(tally.again))

@@ -332,19 +332,25 @@ class Cluster:
         """How its games ended, by `Termination`."""
         return Counter(dict(rows_of(self.database, _ENDINGS.format(slug))))
 
-    async def look_back(self, *slugs: str) -> None:
-        """What must hold when everything has been played: every slot once, and ratings that follow from the games."""
+    async def look_back(self, *slugs: str) -> dict[str, int]:
+        """Assert that every slot was played once and that the ratings follow from the games; return the counts."""
+        counted = Counter[str](dict.fromkeys(("lost", "stored twice", "ratings that differ"), 0))
         for slug in slugs:
             ordinals = [row[0] for row in rows_of(self.database, _ORDINALS.format(slug))]
             total = rows_of(self.database, f"SELECT games_total FROM tournaments WHERE slug = '{slug}'")[0][0]
+            counted["lost"] += len(set(range(1, total + 1)).difference(ordinals))
+            counted["stored twice"] += len(ordinals) - len(set(ordinals))
             assert ordinals == list(range(1, total + 1))
         store = await self.store()
         try:
             report = await store.read(lambda connection: check_database(connection, faults_of_stored))
             assert report.findings == []
-            assert (await store.write(rebuild_ratings)).differences == []
+            differences = (await store.write(rebuild_ratings)).differences
+            assert differences == []
+            counted["ratings that differ"] = len(differences)
         finally:
             await store.close()
+        return counted
 
 
 _ENDINGS = "SELECT termination, count(*) FROM games JOIN tournaments ON id = tournament_id WHERE slug = '{}' GROUP BY 1"

@@ -78,7 +78,7 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
         await cluster.finished("league", 600)
     tally.games = cluster.stored()
     tally.games_a_second = tally.games / (time.monotonic() - began)
-    await cluster.look_back("league")
+    tally.checked = await cluster.look_back("league")
     tally.refused = refused(cluster)
     tally.again = attempts(cluster)
     tally.endings = cluster.endings("league")

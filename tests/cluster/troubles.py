@@ -35,6 +35,8 @@ class Tally:
     """Units that were claimed more than once."""
     endings: Counter[int] = field(default_factory=Counter)
     """How games ended, by `Termination`."""
+    checked: dict[str, int] = field(default_factory=dict)
+    """What `look_back` counted."""
     say: Callable[[str], object] = lambda line: None
 
     @property

@@ -100,15 +100,14 @@ def _add_games(connection: Connection, tournament: Tournament, games_per_pair: i
 
 
 def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> None:
-    from noughts_server.competition.swiss import check_rounds, usual_rounds
+    from noughts_server.competition.swiss import most_rounds, usual_rounds
 
     count = _entries(connection, tournament)
-    wanted = (tournament.settings.rounds or usual_rounds(count)) + rounds
-    try:
-        check_rounds(count, wanted)
-    except ValueError as error:
-        raise InvalidArgument.of("rounds", rounds, str(error)) from error
-    change_settings(connection, tournament, rounds=wanted)
+    before, most = tournament.settings.rounds or usual_rounds(count), most_rounds(count)
+    if before + rounds > most:
+        why = f"{count} entries can play {most} rounds without a rematch, and the tournament has {before}"
+        raise InvalidArgument.of("rounds", rounds, f"at most {max(0, most - before)} more: {why}")
+    change_settings(connection, tournament, rounds=before + rounds)
     if tournament.games_done == tournament.games_total:
         pair_next(connection, tournament.id)
 

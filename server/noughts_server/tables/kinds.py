@@ -175,6 +175,8 @@ def _openings(tally: Tally, limit: int | None) -> Table:
     named = _naming(tally)
     rows = [(named(cells), *_counted(counts, tally.games)) for cells, counts in found[:limit]]
     notes = ["plies: the mean length of the games, the opening among them."]
+    if not any(tally.openings):
+        notes = ["No game began with an opening." if found else "No games yet."]
     notes += _left_out(len(rows), len(found), "openings")
     return Table(TableKind.OPENINGS, "By opening", (Column("opening", "opening"), *_COUNTED), rows, notes)
 

@@ -73,6 +73,11 @@ def test_terminations_are_counted_and_faults_told_by_name() -> None:
     assert table.notes == ["A lost 1 by timeout."]
 
 
+def test_table_of_openings_says_if_there_are_none() -> None:
+    assert make_table(TableKind.OPENINGS, Tally([])).notes == ["No games yet."]
+    assert make_table(TableKind.OPENINGS, Tally(GAMES)).notes == ["No game began with an opening."]
+
+
 def test_openings_are_named_by_their_cells_the_most_played_first() -> None:
     opened = [game("A", "B", opening=[4, 0]), game("B", "A", "0-1", opening=[4, 0]), game("A", "B")]
     table = rows(TableKind.OPENINGS, *opened)
