@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes
+from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import game_name, tournament_name
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def list_games(
     tournament: Annotated[
         str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
     ],
+    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost by its own fault.")] = False,
     limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
@@ -36,7 +37,7 @@ def list_games(
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
 
-    request = pb.ListGamesRequest(parent=tournament_name(tournament))
+    request = pb.ListGamesRequest(parent=tournament_name(tournament), faults_only=fault)
     with connected(server, token, token_file) as client:
         found = games_of(client, request, limit, output_format)
         if output_format is Format.JSON:
@@ -44,7 +45,9 @@ def list_games(
             return
         rows = list(map(_row, found))
     columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
-    output.stdout().print(output.table(columns, rows) if rows else f"No games in {request.parent} yet.")
+    output.stdout().print(
+        output.table(columns, rows) if rows else f"No {'such ' * fault}games in {request.parent} yet."
+    )
 
 
 def games_of(

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from noughts_bots import Bot, Position
 from tests.support.background import online
 from tests.support.children.field import PLAYER
 
@@ -110,6 +111,27 @@ def test_json_lists_have_all_rows_and_text_says_what_is_missing(
     for line in ("tournament list", "game list t0", f"bot games {bots[0]}"):
         assert noughts(line, env=env).stderr == "There are more than 50; --limit N prints N.\n"
         assert noughts(f"{line} --limit 60", env=env).stderr == ""
+
+
+class Wrong(Bot):
+    """Loses each game in which it moves first, by an illegal move."""
+
+    def choose(self, position: Position) -> int:
+        return position.free[0] if position.side else 99
+
+
+def test_game_list_shows_only_games_lost_by_a_fault(
+    ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
+) -> None:
+    ask("tournament create cup --games 4")
+    with online(server, token, right="random", wrong=Wrong()):
+        for bot in ("right", "wrong"):
+            ask(f"tournament join cup {bot}")
+        ask("tournament start cup")
+        until(lambda: ask("tournament show cup")["state"] == "finished")
+    lines = noughts("game list cup --fault --format json", env=env).stdout.splitlines()
+    assert [json.loads(line)["fault"]["bot"] for line in lines] == ["wrong", "wrong"]
+    assert noughts("game list cup --fault", env=env).stdout.count("illegal_move") == 2
 
 
 def test_tournament_is_paused_resumed_and_cancelled(ask: Ask, bots: list[str]) -> None:
