@@ -85,7 +85,8 @@ def create(
     "own_times", "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
     "concurrency", "seed", "seed_hash", "seed_given", "rated", "own_rated", "live_scores", "games",
     "games_total", "entries_min", "entries_max", "join_from", "join_until", "start_at", "reason", "challenge",
-    "openings", "standings", "crosstable", "offline", "absence_limit" (seconds, or null)}. With --dry-run
+    "openings", "standings", "crosstable", "faults": [{"bot", "games"}] (games lost by their own fault), "offline",
+    "absence_limit" (seconds, or null)}. With --dry-run
     {"dry_run", "forecasts"}: as of `tournament run --dry-run`, for some numbers of entries from the least to the most.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)

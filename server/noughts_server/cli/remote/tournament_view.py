@@ -1,5 +1,6 @@
 """A tournament of a server, for people and for programs."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_docume
 from noughts_server.cli.drawing.standings import rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
+from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
     crosstable, matches = _crosstable(client, shown)
     standings, ranks = rank(standings, crosstable.pairs, knockout=_schedule(shown) == "knockout")
     crosstable = Crosstable(ranks, crosstable.pairs)
+    faults = _faults(client, shown)
     fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
     if output_format is Format.JSON:
         document = conditions_document(shown)
@@ -34,6 +37,7 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
         document["crosstable"] = crosstable.document()
         if matches:
             document["bracket"] = bracket_document(matches)
+        document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
         document["offline"] = list(shown.offline)
         document["absence_limit"] = _absence_limit(shown)
         if fitted is not None:
@@ -41,6 +45,10 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
         output.print_json(document)
     else:
         _print(shown, standings, crosstable, ranks, matches)
+        for label, count in faults.items():
+            output.stdout().print(f"{label} lost {output.count(count, 'game')} by its own fault.", markup=False)
+        if faults:
+            output.note(f"noughts game list {short(shown.name)} --fault")
         if fitted is not None:
             show_fit(fitted)
 
@@ -58,6 +66,15 @@ def _crosstable(client: "Client", shown: "pb.Tournament") -> tuple[Crosstable, "
         page = client.call(client.tournaments.GetCrosstable, request)
         cells += page.cells
     return Crosstable(labels, cells), matches
+
+
+def _faults(client: "Client", shown: "pb.Tournament") -> Counter[str]:
+    """How many games each entry lost by its own fault."""
+    from noughts_proto.v1 import games_pb2, types_pb2
+
+    request = games_pb2.ListGamesRequest(parent=shown.name, faults_only=True)
+    games = client.each(client.games.ListGames, request, lambda page: page.games) if shown.games_done else ()
+    return Counter(game.second if game.result == types_pb2.RESULT_FIRST_WINS else game.first for game in games)
 
 
 class _Standing:

@@ -132,6 +132,8 @@ def test_game_list_shows_only_games_lost_by_a_fault(
     lines = noughts("game list cup --fault --format json", env=env).stdout.splitlines()
     assert [json.loads(line)["fault"]["bot"] for line in lines] == ["wrong", "wrong"]
     assert noughts("game list cup --fault", env=env).stdout.count("illegal_move") == 2
+    assert ask("tournament show cup")["faults"] == [{"bot": "wrong", "games": 2}]
+    assert "wrong lost 2 games by its own fault." in noughts("tournament show cup", env=env).stdout
 
 
 def test_tournament_is_paused_resumed_and_cancelled(ask: Ask, bots: list[str]) -> None:
