@@ -22,7 +22,7 @@ async def test_a_referee_on_another_host_plays_and_others_take_over_when_its_cab
             running(servers=1, referees=1) as cluster,
             far_away(cluster, host.here) as (bus, database, _),
         ):
-            far = await cluster.start_referee(bus=bus, database=database, host=host.name)
+            far = await cluster.start_referee("--insecure", bus=bus, database=database, host=host.name)
             cluster.start_bots(names, "Unhurried")
             await cluster.all_online(names)
             await cluster.organise("league", names, games_per_pair=200)

@@ -138,7 +138,9 @@ def add(
     logins: Annotated[list[str], Argument(metavar="LOGIN...", help="The students' logins.")],
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Adds late students to a course: a token for each, in tokens.csv. The course's server can run meanwhile.
+    """Adds late students to a course: a token for each, in tokens.csv.
+
+    The course's server can run meanwhile.
 
     JSON: {"folder", "students", "tokens"}.
     """
