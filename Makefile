@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test quick check browser stubs lock bench soak clean
+.PHONY: help demo live test quick check browser stubs lock wheel audit bench soak clean
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,15 @@ lock: $(STAMP) ## resolve pyproject.toml into the three locks; newest of everyth
 	$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev --output-file requirements.lock
 	$(LOCK) --constraint requirements.lock pyproject.toml --extra server --extra web --extra cluster --extra wasm --output-file requirements-runtime.lock
 	$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
+
+wheel: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
+wheel: $(STAMP) ## build the wheel with bills of materials (CycloneDX) and checksums in dist
+	rm -rf dist
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	$(BIN)/python -m tools.bill_of_materials dist
+
+audit: $(STAMP) ## compare the locks with advisories in OSV format: make audit FILE=advisories.json
+	@$(BIN)/python -m tools.audit $(FILE)
 
 bench: $(STAMP) ## measure throughput
 	$(BIN)/python benchmarks/throughput.py

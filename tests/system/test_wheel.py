@@ -41,13 +41,13 @@ def files_of_the_tree() -> list[Path]:
     return [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, env: dict[str, str] | None = None) -> None:
     """Builds the wheel, from a copy of the tree without what git ignores."""
     source = folder / "source"
     for name in files_of_the_tree():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, source / name)
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source, cwd=folder)
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source, cwd=folder, env=env)
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +152,21 @@ def test_wheel_holds_every_file_of_the_four_packages_and_nothing_else(contents: 
         if path.is_relative_to(package)
     }
     assert {path for path in contents if ".dist-info/" not in path} == expected
+
+
+def test_two_builds_give_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        other = {**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+        for number, epoch in enumerate(("1700000000", "1700000000", None)):
+            (folder := tmp_path / str(number)).mkdir()
+            times = {} if epoch is None else {"SOURCE_DATE_EPOCH": epoch}
+            build(folder, {**(other if number != 1 else os.environ), **times})
+    finally:
+        os.umask(before)
+    first, second, undated = (tmp_path / str(number) / wheel.name for number in range(3))
+    assert first.read_bytes() == second.read_bytes() != undated.read_bytes()
+    assert undated.read_bytes() == wheel.read_bytes()
 
 
 def test_wheel_holds_protocol_stubs_and_type_markers(contents: frozenset[str]) -> None:
