@@ -273,6 +273,10 @@ class ListGamesRequest(_message.Message):
     OPPONENT_FIELD_NUMBER: _builtins.int
     TOURNAMENT_FIELD_NUMBER: _builtins.int
     FAULTS_ONLY_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    TERMINATION_FIELD_NUMBER: _builtins.int
+    ENTRY_FIELD_NUMBER: _builtins.int
+    WON_FIELD_NUMBER: _builtins.int
     parent: _builtins.str
     """`tournaments/ID`, or `bots/NAME` for the games of all its versions: the newest tournament first, in each of them
     the highest number first.
@@ -286,7 +290,15 @@ class ListGamesRequest(_message.Message):
     tournament: _builtins.str
     """With a bot as parent: only its games in this tournament, `tournaments/ID`."""
     faults_only: _builtins.bool
-    """Of a tournament: only games that somebody lost by a fault of its own."""
+    """Only games that a side lost by its own fault."""
+    result: _types_pb2.Result.ValueType
+    """Only games with this result; UNSPECIFIED: all."""
+    termination: _types_pb2.Termination.ValueType
+    """Only games that ended like this; UNSPECIFIED: all."""
+    entry: _builtins.str
+    """With a tournament as parent: only games of this entry, by its label, or of all entries of a bot, `bots/NAME`."""
+    won: _builtins.bool
+    """With a bot as parent, or with `entry`: only games that it won (true) or lost (false)."""
     def __init__(
         self,
         *,
@@ -296,12 +308,18 @@ class ListGamesRequest(_message.Message):
         opponent: _builtins.str = ...,
         tournament: _builtins.str = ...,
         faults_only: _builtins.bool = ...,
+        result: _types_pb2.Result.ValueType = ...,
+        termination: _types_pb2.Termination.ValueType = ...,
+        entry: _builtins.str = ...,
+        won: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "won", b"won"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "entry", b"entry", "faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "result", b"result", "termination", b"termination", "tournament", b"tournament", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__won: _TypeAlias = _typing.Literal["won"]  # noqa: Y015
+    _WhichOneofArgType__won: _TypeAlias = _typing.Literal["_won", b"_won"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__won) -> _WhichOneofReturnType__won | None: ...
 
 Global___ListGamesRequest: _TypeAlias = ListGamesRequest  # noqa: Y015
 
@@ -312,7 +330,7 @@ class ListGamesResponse(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Empty on the last page. A page of a bot's games may hold fewer than asked for, even none, and not be the last."""
+    """Empty on the last page. A page may hold fewer games than asked for, even none, and not be the last."""
     @_builtins.property
     def games(self) -> _containers.RepeatedCompositeFieldContainer[Global___Game]: ...
     def __init__(

@@ -404,6 +404,7 @@ class Standing(_message.Message):
     BYES_FIELD_NUMBER: _builtins.int
     WITHDRAW_TIME_FIELD_NUMBER: _builtins.int
     WITHDRAW_REASON_FIELD_NUMBER: _builtins.int
+    FAULTS_FIELD_NUMBER: _builtins.int
     label: _builtins.str
     """The entry's label, unique in the tournament."""
     bot_version: _builtins.str
@@ -418,6 +419,8 @@ class Standing(_message.Message):
     byes: _builtins.int
     """Rounds without an opponent; each counts like all games of an encounter won, and is part of `points`."""
     withdraw_reason: _builtins.str
+    faults: _builtins.int
+    """How many of the losses were by its own fault: an illegal move, a time overstepped, a crash, an absence."""
     @_builtins.property
     def withdraw_time(self) -> _timestamp_pb2.Timestamp:
         """When it left the tournament, after that had begun, and why."""
@@ -435,10 +438,11 @@ class Standing(_message.Message):
         byes: _builtins.int = ...,
         withdraw_time: _timestamp_pb2.Timestamp | None = ...,
         withdraw_reason: _builtins.str = ...,
+        faults: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "rating", b"rating", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "bot_version", b"bot_version", "byes", b"byes", "draws", b"draws", "label", b"label", "losses", b"losses", "points", b"points", "rating", b"rating", "wins", b"wins", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "bot_version", b"bot_version", "byes", b"byes", "draws", b"draws", "faults", b"faults", "label", b"label", "losses", b"losses", "points", b"points", "rating", b"rating", "wins", b"wins", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
     _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015

@@ -139,6 +139,7 @@ def standing_message(row: Standing) -> tournaments_pb2.Standing:
         byes=row.byes,
         withdraw_time=timestamp(row.withdrawn_at),
         withdraw_reason=row.withdrawn_reason,
+        faults=row.faults,
     )
 
 

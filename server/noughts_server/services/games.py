@@ -2,24 +2,25 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
-from noughts_referee.rules import parse_variant
+from noughts_referee.rules import Result, Termination, parse_variant
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import time_control_message
 from noughts_server.messages.resource_names import bot_id, game_id, tournament_id
 from noughts_server.services.access import VISITOR, Access, open_to
 from noughts_server.store.bot_games import list_bot_games
 from noughts_server.store.database import Connection, Store
-from noughts_server.store.games import StoredGame, get_game, list_games
+from noughts_server.store.games import StoredGame, Wanted, get_game, list_games
 from noughts_server.store.notes import notes_of
 from noughts_server.store.pages import Page
 
 Context = grpc.aio.ServicerContext[Any, Any]
+Kind = TypeVar("Kind", Result, Termination)
 
 
 class GameServicer(games_pb2_grpc.GameServiceServicer):
@@ -50,9 +51,15 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
 
 
 def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
+    wanted = Wanted(
+        request.faults_only,
+        _value(Result, "result", request.result),
+        _value(Termination, "termination", request.termination),
+        request.won if request.HasField("won") else None,
+    )
     if request.parent.startswith("bots/"):
-        if request.faults_only:
-            raise InvalidArgument.of("faults_only", "true", "false: only the games of a tournament have this filter")
+        if request.entry:
+            raise InvalidArgument.of("entry", request.entry, "nothing: only games of `tournaments/ID` have this filter")
         return partial(
             list_bot_games,
             bot=bot_id("parent", request.parent),
@@ -60,18 +67,30 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
             tournament=tournament_id("tournament", request.tournament) if request.tournament else "",
             size=request.page_size,
             page_token=request.page_token,
+            wanted=wanted,
         )
     for field in ("opponent", "tournament"):
         if value := getattr(request, field):
             raise InvalidArgument.of(field, value, "nothing: only the games of `bots/NAME` have this filter")
+    if wanted.won is not None and not request.entry:
+        raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` nobody is known who won or lost")
     slug = tournament_id("parent", request.parent)
     return partial(
         list_games,
         slug=slug,
         size=request.page_size,
         page_token=request.page_token,
-        faults_only=request.faults_only,
+        wanted=wanted,
+        entry=request.entry,
     )
+
+
+def _value(kind: type[Kind], field: str, number: int) -> Kind | None:
+    """The value of an enum of the protocol; None for UNSPECIFIED. Raises InvalidArgument."""
+    try:
+        return kind(number) if number else None
+    except ValueError:
+        raise InvalidArgument.of(field, number, f"one of {', '.join(f'{each:d}' for each in kind)}") from None
 
 
 def game_message(game: StoredGame) -> pb.Game:

@@ -17,7 +17,7 @@ from noughts_server.competition.score import Score
 from noughts_server.errors import InvalidArgument
 from noughts_server.store.batches import in_batches
 from noughts_server.store.bots import get_bot
-from noughts_server.store.games import StoredGame, read_games
+from noughts_server.store.games import EVERY_GAME, StoredGame, Wanted, read_games
 from noughts_server.store.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, entries, games, pair_scores, tournaments
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
@@ -71,14 +71,16 @@ def list_bot_games(
     tournament: str = "",
     size: int = 0,
     page_token: str = "",
+    wanted: Wanted = EVERY_GAME,
 ) -> Page[StoredGame]:
     """The games of all versions of a bot: of the newest tournament first, and in each the highest ordinal first.
 
-    `opponent` (a bot) and `tournament` (a slug) restrict them; empty means all. A page may have fewer games than were
-    asked for, even none, and yet not be the last. Raises NotFound, InvalidArgument for a bad size or page token.
+    `opponent` (a bot), `tournament` (a slug) and `wanted` restrict them; empty means all. A page may have
+    fewer games than were asked for, even none, and yet not be the last. Raises NotFound, InvalidArgument for a bad size
+    or page token.
     """
     limit = page_size(size)
-    method = f"bots/{bot}/games?{opponent}&{tournament}"
+    method = f"bots/{bot}/games?{opponent}&{tournament}{f'&{wanted}' if wanted != EVERY_GAME else ''}"
     after = read_page_token(method, page_token, [0, 0])
     newest, below_there = map(int, after) if after else (None, 0)
     bot_id = get_bot(connection, bot).id
@@ -91,11 +93,12 @@ def list_bot_games(
             continue
         here = get_tournament_by_id(connection, played.tournament_id)
         slots = _slots(connection, here, played, below_there if here.id == newest else here.games_total + 1)
+        conditions = wanted.among(played.own) if wanted != EVERY_GAME else []
         looked_at += 1
         batch = limit + 1 - len(found)
         while ordinals := list(islice(slots, batch)):
             looked_at += len(ordinals)
-            found += reversed(read_games(connection, here, ordinals))
+            found += reversed(read_games(connection, here, ordinals, *conditions))
             if len(found) > limit:
                 last = found[limit - 1]
                 return Page(found[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))

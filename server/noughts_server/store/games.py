@@ -1,10 +1,10 @@
 """Reading stored games, and those that the journal has."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, case, func, literal, null, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, TextClause, and_, case, func, literal, null, or_, select
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed, parse_variant
@@ -23,7 +23,42 @@ from noughts_server.store.pages import Page, page_size, read_page_token, write_p
 from noughts_server.store.schema import LOST_BY_FAULT, bot_versions, bots, entries, games, journal, rating_runs
 from noughts_server.store.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
+Condition = ColumnElement[bool] | TextClause
+
 _ROWS_AT_ONCE = 1000
+_MOST_LOOKED_AT = 100_000
+"""Games that one page looks at if only some are wanted, so that rare ones cannot make it slow."""
+
+
+class Wanted(NamedTuple):
+    """Which games are wanted; by default all."""
+
+    faults: bool = False
+    """Only those that a side lost by its own fault."""
+    result: Result | None = None
+    termination: Termination | None = None
+    won: bool | None = None
+    """Only those that the entries in question won, or lost."""
+
+    def among(self, entries: Collection[int] | None) -> list[Condition]:
+        """Return the conditions; `entries` are the entries in question, None: all."""
+        found: list[Condition] = [LOST_BY_FAULT] if self.faults else []
+        if self.result is not None:
+            found.append(games.c.result == int(self.result))
+        if self.termination is not None:
+            found.append(games.c.termination == int(self.termination))
+        if entries is None:
+            return found
+        first, second = games.c.first_entry.in_(entries), games.c.second_entry.in_(entries)
+        if self.won is None:
+            return [*found, or_(first, second)]
+        of_first, of_second = (
+            (Result.FIRST_WINS, Result.SECOND_WINS) if self.won else (Result.SECOND_WINS, Result.FIRST_WINS)
+        )
+        return [*found, or_(and_(first, games.c.result == of_first), and_(second, games.c.result == of_second))]
+
+
+EVERY_GAME = Wanted()
 
 
 class Agreement(NamedTuple):
@@ -98,38 +133,82 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     return found[0]
 
 
-def read_games(connection: Connection, tournament: Tournament, ordinals: Sequence[int]) -> list[StoredGame]:
-    """Those of these games that are stored, in slot order; up to 1,001 ordinals."""
-    return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals)))
+def read_games(
+    connection: Connection, tournament: Tournament, ordinals: Sequence[int], *conditions: Condition
+) -> list[StoredGame]:
+    """Those of these games that are stored and meet the conditions, in slot order; up to 1,001 ordinals."""
+    return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals), *conditions))
 
 
 def list_games(
-    connection: Connection, slug: str, *, size: int = 0, page_token: str = "", faults_only: bool = False
+    connection: Connection,
+    slug: str,
+    *,
+    size: int = 0,
+    page_token: str = "",
+    wanted: Wanted = EVERY_GAME,
+    entry: str = "",
 ) -> Page[StoredGame]:
-    """A tournament's stored games in slot order; with `faults_only` those that somebody lost by a fault of its own.
+    """A tournament's stored games in slot order: those that are wanted, and with `entry` only those of an entry.
 
-    Raises NotFound, InvalidArgument for a bad size or page token.
+    `entry` is a label, or `bots/NAME` for all entries of a bot. Raises NotFound, InvalidArgument for a bad size or page
+    token.
     """
     limit = page_size(size)
     tournament = get_tournament(connection, slug)
-    method = f"{tournament.name}/games{'?faults' if faults_only else ''}"
-    after = read_page_token(method, page_token, [0]) or [0]
-    if faults_only:
-        found = read_games(connection, tournament, _faults(connection, tournament, int(after[0]), limit + 1))
+    conditions = wanted.among(_entries_called(connection, tournament, entry) if entry else None)
+    method = f"{tournament.name}/games{f'?{entry}&{wanted}' if conditions else ''}"
+    after = int((read_page_token(method, page_token, [0]) or [0])[0])
+    end = after + _MOST_LOOKED_AT
+    if wanted.faults:
+        found = read_games(connection, tournament, _some(connection, tournament, after, limit + 1, conditions))
+        end = tournament.games_total
+    elif conditions:
+        conditions.append(games.c.ordinal <= end)
+        found = _read(connection, tournament, _after(tournament, after, limit + 1).where(*conditions))
     else:
-        found = _read(
-            connection, tournament, _rated_games(tournament).where(games.c.ordinal > after[0]).limit(limit + 1)
-        )
-    more = write_page_token(method, [found[limit - 1].ordinal]) if len(found) > limit else ""
-    return Page(found[:limit], more)
+        found = _read(connection, tournament, _after(tournament, after, limit + 1))
+        end = tournament.games_total
+    if len(found) > limit:
+        return Page(found[:limit], write_page_token(method, [found[limit - 1].ordinal]))
+    return Page(found, write_page_token(method, [end]) if end < tournament.games_total else "")
 
 
-def _faults(connection: Connection, tournament: Tournament, after: int, most: int) -> list[int]:
-    """The ordinals of games behind `after` that were lost by a fault."""
+def _after(tournament: Tournament, after: int, most: int) -> Select[Any]:
+    return _rated_games(tournament).where(games.c.ordinal > after).limit(most)
+
+
+def _some(
+    connection: Connection, tournament: Tournament, after: int, most: int, conditions: Sequence[Condition]
+) -> list[int]:
+    """The ordinals of games behind `after` that meet the conditions; one of these has an index."""
     # As an expression: in the order of the key SQLite would read all games.
     ordinal = games.c.ordinal + 0
-    chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, LOST_BY_FAULT, ordinal > after)
+    chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, *conditions, ordinal > after)
     return list(connection.scalars(chosen.order_by(ordinal).limit(most)))
+
+
+def _entries_called(connection: Connection, tournament: Tournament, entry: str) -> list[int]:
+    """The numbers of the entry of this label, or of a bot's entries. Raises NotFound."""
+    called = bots.c.name == entry.removeprefix("bots/") if entry.startswith("bots/") else entries.c.label == entry
+    of_tournament = entries.c.tournament_id == tournament.id
+    chosen = select(entries.c.number).select_from(entries).join(bot_versions)
+    chosen = chosen.join(bots, bots.c.id == bot_versions.c.bot_id).where(of_tournament, called)
+    numbers = list(connection.scalars(chosen))
+    if not numbers:
+        raise NotFound(f"{tournament.name}, entry {entry!r}", hint=f"noughts tournament show {tournament.slug}")
+    return numbers
+
+
+def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
+    """How many games each entry lost by its own fault; only entries that did."""
+    loser = case((games.c.result == int(Result.FIRST_WINS), games.c.second_entry), else_=games.c.first_entry)
+    chosen = select(loser, func.count()).where(
+        games.c.tournament_id == tournament_id,
+        LOST_BY_FAULT,
+        games.c.result.in_((Result.FIRST_WINS, Result.SECOND_WINS)),
+    )
+    return {row[0]: row[1] for row in connection.execute(chosen.group_by(loser))}
 
 
 class ExportedGame(NamedTuple):

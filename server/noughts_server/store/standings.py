@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, and_, func, select
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.store.bots import version_name
 from noughts_server.store.brackets import BracketMatch, StoredBracket, swiss_rounds
+from noughts_server.store.games import count_faults
 from noughts_server.store.pages import read_page_token, write_page_token
 from noughts_server.store.schema import (
     bot_versions,
@@ -50,6 +51,8 @@ class Standing:
     withdrawn_at: int | None = None
     """When it left the tournament after that had begun, in milliseconds since 1970 in UTC."""
     withdrawn_reason: str = ""
+    faults: int = 0
+    """How many of the losses were by its own fault."""
 
     @property
     def points(self) -> float:
@@ -119,7 +122,8 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
         .order_by(entries.c.number)
     )
     byes_of = _byes(connection, tournament)
-    table = [_standing(row, tournament, byes_of.get(row.number, 0)) for row in rows]
+    faults_of = count_faults(connection, tournament.id)
+    table = [_standing(row, tournament, byes_of.get(row.number, 0), faults_of.get(row.number, 0)) for row in rows]
     won = StoredBracket(connection, tournament).won()
     table.sort(key=lambda row: (-won.get(row.number, 0), -row.points, -row.wins))
     return table
@@ -177,7 +181,7 @@ def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstab
     return whole._replace(next_page_token="")
 
 
-def _standing(row: Row[Any], tournament: Tournament, byes_had: int) -> Standing:
+def _standing(row: Row[Any], tournament: Tournament, byes_had: int, faults: int) -> Standing:
     return Standing(
         number=row.number,
         label=row.label,
@@ -192,4 +196,5 @@ def _standing(row: Row[Any], tournament: Tournament, byes_had: int) -> Standing:
         bye_points=float(byes_had * tournament.settings.games_per_pair),
         withdrawn_at=row.withdrawn_at,
         withdrawn_reason=row.withdrawn_reason or "",
+        faults=faults,
     )

@@ -7,8 +7,19 @@ import pytest
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.store import games as stored_games
+from noughts_server.store.bot_games import list_bot_games
 from noughts_server.store.database import Connection
-from noughts_server.store.games import ExportedGame, StoredGame, export, get_game, list_games, terminations
+from noughts_server.store.games import (
+    ExportedGame,
+    StoredGame,
+    Wanted,
+    count_faults,
+    export,
+    get_game,
+    list_games,
+    terminations,
+)
 from tests.support.arena import NOW, Arena
 
 
@@ -80,7 +91,7 @@ async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the
         found: list[int] = []
         token = ""
         while True:
-            read = partial(list_games, slug="cup", size=size, page_token=token, faults_only=True)
+            read = partial(list_games, slug="cup", size=size, page_token=token, wanted=Wanted(faults=True))
             page = await arena.store.read(read)
             found += [game.ordinal for game in page.items]
             if not (token := page.next_page_token):
@@ -88,7 +99,69 @@ async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the
         assert found == expected
     token = (await arena.store.read(partial(list_games, slug="cup", size=1))).next_page_token
     with pytest.raises(InvalidArgument, match="page_token"):
-        await arena.store.read(partial(list_games, slug="cup", page_token=token, faults_only=True))
+        await arena.store.read(partial(list_games, slug="cup", page_token=token, wanted=Wanted(faults=True)))
+
+
+@pytest.mark.parametrize("looked_at", [5, 100_000])
+async def test_filters_find_the_same_games_as_a_look_at_all_of_them(
+    arena: Arena, looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_games, "_MOST_LOOKED_AT", looked_at)
+    tournament = await arena.tournament(bots=("ada", "bob", "ada"), games_per_pair=20)
+    kinds = list(Termination)
+    await arena.commit(
+        game._replace(termination=kinds[game.ordinal % len(kinds)]) for game in await arena.play(tournament)
+    )
+    every = await all_games(arena, "cup", 1000)
+
+    def matches(game: StoredGame, wanted: Wanted, entries: set[str]) -> bool:
+        sides = [side for side, label in enumerate((game.first, game.second)) if label in entries]
+        won = {True: game.result.winner, False: game.result.loser, None: None}[wanted.won]
+        return (
+            (not wanted.faults or game.termination in FAULTS)
+            and wanted.result in (None, game.result)
+            and wanted.termination in (None, game.termination)
+            and (not entries or (bool(sides) if wanted.won is None else won in sides))
+        )
+
+    every_wanted = [
+        Wanted(faults, result, termination, won)
+        for faults in (False, True)
+        for result in (None, Result.FIRST_WINS)
+        for termination in (None, Termination.TIMEOUT)
+        for won in (None, True, False)
+    ]
+    for wanted in every_wanted:
+        for entry, labels in (("", set()), ("ada#2", {"ada#2"}), ("bots/ada", {"ada", "ada#2"})):
+            if wanted.won is not None and not entry:
+                continue
+            expected = [game.ordinal for game in every if matches(game, wanted, labels)]
+            found: list[int] = []
+            token = ""
+            while True:
+                read = partial(list_games, slug="cup", size=4, page_token=token, wanted=wanted, entry=entry)
+                page = await arena.store.read(read)
+                found += [game.ordinal for game in page.items]
+                if not (token := page.next_page_token):
+                    break
+            assert found == expected, (wanted, entry)
+        of_bot = await arena.store.read(partial(list_bot_games, bot="ada", size=1000, wanted=wanted))
+        expected = [game.ordinal for game in every if matches(game, wanted, {"ada", "ada#2"})]
+        assert [game.ordinal for game in of_bot.items] == expected[::-1], wanted
+
+
+async def test_faults_are_counted_for_the_side_that_lost(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=20)
+    kinds = [Termination.ILLEGAL_MOVE, Termination.LINE, Termination.CRASHED]
+    played = [game._replace(termination=kinds[game.ordinal % 3]) for game in await arena.play(tournament)]
+    await arena.commit(played)
+    lost = [
+        (game.first, game.second)[game.result is Result.FIRST_WINS]
+        for game in played
+        if game.termination in FAULTS and game.result in (Result.FIRST_WINS, Result.SECOND_WINS)
+    ]
+    counted = await arena.store.read(lambda connection: count_faults(connection, tournament.id))
+    assert counted == {entry: lost.count(entry) for entry in set(lost)}
 
 
 async def test_open_tournament_has_no_games(arena: Arena) -> None:

@@ -8,7 +8,14 @@ from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
-from noughts_server.cli.remote.game import document, games_of, print_documents, result_text, termination_text
+from noughts_server.cli.remote.game import (
+    GameFilter,
+    document,
+    games_of,
+    print_documents,
+    result_text,
+    termination_text,
+)
 from noughts_server.cli.remote.leaderboard import ListVariantOption, TimeClassOption, print_rows, row_document
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
@@ -122,6 +129,7 @@ def history(
 
 def games(
     name: NameArgument,
+    chosen: GameFilter,
     opponent: Annotated[
         str, Option("--opponent", metavar="NAME", help="Only games against this bot.", completes=Completes.BOT)
     ] = "",
@@ -146,6 +154,7 @@ def games(
         opponent=_bot(opponent) if opponent else "",
         tournament=tournament_name(tournament) if tournament else "",
     )
+    chosen.apply(request)
     with connected(server, token, token_file) as client:
         rows = games_of(client, request, limit, output_format)
         if output_format is Format.JSON:
@@ -156,7 +165,8 @@ def games(
         _print_games(found)
     else:
         against = f" against {short(request.opponent)}" if opponent else ""
-        output.stdout().print(f"No games of {short(request.parent)}{against} yet.")
+        such = "such " * chosen.chosen
+        output.stdout().print(f"No {such}games of {short(request.parent)}{against} yet.")
 
 
 def head_to_head(

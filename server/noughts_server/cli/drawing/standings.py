@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from noughts_server.cli.output import points, printable, rating, table
+from noughts_server.cli.output import count, points, printable, rating, table
 from noughts_server.competition.score import Score
 
 if TYPE_CHECKING:
@@ -109,6 +109,11 @@ def standings_table(standings: Sequence[StandingRow], ranks: "Mapping[str, Ranke
         for place in (ranks[row.label].rank if ranks else number,)
     )
     return table(columns, rows)
+
+
+def fault_line(label: str, faults: int) -> str:
+    """`mybot lost 2 games by its own fault.`."""
+    return f"{label} lost {count(faults, 'game')} by its own fault."
 
 
 def standings_notes(standings: Sequence[NotedRow]) -> str:

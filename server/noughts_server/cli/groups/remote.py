@@ -125,7 +125,7 @@ GAME = Group(
             "list",
             "remote.game:list_games",
             "The games of a tournament, in slot order.",
-            ("noughts game list spring --limit 20", "noughts game list spring --fault"),
+            ("noughts game list spring --limit 20", "noughts game list spring --bot centre --result loss --fault"),
         ),
         Command(
             "show",

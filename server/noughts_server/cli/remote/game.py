@@ -1,10 +1,13 @@
 """`noughts game`: the record of games."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import game_name, tournament_name
@@ -16,11 +19,62 @@ if TYPE_CHECKING:
 _LAST_MOVES = 4
 
 
+class ResultChoice(StrEnum):
+    """Which results: of the game, or of the bot in question."""
+
+    FIRST = "1-0"
+    HALF = "1/2-1/2"
+    SECOND = "0-1"
+    VOID = "*"
+    WIN = "win"
+    DRAW = "draw"
+    LOSS = "loss"
+
+
+@dataclass(frozen=True, slots=True)
+class GameFilter:
+    """Which games are listed."""
+
+    result: Annotated[
+        ResultChoice | None, Option("--result", help="Only games with this result; win and loss are the bot's.")
+    ] = None
+    termination: Annotated[
+        str, Option("--termination", metavar="HOW", help="Only games that ended so, e.g. line or timeout.")
+    ] = ""
+    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost by its own fault.")] = False
+
+    @property
+    def chosen(self) -> bool:
+        """Whether games are left out."""
+        return bool(self.result or self.termination or self.fault)
+
+    def apply(self, request: "pb.ListGamesRequest") -> None:
+        """Write the filter into the request. Raise UsageProblem for what is not a termination."""
+        from noughts_referee.rules import Result, Termination
+
+        request.faults_only = self.fault
+        if self.result in (ResultChoice.WIN, ResultChoice.LOSS):
+            request.won = self.result is ResultChoice.WIN
+        elif self.result is not None:
+            text = ResultChoice.HALF if self.result is ResultChoice.DRAW else self.result
+            (found,) = (int(result) for result in Result if str(result) == text)
+            request.result = found  # type: ignore[assignment]  # equal values
+        if self.termination:
+            known = {str(each): int(each) for each in Termination}
+            if self.termination not in known:
+                raise UsageProblem(f"--termination {self.termination!r}: expected one of {', '.join(known)}")
+            request.termination = known[self.termination]  # type: ignore[assignment]  # equal values
+
+
 def list_games(
     tournament: Annotated[
         str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
     ],
-    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost by its own fault.")] = False,
+    chosen: GameFilter,
+    bot: Annotated[
+        str,
+        Option("--bot", metavar="BOT", help="Only games of this entry, by its label or as `bots/NAME`."),
+    ] = "",
     limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
@@ -37,7 +91,10 @@ def list_games(
     from noughts_proto.v1 import games_pb2 as pb
     from noughts_server.cli.client import connected
 
-    request = pb.ListGamesRequest(parent=tournament_name(tournament), faults_only=fault)
+    request = pb.ListGamesRequest(parent=tournament_name(tournament), entry=bot)
+    chosen.apply(request)
+    if request.HasField("won") and not bot:
+        raise UsageProblem(f"--result {chosen.result}: got no bot, expected --bot BOT: the result is that bot's")
     with connected(server, token, token_file) as client:
         found = games_of(client, request, limit, output_format)
         if output_format is Format.JSON:
@@ -46,7 +103,9 @@ def list_games(
         rows = list(map(_row, found))
     columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
     output.stdout().print(
-        output.table(columns, rows) if rows else f"No {'such ' * fault}games in {request.parent} yet."
+        output.table(columns, rows)
+        if rows
+        else f"No {'such ' * (chosen.chosen or bool(bot))}games in {request.parent} yet."
     )
 
 

@@ -1,6 +1,5 @@
 """A tournament of a server, for people and for programs."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +7,7 @@ from noughts_server.cli import output
 from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
-from noughts_server.cli.drawing.standings import rank, standings_document, standings_notes, standings_table
+from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
@@ -29,7 +28,7 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
     crosstable, matches = _crosstable(client, shown)
     standings, ranks = rank(standings, crosstable.pairs, knockout=_schedule(shown) == "knockout")
     crosstable = Crosstable(ranks, crosstable.pairs)
-    faults = _faults(client, shown)
+    faults = {row.label: row.faults for row in standings if row.faults}
     fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
     if output_format is Format.JSON:
         document = conditions_document(shown)
@@ -46,7 +45,7 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
     else:
         _print(shown, standings, crosstable, ranks, matches)
         for label, count in faults.items():
-            output.stdout().print(f"{label} lost {output.count(count, 'game')} by its own fault.", markup=False)
+            output.stdout().print(output.printable(fault_line(label, count)), markup=False)
         if faults:
             output.note(f"noughts game list {short(shown.name)} --fault")
         if fitted is not None:
@@ -68,15 +67,6 @@ def _crosstable(client: "Client", shown: "pb.Tournament") -> tuple[Crosstable, "
     return Crosstable(labels, cells), matches
 
 
-def _faults(client: "Client", shown: "pb.Tournament") -> Counter[str]:
-    """How many games each entry lost by its own fault."""
-    from noughts_proto.v1 import games_pb2, types_pb2
-
-    request = games_pb2.ListGamesRequest(parent=shown.name, faults_only=True)
-    games = client.each(client.games.ListGames, request, lambda page: page.games) if shown.games_done else ()
-    return Counter(game.second if game.result == types_pb2.RESULT_FIRST_WINS else game.first for game in games)
-
-
 class _Standing:
     """A line of the protocol's standings, in which a missing rating is None."""
 
@@ -88,6 +78,7 @@ class _Standing:
         self.byes = row.byes
         self.withdrawn_at = milliseconds(row, "withdraw_time")
         self.withdrawn_reason = row.withdraw_reason
+        self.faults = row.faults
 
 
 class _Match:

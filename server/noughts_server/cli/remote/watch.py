@@ -29,8 +29,8 @@ def watch(
 
     Piped, it prints a line per event. JSON: lines with "event" and "sequence". "snapshot": {"epoch", "tournaments",
     "games"}; "tournament": {"tournament", "title", "state", "variant", "games", "games_total", "games_running",
-    "plies", "standings": the rows that changed, as in `tournament show`, with "rank"}; "game" (it begins, or its board
-    is shown from now on): {"game", "variant", "first", "second", "time", "state", "moves", "times_ms",
+    "plies", "standings": the rows that changed, as in `tournament show`, with "rank" and "faults"}; "game" (it begins,
+    or its board is shown from now on): {"game", "variant", "first", "second", "time", "state", "moves", "times_ms",
     "first_clock_ms", "second_clock_ms", "first_score", "second_score", "result", "termination", "winning_cells", where
     bots have times of their own "first_time", "second_time"}; "ply": {"game", "ply", "cell", "time_ms",
     "first_clock_ms", "second_clock_ms", "score"}; "end": {"game", "result", "termination", "winning_cells"}; "gone"

@@ -92,6 +92,11 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
             yield (
                 f"{short(tournament.name)}: {row.rank}. {row.standing.label},"
                 f" points {output.points(row.standing.points)}, rating {output.rating(rating_of(row))}"
+                + (
+                    f", lost {output.count(row.standing.faults, 'game')} by its own fault"
+                    if row.standing.faults
+                    else ""
+                )
             )
 
 
@@ -190,6 +195,7 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
                 "losses": row.standing.losses,
                 "points": row.standing.points,
                 "rating": rating_of(row),
+                "faults": row.standing.faults,
             }
             for row in tournament.standings
         ],

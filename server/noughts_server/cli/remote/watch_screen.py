@@ -165,7 +165,9 @@ class Screen:
     def _standings(self, tournament: pb.WatchedTournament, rows: int, width: int) -> Table:
         narrow = width < _NARROW
         record = () if narrow else (">wins", ">draws", ">losses")
-        table = output.table(("", ">#", "bot", ">points", *record, ">rating"), ())
+        # Games lost by a fault are rare.
+        faults = (">faults",) if any(row.standing.faults for row in tournament.standings) else ()
+        table = output.table(("", ">#", "bot", ">points", *record, *faults, ">rating"), ())
         # No row is broken: what has no room ends in dots.
         table.columns[2].no_wrap, table.columns[2].overflow = True, "ellipsis"
         for row in tournament.standings[:rows]:
@@ -176,6 +178,7 @@ class Screen:
                 Text(output.printable(standing.label)),
                 output.points(standing.points),
                 *(() if narrow else map(str, (standing.wins, standing.draws, standing.losses))),
+                *(str(standing.faults) for _ in faults),
                 output.rating(rating_of(row)),
             )
         if rows < len(tournament.standings):

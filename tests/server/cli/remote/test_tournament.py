@@ -134,6 +134,40 @@ def test_game_list_shows_only_games_lost_by_a_fault(
     assert noughts("game list cup --fault", env=env).stdout.count("illegal_move") == 2
     assert ask("tournament show cup")["faults"] == [{"bot": "wrong", "games": 2}]
     assert "wrong lost 2 games by its own fault." in noughts("tournament show cup", env=env).stdout
+    assert ", lost 2 games by its own fault\n" in noughts("watch cup", env=env).stdout
+    snapshot = json.loads(noughts("watch cup --format json", env=env).stdout.splitlines()[0])
+    faults = {row["name"]: row["faults"] for row in snapshot["tournaments"][0]["standings"]}
+    assert faults == {"right": 0, "wrong": 2}
+
+
+def test_games_are_filtered_by_bot_result_and_termination(
+    ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
+) -> None:
+    ask("tournament create cup --games 4")
+    with online(server, token, right="random", wrong=Wrong(), third="random"):
+        for bot in ("right", "wrong", "third"):
+            ask(f"tournament join cup {bot}")
+        ask("tournament start cup")
+        until(lambda: ask("tournament show cup")["state"] == "finished")
+
+    def listed(line: str) -> list[dict[str, Any]]:
+        return list(map(json.loads, noughts(f"{line} --format json", env=env).stdout.splitlines()))
+
+    assert len(listed("game list cup --bot wrong")) == 8
+    lost = listed("game list cup --bot wrong --result loss --fault")
+    assert {game["fault"]["bot"] for game in lost} == {"wrong"}
+    assert lost == listed("game list cup --termination illegal_move")
+    assert lost == listed("bot games wrong --fault --result loss")[::-1]
+    assert lost == listed("game list cup --bot bots/wrong --result 0-1 --termination illegal_move")
+    assert all(game["result"] == "1/2-1/2" for game in listed("bot games right --result draw"))
+    assert listed("game list cup --result win --bot wrong --fault") == []
+    assert "No such games in tournaments/cup yet." in noughts("game list cup --termination void", env=env).stdout
+    for line, code, complaint in (
+        ("game list cup --result win", 2, "--result win: got no bot, expected --bot BOT"),
+        ("game list cup --bot nobody", 1, "entry 'nobody'"),
+        ("bot games wrong --termination badly", 2, "expected one of line, board_full"),
+    ):
+        assert complaint in noughts(line, code=code, env=env).stderr
 
 
 def test_tournament_is_paused_resumed_and_cancelled(ask: Ask, bots: list[str]) -> None:

@@ -127,6 +127,17 @@ def test_a_board_that_is_higher_than_the_terminal_is_shown_around_its_last_move(
     assert "16 of 31 lines" in "\n".join(lines)
 
 
+def test_games_lost_by_a_fault_have_a_column_if_there_are_any() -> None:
+    message = cup(3, 1)
+    with watching((80, 24), message) as watched:
+        assert not any("faults" in line for line in watched.redrawn())
+    message.snapshot.tournaments[0].standings[1].standing.faults = 17
+    with watching((80, 24), message) as watched:
+        lines = watched.redrawn()
+    assert any("faults" in line for line in lines)
+    assert any("bot-2" in line and " 17 " in line for line in lines)
+
+
 def test_boards_without_room_are_counted() -> None:
     with watching((80, 24), cup(4, 5)) as watched:
         assert "... 4 more games, for which there is no room" in watched.redrawn()
