@@ -46,6 +46,8 @@ class LocalFaults:
         self._notes: dict[str, list[GameNote]] = {}
         self._afterwards: dict[int, dict[int, str]] = {}
         """Of each tournament: why games were lost that were stored without a reason, by ordinal."""
+        self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
+        """Of games that were lost with a child, by ordinal: the fault, and whether it is the first game of that death."""
         self._commits: Subscription | None = server.bus.subscribe(COMMITTED, self._committed)
 
     @property
@@ -53,12 +55,18 @@ class LocalFaults:
         """What has happened so far, in the order in which each kind of it came first."""
         return tuple(self._found.values())
 
-    async def keep(self) -> None:
-        """Stores what is kept with games, after the last of them; nothing is counted from now on."""
+    async def keep(self, counts: Callable[[int], bool] = lambda ordinal: True) -> None:
+        """Stores what is kept with games, after the last of them; nothing is counted from now on.
+
+        `counts` tells whether the game of a slot is stored: faults in the others are left out.
+        """
         if self._commits is not None:
             self._commits.close()
             self._commits = None
-        notes = [note for notes in self._notes.values() for note in notes]
+        for ordinal, (key, first) in self._lost_in.items():
+            if not counts(ordinal):
+                self._uncount(key, ordinal, first=first)
+        notes = [note for notes in self._notes.values() for note in notes if counts(note.ordinal)]
         if not notes and not self._afterwards:
             return
 
@@ -75,6 +83,7 @@ class LocalFaults:
         known = self._count(label, death.reason, fault.games, must=fault.benched)
         known = replace(known, times=known.times + 1, benched=known.benched or fault.benched, stderr=death.stderr)
         self._found[label, known.reason] = known
+        self._remember((label, known.reason), fault.games, death=True)
         self._keep(label, fault.games, death.reason, death.text)
         for game in fault.games:
             faults = self._afterwards.setdefault(game.tournament, {})
@@ -85,6 +94,7 @@ class LocalFaults:
         """A bot that cannot be started loses games: the first of them keeps what it wrote."""
         key, fault = next((key, fault) for key, fault in self._found.items() if key[0] == label and fault.benched)
         self._found[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
+        self._remember(key, games, death=False)
         self._keep(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
 
     def _committed(self, report: CommitReport) -> None:
@@ -127,6 +137,19 @@ class LocalFaults:
             reason = _OTHER_REASONS
         known = self._found.get((label, reason), LocalFault(label, reason))
         return replace(known, games=known.games + len(games), first=self._first(known.first, games, what))
+
+    def _remember(self, key: tuple[str, str], games: tuple[LostGame, ...], *, death: bool) -> None:
+        for index, game in enumerate(games[: _MOST_AFTERWARDS - len(self._lost_in)]):
+            self._lost_in[game.ordinal] = key, death and index == 0
+
+    def _uncount(self, key: tuple[str, str], ordinal: int, *, first: bool) -> None:
+        """Leaves out a game that is not stored, and the fault if it was in no other."""
+        fault = self._found[key]
+        fault = replace(fault, games=fault.games - 1, times=fault.times - first)
+        # That of the lowest slot is kept: if it is not stored, none of them is.
+        self._found[key] = replace(fault, first=None if fault.first and fault.first.ordinal == ordinal else fault.first)
+        if not fault.games and not fault.times and not fault.benched:
+            del self._found[key]
 
     def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], what: str = "") -> FaultyGame | None:
         """The first in the order of slots, whatever was over first: `known` or one of `games`."""

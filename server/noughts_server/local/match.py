@@ -1,7 +1,11 @@
-"""A match of two: how its games count in the statistics."""
+"""A match of two: how its games count in the statistics, and which of them a test counts."""
 
-from noughts_referee.rules import FAULTS, Result
-from noughts_server.statistics.match_games import MatchGame
+from collections.abc import Iterable
+
+from noughts_referee.rules import FAULTS, Result, parse_variant
+from noughts_referee.work_units import FinishedGame, pack_moves
+from noughts_server.local.plan import LocalPlan
+from noughts_server.statistics.match_games import MatchGame, MatchGames
 
 # By result: what the first mover has of it, and what the other has.
 _POINTS: dict[int, tuple[float | None, float | None]] = {
@@ -18,3 +22,52 @@ def match_game(result: int, termination: int, side: int, moves: bytes, opening: 
     A fault is no move that would be made again: what crashes or is late is chance, so such games are never repetitions.
     """
     return MatchGame(_POINTS[result][side], opening, None if termination in FAULTS else moves)
+
+
+def opening_of(game: FinishedGame, variant: str) -> bytes:
+    """Return those of the game's moves that were on the board when it began."""
+    return game.moves[: game.opening_plies * len(pack_moves([0], parse_variant(variant).cells))]
+
+
+class LocalMatch:
+    """The games of a match of two that is played here.
+
+    If there is a test, games are stored in the order of their slots, and none after the end of the test: what is
+    stored, written and shown are the games that the test counts.
+    """
+
+    def __init__(self, plan: LocalPlan) -> None:
+        self.games = MatchGames(plan.sprt)
+        self._variant = plan.settings.variant
+        self._holds = plan.sprt is not None
+        self._held: dict[int, FinishedGame] = {}
+        self._passed = 0
+
+    def recall(self, games: Iterable[FinishedGame]) -> None:
+        """Count games that are stored."""
+        for game in games:
+            # The first of the two labels is the entry with the number 0.
+            opening = opening_of(game, self._variant)
+            counts = match_game(game.result, game.termination, int(game.first != 0), game.moves, opening)
+            self.games.add(game.ordinal, counts)
+
+    def admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
+        """Count games that have ended; return those to store now."""
+        self.recall(games)
+        if not self._holds:
+            return games
+        self._held.update((game.ordinal, game) for game in games)
+        before, self._passed = self._passed, self.games.known
+        places = range(before + 1, self._passed + 1)
+        return [self._held.pop(place) for place in places if place in self._held]
+
+    def counts(self, ordinal: int) -> bool:
+        """Return whether the game of this slot does not come after the end of the test."""
+        return not self.games.over or ordinal <= self.games.known
+
+    def release(self) -> list[FinishedGame]:
+        """Return the games that wait for earlier ones, for a run that was stopped; none if the test ended it."""
+        if self.games.over:
+            return []
+        self._holds = False
+        return list(self._held.values())

@@ -1,7 +1,7 @@
 """One tournament at the server in this process: the bots log in, play, and what came of it is read."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -9,14 +9,13 @@ from noughts_bots.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.patience import Patience
-from noughts_referee.rules import parse_variant
-from noughts_referee.work_units import FinishedGame, pack_moves
+from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
-from noughts_server.local.match import match_game
+from noughts_server.local.match import LocalMatch, opening_of
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.local.written_games import WrittenGames
@@ -64,8 +63,7 @@ class RunAtServer:
         # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
         versions = {label: spec.short for label, spec in self._specs.items()}
         self._tournament = LocalTournament(server, plan.settings, versions, plan.resumes)
-        self._match = MatchGames(plan.sprt) if len(specs) == 2 else None
-        self._move_bytes = len(pack_moves([0], parse_variant(plan.settings.variant).cells))
+        self._match = LocalMatch(plan) if len(specs) == 2 else None
         self._children = LocalChildren(server, self._tournament, plan, launcher, transcripts)
 
     async def play(self) -> None:
@@ -73,10 +71,12 @@ class RunAtServer:
         await self._tournament.create()
         if self._plan.resumes and self._match is not None:
             await self._server.store.read(self._recall)
+            self._stop_if_over()
         for label, margin_us in self._plan.own_margins_us.items():
             self._tournament.set_margin(label, margin_us)
         async with AsyncExitStack() as stack:
-            if self._on_game is not None or self._plan.fatal or self._match is not None:
+            self._server.recorder.admit = self._admit
+            if self._on_game is not None or self._plan.fatal:
                 stack.enter_context(listening(self._server.bus, COMMITTED, self._committed))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = [
@@ -88,6 +88,9 @@ class RunAtServer:
                     if not await self._unless(self._stop.finishing, playing):
                         await self._unless(self._stop.aborting, self._server.drain())
                         self._server.director.abandon()
+                    if self._match is not None:
+                        self._server.recorder.record(self._match.release())
+                    await self._server.recorder.flush()
             finally:
                 for process in processes:
                     process.cancel()
@@ -100,7 +103,7 @@ class RunAtServer:
         """What is stored; the games that are not written yet are now."""
         store = self._server.store
         await self._server.recorder.flush()
-        await self._children.faults.keep()
+        await self._children.faults.keep(self._match.counts if self._match is not None else lambda ordinal: True)
 
         def read(connection: Any) -> tuple[Tournament, Crosstable, dict[str, int]]:
             tournament = get_tournament(connection, self._tournament.slug)
@@ -112,12 +115,11 @@ class RunAtServer:
         tournament, crosstable, ends = await store.read(read)
         table = tuple(crosstable.standings)
         self._report(tournament, table)
-        decided = self._match is not None and self._match.decided
-        exhausted = self._match is not None and self._match.exhausted
+        match = self._match.games if self._match is not None else MatchGames()
         return LocalOutcome(
             games=tournament.games_done,
             games_total=tournament.games_total,
-            interrupted=tournament.state is not TournamentState.FINISHED and not (decided or exhausted),
+            interrupted=tournament.state is not TournamentState.FINISHED and not match.over,
             standings=table,
             pairs=tuple(crosstable.cells),
             matches=crosstable.matches,
@@ -125,15 +127,14 @@ class RunAtServer:
             faults=self._children.faults.found,
             fatal=self._fatal,
             endless=tournament.settings.schedule is ScheduleKind.LADDER,
-            kept="" if tournament.state is TournamentState.FINISHED or decided or exhausted else self._server.store.url,
-            match=self._match.statistics() if self._match is not None else None,
-            decided=decided,
-            exhausted=exhausted,
+            kept="" if tournament.state is TournamentState.FINISHED or match.over else self._server.store.url,
+            match=match.statistics() if self._match is not None else None,
+            decided=match.decided,
+            exhausted=match.exhausted,
         )
 
     def _committed(self, report: CommitReport) -> None:
-        self._judge(report.games)
-        for game in report.games if self._on_game is not None or self._plan.fatal else ():
+        for game in report.games:
             played = self._played(game)
             if self._on_game is not None:
                 self._on_game(played)
@@ -143,7 +144,8 @@ class RunAtServer:
 
     def _recall(self, connection: Any) -> None:
         """Takes the games of a match that were played before this run."""
-        self._judge(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
+        if self._match is not None:
+            self._match.recall(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
 
     def _played(self, game: FinishedGame) -> PlayedGame:
         # Entries are numbered in the order in which they joined.
@@ -155,23 +157,20 @@ class RunAtServer:
             game.outcome,
             game.fault,
             game.moves,
-            self._opening(game),
+            opening_of(game, self._plan.settings.variant),
         )
 
-    def _judge(self, games: Iterable[FinishedGame]) -> None:
-        """Hands games to the statistics of a match, if it is one; a test that is decided ends the run."""
-        match = self._match
-        if match is None:
-            return
-        for game in games:
-            # The first of the two labels is the entry with the number 0.
-            counts = match_game(game.result, game.termination, int(game.first != 0), game.moves, self._opening(game))
-            match.add(game.ordinal, counts)
-        if match.decided or match.exhausted:
-            self._stop.finish()
+    def _admit(self, games: list[FinishedGame]) -> list[FinishedGame]:
+        """Hands games to the statistics of a match, if it is one; returns those to store now."""
+        if self._match is not None:
+            games = self._match.admit(games)
+            self._stop_if_over()
+        return games
 
-    def _opening(self, game: FinishedGame) -> bytes:
-        return game.moves[: game.opening_plies * self._move_bytes]
+    def _stop_if_over(self) -> None:
+        """A test that has ended ends the run at once: games that are running would count nowhere."""
+        if self._match is not None and self._match.games.over:
+            self._stop.abort()
 
     # The bots' processes.
 
@@ -219,7 +218,7 @@ class RunAtServer:
                 games_total=tournament.games_total if tournament else 0,
                 plies=self._server.referee.plies,
                 standings=table,
-                sprt=self._match.state if self._match is not None else None,
+                sprt=self._match.games.state if self._match is not None else None,
             )
         )
 

@@ -90,6 +90,16 @@ class MatchGames:
         return self._state is not None and self._state.decision is not Decision.CONTINUE
 
     @property
+    def over(self) -> bool:
+        """Whether a test has ended the match."""
+        return self.decided or self.exhausted
+
+    @property
+    def known(self) -> int:
+        """How many games were taken from the first on without a gap; if a test has ended the match, those until then."""
+        return self._next - 1 + (not self.over and self._next in self._waiting)
+
+    @property
     def exhausted(self) -> bool:
         """Whether a test will never be decided: for twice as many pairs as there were openings, all only repeat.
 
@@ -98,23 +108,23 @@ class MatchGames:
         return self.sprt is not None and not self.decided and self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
 
     def add(self, ordinal: int, game: MatchGame) -> None:
-        """Takes the game of this slot, from 1. After the decision of a test nothing changes any more."""
-        if ordinal < self._next:
+        """Takes the game of this slot, from 1. After a test has ended nothing changes."""
+        if ordinal < self._next or self.over:
             return
         waiting = self._waiting
         waiting[ordinal] = game
         if not self._next <= ordinal <= self._next + 1:
             return
-        while self._next in waiting and self._next + 1 in waiting and not self.decided:
+        while self._next in waiting and self._next + 1 in waiting and not self.over:
             one, other = waiting.pop(self._next), waiting.pop(self._next + 1)
             self._next += 2
             if self._take(one, other) and self.sprt is not None:
                 self._state = self.sprt.judge(self._counts)
 
     def statistics(self) -> MatchStatistics:
-        """What all games say that were taken; with a test that is decided, those until then."""
+        """What all games say that were taken; with a test that has ended, those until then."""
         single, repeats, games = list(self._single), self._repeats, self._games
-        if not self.decided:
+        if not self.over:
             for ordinal in sorted(self._waiting):
                 game = self._waiting[ordinal]
                 games += game.points is not None

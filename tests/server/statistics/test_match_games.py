@@ -66,6 +66,29 @@ def test_a_gap_holds_the_test_back() -> None:
     assert match.decided
 
 
+def test_a_match_knows_games_without_a_gap_up_to_the_end_of_its_test() -> None:
+    match = MatchGames(Sprt(0, 60))
+    known = []
+    for ordinal in (2, 1, 3, 6, 4):
+        match.add(ordinal, MatchGame(0.5, "", str(ordinal)))
+        known.append(match.known)
+    assert known == [0, 2, 3, 3, 4]
+    for ordinal in range(500, 6, -1):
+        match.add(ordinal, MatchGame(1.0, "", str(ordinal)))
+    assert not match.over
+    match.add(5, MatchGame(1.0, "", "5"))
+    assert match.over
+    assert match.known == match.statistics().games < 500
+
+
+def test_a_test_is_exhausted_at_the_same_pair_in_whatever_order_games_end() -> None:
+    match = MatchGames(Sprt(0, 10))
+    for ordinal in range(400, 0, -1):
+        match.add(ordinal, MatchGame(1.0 if ordinal % 2 else 0.0, "", str(ordinal % 2)))
+    assert match.exhausted
+    assert match.known == match.statistics().games == 102
+
+
 def test_void_games_are_in_no_pair() -> None:
     told = counted([MatchGame(None), MatchGame(1.0, "", "a"), MatchGame(0.5, "", "b"), MatchGame(0.5, "", "c")])
     assert told.pentanomial == (0, 0, 1, 0, 0)

@@ -91,10 +91,10 @@ class MatchSummary:
         console.print()
         console.print(terminations_line(document["games"], document["terminations"]))
         estimate = self._estimate(Score(**document["a"]))
-        for line in self._statistics_lines(estimate, document["games"]):
+        for line in self._statistics_lines(estimate):
             console.print(output.printable(line), soft_wrap=True)
 
-    def _statistics_lines(self, estimate: "Estimate", games: int) -> list[str]:
+    def _statistics_lines(self, estimate: "Estimate") -> list[str]:
         """What the games say about strength, to be copied as a whole."""
         counted = self.statistics
         in_pairs = counted is not None and counted.pentanomial.pairs > 0
@@ -115,9 +115,6 @@ class MatchSummary:
         if counted.sprt is not None:
             lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
             lines.append(f"Test: {self.sprt}")
-            if games > counted.games:
-                more = output.count(games - counted.games, "game")
-                lines.append(f"{more} ended after the decision and changed nothing of it.")
         return lines
 
 

@@ -50,8 +50,6 @@ class _ScoreLines:
         if self._match is not None:
             from noughts_server.local.match import match_game
 
-            if self._match.decided:
-                return  # what is running still changes nothing
             outcome, side = game.outcome, int(game.first != self._labels[0])
             counts = match_game(outcome.result, outcome.termination, side, game.moves, game.opening)
             self._match.add(game.number, counts)

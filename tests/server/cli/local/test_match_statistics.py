@@ -16,6 +16,15 @@ class Free(Bot):
         return position.legal_cells()[0]
 """
 
+CRASHES = """
+import os
+from noughts_bots.api import Bot
+
+class Crash(Bot):
+    def choose(self, position):
+        os._exit(3)
+"""
+
 
 def test_a_match_tells_names_pairs_and_normalized_elo(noughts: Any, tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
@@ -35,15 +44,30 @@ def test_a_match_tells_names_pairs_and_normalized_elo(noughts: Any, tmp_path: Pa
     assert told["repeats"] == 0
 
 
-def test_a_test_ends_a_match_and_decides_the_same_at_any_concurrency(noughts: Any) -> None:
+def test_a_test_counts_the_same_games_everywhere_at_any_concurrency(noughts: Any, tmp_path: Path) -> None:
     line = "match pascal:level=1 random --games 5000 --seed 3 --sprt elo0=0,elo1=60 --format json"
-    one, many = (json.loads(noughts(f"{line} --concurrency {games}").stdout) for games in (1, 32))
+    results, files = [], []
+    for concurrency in (1, 64):
+        file = tmp_path / f"{concurrency}.jsonl"
+        results.append(json.loads(noughts(f"{line} --concurrency {concurrency} -o {file}").stdout))
+        files.append(file.read_bytes())
+    one, many = results
     assert one["sprt"]["decision"] == "H1"
     assert one["sprt"]["llr"] >= one["sprt"]["upper"]
-    assert one["games"] < 5000
-    assert many["games"] < 5000
-    for key in ("sprt", "pentanomial", "elo", "normalized_elo"):
-        assert one[key] == many[key], key
+    assert one == many
+    assert files[0] == files[1]
+    counts = one["games"], sum(one["a"].values()), sum(one["terminations"].values()), files[0].count(b"\n")
+    assert counts == (2 * sum(one["pentanomial"]),) * 4
+
+
+def test_faults_after_the_decision_of_a_test_are_not_counted(noughts: Any, tmp_path: Path) -> None:
+    bot = tmp_path / "crash.py"
+    bot.write_text(CRASHES)
+    line = f"match random py:{bot}:Crash --seed 3 --sprt elo0=0,elo1=60 --concurrency 16 --no-lock --format json"
+    told = json.loads(noughts(line).stdout)
+    assert told["games"] == told["a"]["wins"] == 2 * sum(told["pentanomial"])
+    assert sum(fault["games"] for fault in told["faults"]) == told["terminations"]["crashed"]
+    assert sum(fault["times"] for fault in told["faults"]) <= told["games"]
 
 
 def test_a_test_that_is_decided_stays_so_when_the_match_goes_on(noughts: Any, tmp_path: Path) -> None:
@@ -72,7 +96,7 @@ def test_a_test_in_which_all_games_only_repeat_stops_and_says_so(noughts: Any, t
     done = noughts(f"{line} --format json")
     told = json.loads(done.stdout)
     assert (told["sprt"]["decision"], sum(told["pentanomial"])) == ("continue", 1)
-    assert 102 <= told["games"] < 5_000
+    assert told["games"] == 102
     assert "every new pair only repeats others, so the test would never be decided" in done.stderr
     assert "--openings random:2" in done.stderr
     assert json.loads(noughts(f"{line} --resume --format json").stdout)["games"] == told["games"]
