@@ -47,7 +47,7 @@ class LocalFaults:
         self._afterwards: dict[int, dict[int, str]] = {}
         """Of each tournament: why games were lost that were stored without a reason, by ordinal."""
         self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
-        """Of games that were lost with a child, by ordinal: the fault, and whether it is the first game of that death."""
+        """Of games lost with a child, by ordinal: the fault, and whether it is the first game of that death."""
         self._commits: Subscription | None = server.bus.subscribe(COMMITTED, self._committed)
 
     @property

@@ -96,7 +96,7 @@ class MatchGames:
 
     @property
     def known(self) -> int:
-        """How many games were taken from the first on without a gap; if a test has ended the match, those until then."""
+        """How many games were taken from the first on without a gap; after the end of a test those until then."""
         return self._next - 1 + (not self.over and self._next in self._waiting)
 
     @property
