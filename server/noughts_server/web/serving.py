@@ -13,7 +13,7 @@ from noughts_server.web.app import site
 from noughts_server.web.live import Hub, LiveSettings
 from noughts_server.web.tables import Tables, TableSettings
 from noughts_server.web.upstream import Upstream
-from noughts_server.web.visitors import Connections, SiteLimits, VisitorAddresses
+from noughts_server.web.visitors import Connections, SiteLimits, Visitors
 
 _CLOSING_SECONDS = 2
 
@@ -48,8 +48,9 @@ async def running_site(
         room = Tables(upstream, tasks, token, tables) if token else None
         http = _Http(
             uvicorn.Config(
-                VisitorAddresses(site(upstream, hub, room, secure=https, signing_in=signing_in), proxies),
+                Visitors(site(upstream, hub, room, secure=https, signing_in=signing_in), proxies, bounds),
                 http=Connections(bounds, proxies),  # type: ignore[arg-type]  # which makes protocols as a class does
+                ws="none",
                 lifespan="off",
                 log_config=None,
                 log_level="error",  # the same of each bad request

@@ -1,4 +1,4 @@
-"""Who visits the site: connections within bounds, and the address of whoever sent a request."""
+"""Limits of visitors: connections, heads of requests, answers that nobody reads, and requests of one address."""
 
 import asyncio
 import time
@@ -8,22 +8,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from noughts_proto.callers import caller_network
+from noughts_server.web.routes import PREFIX
 
 _PROXY_HEADER = "x-real-ip"
 _LONGEST_ADDRESS = 45
 _MOST_ADDRESSES, _MOST_MOMENTS = 10_000, 1_000
+_RATE_SECONDS = 10.0
+_FREE_OF_RATE = "/static/"
+_EVENTS, _FILE = "/events", "/games."
+_BUSY = PlainTextResponse("Too many requests of one address. Try again in a few seconds.\n", 429, {"retry-after": "5"})
 _CLOSE = b"connection: close\r\ncontent-length: 0\r\n\r\n"
+_BAD = b"HTTP/1.1 400 Bad Request\r\n" + _CLOSE
 _TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\n" + _CLOSE
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _CLOSE
 
 
 @dataclass(frozen=True, slots=True)
 class SiteLimits:
-    """Bounds of connections. Times in seconds."""
+    """Limits of visitors. Times in seconds."""
 
     connections: int = 12_000
     """Of the whole site; one more is closed at once."""
@@ -31,11 +38,29 @@ class SiteLimits:
     """From one address, reverse proxies aside."""
     head_bytes: int = 32 << 10
     """Of a request, but for its body."""
+    headers: int = 100
+    """Of a request, trailers included: tiny ones take fifty times their size."""
+    pipelined: int = 8
+    """Requests that wait on a connection for the answer to an earlier one."""
     head_seconds: float = 10.0
     body_seconds: float = 10.0
     body_bytes_a_second: int = 100_000
     """A longer body may take so much longer, but never longer than `longest_seconds`."""
     longest_seconds: float = 120.0
+    unread_seconds: float = 30.0
+    """How long a visitor may read nothing of an answer that does not fit into the buffers."""
+    address_unread_bytes: int = 16 << 20
+    """Of answers that wait to be read at one address, reverse proxies aside."""
+    unread_bytes: int = 128 << 20
+    """The same of all addresses."""
+    address_reads: int = 4
+    """Requests to read (GET, HEAD) from one address that are answered at once, live events aside; more wait."""
+    address_downloads: int = 2
+    """The same of files with all games of a tournament, which take as long as their readers like."""
+    address_writes: int = 32
+    """The same of requests that change something: some wait for a bot's trial."""
+    address_requests: int = 400
+    """Requests from one address within ten seconds, static files aside."""
 
 
 class Connections:
@@ -46,6 +71,8 @@ class Connections:
         self.proxies = frozenset(proxies)
         self.of: Counter[str] = Counter()
         """How many there are of each address."""
+        self.unread: Counter[str] = Counter()
+        """Bytes of answers that wait to be read, by address."""
 
     def __call__(self, *arguments: Any, **named: Any) -> "_Connection":
         """A protocol for the next connection."""
@@ -56,9 +83,24 @@ class Connections:
         crowded = self.of[address] > self.limits.address_connections and address not in self.proxies
         return not crowded and self.of.total() <= self.limits.connections
 
+    def add(self, counts: Counter[str], address: str, number: int) -> None:
+        """Add a number, perhaps a negative one, to a count of an address; an address without any is forgotten."""
+        counts[address] += number
+        if not counts[address]:
+            del counts[address]
+
+    def has_unread_room(self, address: str) -> bool:
+        """Whether the answers that wait to be read there are not too large."""
+        crowded = self.unread[address] > self.limits.address_unread_bytes and address not in self.proxies
+        return not crowded and self.unread.total() <= self.limits.unread_bytes
+
+
+class _TooMuchError(Exception):
+    """The parser stops at once: what else has arrived is not read."""
+
 
 class _Connection(HttpToolsProtocol):
-    """A connection that sends each request within a time and a size, or is closed."""
+    """A connection that sends each request within a time and a size and reads its answer, or is closed."""
 
     def __init__(self, connections: Connections, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -70,22 +112,46 @@ class _Connection(HttpToolsProtocol):
         """Bytes of the request so far, but for its body."""
         self._newest = 0
         """Bytes of what arrived last."""
+        self._answering: RequestResponseCycle | None = None
+        self._headers = 0
+        self._unread = 0
+        """Bytes of answers that did not fit into the buffers when reading stopped."""
         self._deadline: asyncio.TimerHandle | None = None
+        self._reading_deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._address = caller_network(self.client[0]) if self.client else ""
-        self._connections.of[self._address] += 1
+        self._connections.add(self._connections.of, self._address, 1)
         if not self._connections.has_room(self._address):
             transport.abort()
         self._wait(self._connections.limits.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(None)
-        self._connections.of[self._address] -= 1
-        if not self._connections.of[self._address]:
-            del self._connections.of[self._address]
+        self._read_on()
+        self._connections.add(self._connections.of, self._address, -1)
+        self._leave()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.transport.get_write_buffer_size()
+        self._connections.add(self._connections.unread, self._address, self._unread)
+        self._reading_deadline = self.loop.call_later(self._connections.limits.unread_seconds, self._abort)
+        if not self._connections.has_unread_room(self._address):
+            self._abort()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._read_on()
+
+    def _read_on(self) -> None:
+        """The visitor has read what had to wait, or has gone."""
+        if self._reading_deadline is not None:
+            self._reading_deadline.cancel()
+            self._reading_deadline = None
+            self._connections.add(self._connections.unread, self._address, -self._unread)
 
     def data_received(self, data: bytes) -> None:
         self._newest = len(data)
@@ -97,8 +163,19 @@ class _Connection(HttpToolsProtocol):
             self._wait(self._connections.limits.head_seconds)
 
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= self._connections.limits.pipelined:
+            raise _TooMuchError
         super().on_message_begin()
-        self._arriving, self._beside_body = True, self._newest
+        self._arriving, self._beside_body, self._headers = True, self._newest, 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers += 1
+        if self._headers > self._connections.limits.headers:
+            raise _TooMuchError
+        super().on_header(name, value)
+
+    def send_400_response(self, msg: str) -> None:
+        self._give_up(_TOO_LARGE if self._headers > self._connections.limits.headers else _BAD)
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
@@ -116,24 +193,48 @@ class _Connection(HttpToolsProtocol):
         self._arriving = False
         self._wait(None)
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _leave(self) -> None:
+        """The answer that is under way is for nobody: uvicorn only says so to that of the newest request."""
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+
+    def _abort(self) -> None:
+        self._leave()
+        self.transport.abort()
+
     def _wait(self, seconds: float | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = None if seconds is None else self.loop.call_later(seconds, self._give_up, _TIMEOUT)
 
     def _give_up(self, answer: bytes) -> None:
-        cycle: object = self.cycle  # None before the first request, which uvicorn's types leave out
-        if cycle is None or self.cycle.response_complete:
+        if self.transport.is_closing():
+            return
+        if self._answering is None or self._answering.response_complete:
             self.transport.write(answer)
+        self._leave()
         self.transport.close()
 
 
-class VisitorAddresses:
-    """Replaces the address of a reverse proxy by that of whoever called it (`scope["client"]`)."""
+class Visitors:
+    """The application, which answers so many requests of one address at a time and within ten seconds.
 
-    def __init__(self, app: ASGIApp, proxies: Collection[str]) -> None:
+    The address of a reverse proxy is replaced by that of whoever called it (`scope["client"]`).
+    """
+
+    def __init__(self, app: ASGIApp, proxies: Collection[str], limits: SiteLimits) -> None:
         self._app = app
         self._proxies = frozenset(proxies)
+        self._limits = limits
+        self._lately = Recent(_RATE_SECONDS)
+        self._places: dict[tuple[str, int], asyncio.Semaphore] = {}
+        """Of addresses with requests under way, by how many requests of a kind are answered at once."""
+        self._under_way: Counter[tuple[str, int]] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
@@ -141,7 +242,41 @@ class VisitorAddresses:
             told = Headers(scope=scope).get(_PROXY_HEADER, "").strip()
             if told and len(told) <= _LONGEST_ADDRESS:
                 scope["client"] = (told, 0)
-        await self._app(scope, receive, send)
+        address, path = address_of(scope), scope["path"]
+        if not path.startswith(_FREE_OF_RATE):
+            if self._lately.count(address) >= self._limits.address_requests:
+                await _BUSY(scope, receive, send)
+                return
+            self._lately.add(address)
+        if path.startswith(PREFIX) and path.endswith(_EVENTS):
+            await self._app(scope, receive, send)
+            return
+        key = address, self._most(scope["method"], path)
+        places = self._places.setdefault(key, asyncio.Semaphore(key[1]))
+        self._under_way[key] += 1
+        try:
+            if self._under_way[key] > self._limits.address_connections:
+                await _BUSY(scope, receive, send)
+                return
+            try:
+                await places.acquire()
+            except asyncio.CancelledError:  # the website ends
+                await _BUSY(scope, receive, send)
+                return
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                places.release()
+        finally:
+            self._under_way[key] -= 1
+            if not self._under_way[key]:
+                del self._under_way[key], self._places[key]
+
+    def _most(self, method: str, path: str) -> int:
+        """How many requests of this kind are answered at once."""
+        if method not in ("GET", "HEAD"):
+            return self._limits.address_writes
+        return self._limits.address_downloads if _FILE in path else self._limits.address_reads
 
 
 def address_of(scope: Scope) -> str:

@@ -3,18 +3,21 @@
 import asyncio
 import logging
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from noughts_server.limits import Limits
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.live import LiveSettings
-from noughts_server.web.visitors import SiteLimits
+from noughts_server.web.visitors import SiteLimits, Visitors
 from tests.support.site import PATIENCE, Site, eventually, live_game, site_of
 
 WON = (0, 3, 1, 4, 2)
@@ -23,10 +26,15 @@ QUICK = SiteLimits(head_seconds=0.3, body_seconds=0.3, body_bytes_a_second=1_000
 
 
 @contextmanager
-def connected(site: Site, source: str = "127.0.0.1") -> Iterator[socket.socket]:
-    """A connection to the site from this address of this machine."""
+def connected(site: Site, source: str = "127.0.0.1", receive_bytes: int = 0) -> Iterator[socket.socket]:
+    """A connection to the site from this address of this machine, perhaps with a small buffer of its own."""
     host, _, port = site.address.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), PATIENCE, (source, 0)) as connection:
+    with socket.socket() as connection:
+        connection.settimeout(PATIENCE)
+        if receive_bytes:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        connection.bind((source, 0))
+        connection.connect((host, int(port)))
         yield connection
 
 
@@ -70,6 +78,78 @@ def peeked(connection: socket.socket) -> bytes:
         return b""
     finally:
         connection.settimeout(PATIENCE)
+
+
+def test_a_request_has_so_many_headers(site: Site) -> None:
+    with connected(site) as connection:
+        connection.sendall(b"GET /signin HTTP/1.1\r\nhost: here\r\n" + b"a:\r\n" * 200)
+        assert answer_to(connection).startswith(b"HTTP/1.1 431 ")
+
+
+STREAM = b"GET /api/v1/featured/events HTTP/1.1\r\nhost: here\r\n\r\n"
+PAGE = b"GET /api/v1/openapi.json HTTP/1.1\r\nhost: here\r\n\r\n"
+
+
+def test_few_requests_wait_on_a_connection(site: Site) -> None:
+    with connected(site) as connection:
+        connection.sendall(STREAM + PAGE * 100)
+        answer_to(connection)
+
+
+def test_streams_before_other_requests_end_with_their_connection(site: Site) -> None:
+    with connected(site) as connection:
+        connection.sendall(STREAM + PAGE)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
+        eventually(lambda: site.hub.watchers == 1)
+    eventually(lambda: site.hub.watchers == 0)
+
+
+def test_answers_that_nobody_reads_are_given_up(server: ServerUnderTest) -> None:
+    quick = SiteLimits(unread_seconds=0.2, pipelined=200)
+    with site_of(server.address, limits=quick) as site, connected(site, receive_bytes=4096) as connection:
+        connection.sendall(PAGE * 200)
+        time.sleep(1.0)
+        assert answer_to(connection).count(b"HTTP/1.1 200 ") < 200
+
+
+def test_answers_that_wait_to_be_read_are_bounded(server: ServerUnderTest) -> None:
+    few = SiteLimits(address_unread_bytes=100_000, pipelined=200)
+    with site_of(server.address, limits=few) as site, connected(site, receive_bytes=4096) as connection:
+        connection.sendall(PAGE * 200)
+        time.sleep(1.0)
+        assert answer_to(connection).count(b"HTTP/1.1 200 ") < 200
+
+
+def test_one_address_has_so_many_requests(server: ServerUnderTest) -> None:
+    with site_of(server.address, limits=SiteLimits(address_requests=3)) as site:
+        statuses = [site.get("/signin").status for _ in range(4)]
+        assert statuses == [200, 200, 200, 429]
+        assert site.get("/static/none/none").status == 404
+        with connected(site, "127.0.0.2") as other:
+            other.sendall(b"GET /signin HTTP/1.0\r\n\r\n")
+            assert answer_to(other).startswith(b"HTTP/1.1 200 ")
+
+
+async def test_requests_of_one_address_are_answered_in_turn() -> None:
+    running: list[str] = []
+    may_end = asyncio.Event()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        running.append(scope["client"][0])
+        await may_end.wait()
+
+    async def ignore(*_: object) -> Any:
+        return None
+
+    visitors = Visitors(answer, (), SiteLimits(address_reads=2))
+    async with asyncio.TaskGroup() as tasks:
+        for address in ("10.0.0.1",) * 5 + ("10.0.0.2",):
+            scope = {"type": "http", "client": (address, 1), "path": "/bots", "method": "GET", "headers": []}
+            tasks.create_task(visitors(scope, ignore, ignore))
+        await asyncio.sleep(0.05)
+        assert running == ["10.0.0.1", "10.0.0.1", "10.0.0.2"]
+        may_end.set()
+    assert len(running) == 6
 
 
 def test_endless_trailers_are_cut_off(site: Site) -> None:
