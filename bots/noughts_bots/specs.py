@@ -88,6 +88,8 @@ def parse_spec(text: str) -> BotSpec:
         return _parse_child(text, label, head, rest[len(head) :])
     if head == _REGISTERED:
         return _parse_registered(text, label, rest[len(head) :])
+    if head.endswith(".py") and len(head.split()) == 1 and rest[len(head) :][:1] in ("", ":"):
+        return BotSpec(label, "py", rest)
     return _parse_reference(text, label, rest)
 
 
@@ -225,13 +227,9 @@ def _row(name: str, text: str) -> ReferenceBot:
 
 def _advice(text: str, name: str, known: Iterable[str]) -> str:
     """What was perhaps meant: a file or a program without its kind, a slip of the pen."""
-    label, rest = _split_label(text.strip())
+    label, _ = _split_label(text.strip())
     before = "" if label is None else f"{label}="
     program, suffix = name.split()[0] if name.split() else "", PurePath(name).suffix.lower()
-    if suffix == ".py" and program == name:
-        _, colon, inside = rest.partition(":")
-        meant = f"{before}py:{name}:{inside}" if colon else f"{before}py:{name}:Class, with the name of its class"
-        return f"did you mean {meant}?"
     if suffix in (".so", ".dylib", ".dll") and program == name:
         return f"did you mean {before}dll:{name}?"
     if "/" in name or "\\" in name or program != name:

@@ -13,8 +13,9 @@ class ChildKind(NamedTuple):
     name: str
     """What stands before the target in a spec: `py:./my_bot.py:MyBot`."""
     target: Literal["class", "file", "command"]
-    """What the target is: `FILE.py:CLASS`, `MODULE:CLASS` or a name that a package gives; a file; or a program and its
-    arguments as in a shell, which may start other programs. Files that it names may be read by the child."""
+    """What the target is: `FILE.py:CLASS`, `FILE.py` if it has one bot, `MODULE:CLASS` or a name that a package gives;
+    a file; or a program and its arguments as in a shell, which may start other programs. Files that it names may be
+    read by the child."""
     hosted: bool
     """Whether a Python process of ours loads it, by `noughts_bots.hosts`; else the target itself speaks frames."""
     in_scratch: bool = False
@@ -56,3 +57,11 @@ def child_kind(name: str) -> ChildKind:
     if name not in CHILD_KINDS:
         raise ValueError(f"got kind {name!r}, expected one of {', '.join(CHILD_KINDS)}")
     return CHILD_KINDS[name]
+
+
+def module_and_class(target: str) -> tuple[str, str]:
+    """Split a target that is a class; the class is empty if only a file is named, the module of a package's bot."""
+    if target.endswith(".py"):
+        return target, ""
+    where, _, name = target.rpartition(":")
+    return where, name

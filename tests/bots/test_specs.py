@@ -35,6 +35,8 @@ TICTACTOE = parse_variant("tictactoe")
         ("Alice=bot:alice-bot@2", BotSpec("Alice", "bot", "alice-bot@2")),
         ("py:package.module:Class", BotSpec(None, "py", "package.module:Class")),
         ("exec:./player --depth=3", BotSpec(None, "exec", "./player --depth=3")),
+        ("./bot.py", BotSpec(None, "py", "./bot.py", {})),
+        ("Mine=bot.py:Centre", BotSpec("Mine", "py", "bot.py:Centre", {})),
         ("Mine=exec{dial=true}:python x.py", BotSpec("Mine", "exec", "python x.py", {"dial": "true"})),
         ("dll:./player.so", BotSpec(None, "dll", "./player.so")),
         ("Wine=gomocup{restart=on}:./pbrain-wine", BotSpec("Wine", "gomocup", "./pbrain-wine", {"restart": "on"})),
@@ -119,9 +121,6 @@ def test_unknown_name_gets_a_suggestion_and_the_known_names(name: str, meant: st
 @pytest.mark.parametrize(
     "text, meant",
     [
-        ("./bot.py", "py:./bot.py:Class"),
-        ("bot.py:Centre", r"py:bot\.py:Centre\?"),
-        ("Mine=./bot.py", "Mine=py:./bot.py:Class"),
         ("./player.so", "dll:./player.so"),
         ("./engine", "gomocup:./engine"),
         ("python bot.py", "lines:python bot.py"),

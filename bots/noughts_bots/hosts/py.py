@@ -1,5 +1,7 @@
 """Bots in Python: `py:package.module:Class`, `py:./file.py:Class`, or `py:NAME` for a bot of an installed package.
 
+The class may be left out if a file has one bot: `py:./file.py`.
+
 The class is a `Bot`; any callable that returns one will do. Options are passed by name, as text; where the parameter
 is annotated as int, float or bool (`true`, `false`), perhaps `| None`, as that.
 """
@@ -20,6 +22,7 @@ from noughts_bots.bot import Bot
 from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
 from noughts_bots.hosts.installed import GROUP, found
+from noughts_proto.child_kinds import module_and_class
 
 Loaded = TypeVar("Loaded")
 
@@ -43,8 +46,12 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
 
 
 def _made_by(target: str, subject: str) -> Callable[..., Any]:
-    where, colon, name = target.rpartition(":")
-    made = _named(_module(where, subject), where, name, subject) if colon else _installed(target, subject)
+    where, name = module_and_class(target)
+    if not where:
+        made = _installed(target, subject)
+    else:
+        module = _module(where, subject)
+        made = _named(module, where, name or _only_bot(module, where, subject), subject)
     if not callable(made):
         raise BotSpecError(subject, f"{made!r:.80}", "a class, or a function that returns a bot", "name another")
     maker: Callable[..., Any] = made
@@ -119,14 +126,28 @@ def _named(module: ModuleType, where: str, name: str, subject: str) -> Any:
     for part in name.split("."):
         found_here = getattr(found_here, part, None)
         if found_here is None:
-            bots = [each for each, value in vars(module).items() if _is_a_bot_of(module, value)]
+            bots = _bots_of(module)
             expected = f"a class or a function of {where}" + (f", e.g. {', '.join(sorted(bots))}" if bots else "")
             raise BotSpecError(subject, f"name {name!r}", expected, _did_you_mean(name, bots) or f"write {_FORMS}")
     return found_here
 
 
-def _is_a_bot_of(module: ModuleType, value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, Bot) and value.__module__ == module.__name__
+def _only_bot(module: ModuleType, where: str, subject: str) -> str:
+    bots = _bots_of(module)
+    if len(bots) != 1:
+        got = f"{len(bots)} classes that are bots" + (f" ({', '.join(bots)})" if bots else "")
+        advice = f"name one: py:{where}:{bots[0] if bots else 'Class'}"
+        raise BotSpecError(subject, got, f"one in {where}", advice)
+    return bots[0]
+
+
+def _bots_of(module: ModuleType) -> list[str]:
+    """Return the names of the bots that the module defines itself."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Bot) and value.__module__ == module.__name__
+    ]
 
 
 def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: str) -> dict[str, Any]:

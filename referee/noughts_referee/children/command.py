@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from noughts_proto.child_kinds import VARIANTS, ChildKind, child_kind
+from noughts_proto.child_kinds import VARIANTS, ChildKind, child_kind, module_and_class
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.lock import readable_for
 
@@ -48,9 +48,9 @@ def resolve(command: ChildCommand) -> Resolved:
     if kind.target == "command":
         target = _each_word(command.target, absolute)
     elif kind.target == "class":
-        file, colon, name = command.target.rpartition(":")
+        file, _ = module_and_class(command.target)
         if file.endswith(".py"):
-            target = absolute(file) + colon + name
+            target = absolute(file) + command.target.removeprefix(file)
         else:
             target = command.target
             # A module may lie in this folder; one that is installed may be read anyhow.

@@ -37,7 +37,7 @@ def written(folder: Path, choose: str, *, before: str = "") -> str:
     return f"{file}:Made"
 
 
-@pytest.mark.parametrize("target", ["./centre.py:Centre", "centre:Centre", "centre.py:Centre"])
+@pytest.mark.parametrize("target", ["./centre.py:Centre", "centre:Centre", "centre.py:Centre", "centre.py"])
 def test_a_bot_is_found_in_a_file_and_in_a_module_of_the_working_folder(centre: Path, target: str) -> None:
     with Hosted("py", target, cwd=centre) as child:
         child.hello()
@@ -126,9 +126,13 @@ def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
         ("centre:__name__", "got 'centre', expected a class, or a function that returns a bot"),
         ("builtins:dict", "got {}, expected a noughts_bots.Bot"),
         ("centre", "got name 'centre', expected"),
+        ("two.py", "got 2 classes that are bots (A, B), expected one in two.py; name one: py:two.py:A"),
+        ("none.py", "got 0 classes that are bots, expected one in none.py; name one: py:none.py:Class"),
     ],
 )
 def test_what_names_no_bot_is_refused_on_one_line(centre: Path, target: str, complaint: str) -> None:
+    (centre / "two.py").write_text("from noughts_bots import Bot\nclass A(Bot): pass\nclass B(Bot): pass\n")
+    (centre / "none.py").write_text("from noughts_bots import Bot\n")
     said = refused("py", target, cwd=centre)
     assert said.startswith(f"bot 'py:{target}': got ")
     assert complaint in said

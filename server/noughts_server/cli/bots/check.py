@@ -146,8 +146,9 @@ def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
         yield f"It claims no variants, and would lose when it {'; '.join(unclaimed)}. Name those that it plays."
     if taken:
         counts = Counter(step.outcome for step in taken)
-        skipped = f", {counts['skipped']} left out" if counts["skipped"] else ""
-        yield f"{counts['passed']} of {output.count(len(taken), 'step')} passed{skipped}."
+        skipped = f", {counts['skipped']} left out:" if counts["skipped"] else "."
+        yield f"{counts['passed']} of {output.count(len(taken), 'step')} passed{skipped}"
+        yield from (f"  {step.name}: {step.detail}" for step in taken if step.outcome == "skipped")
 
 
 def _write_junit(file: Path, found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:

@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
+
 if TYPE_CHECKING:
     from noughts_bots.gomocup.options import EngineOptions
     from noughts_bots.specs import BotSpec
@@ -34,7 +36,7 @@ def check_startable(spec: "BotSpec") -> bool:
         _check_command(spec)
     elif kind.target == "file":
         _check_compiled(spec)
-    elif (file := spec.target.rpartition(":")[0]).endswith(".py"):
+    elif (file := module_and_class(spec.target)[0]).endswith(".py"):
         _check_file(spec, file)
     return True
 
@@ -51,7 +53,6 @@ def engine_options(spec: "BotSpec") -> "EngineOptions | None":
 def require_startable(spec: "BotSpec") -> "BotSpec":
     """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
     from noughts_bots.errors import BotSpecError
-    from noughts_proto.child_kinds import CHILD_KINDS
 
     if not check_startable(spec):
         advice = "reference bots need none; a registered bot plays where it is logged in"

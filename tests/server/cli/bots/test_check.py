@@ -36,7 +36,13 @@ def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
     shown = noughts(f"bot check py:{centre} --games 4").stdout
     assert "4 games of tictactoe against chance" in shown
     assert "  loaded in" in shown
-    assert shown.endswith("32 of 34 steps passed, 2 left out.\nNothing is wrong.\n")
+    counted, *left_out, last = shown.splitlines()[-4:]
+    assert counted == "32 of 34 steps passed, 2 left out:"
+    assert left_out == [
+        "  has a name that can be used: it gives itself no name, and is called as its spec",
+        "  claims variants that there are: it claims none, which means all",
+    ]
+    assert last == "Nothing is wrong."
     found = json.loads(
         noughts(f"bot check py{{lowest=true}}:{centre} --games 4 --variant connect4 --format json").stdout
     )
@@ -50,6 +56,14 @@ def test_check_of_a_faulty_bot_exits_with_1_and_says_what_is_wrong(noughts: Any,
     shown = noughts(f"bot check 'exec:{sys.executable} {centre.partition(':')[0]}'", code=1).stdout
     assert "Wrong: exec:" in shown
     assert "expected a hello" in shown
+
+
+def test_a_file_with_one_bot_is_a_spec_of_every_command(noughts: Any, tmp_path: Path) -> None:
+    file = tmp_path / "centre.py"
+    file.write_text(CENTRE)
+    for spec in (file, f"py:{file}"):
+        assert json.loads(noughts(f"match {spec} random --games 2 --seed 1 --format json").stdout)["games"] == 2
+        assert json.loads(noughts(f"bot ask {spec} --format json", stdin="......... X\n").stdout)["move"] == 4
 
 
 def test_check_tells_a_line_that_comes_again_and_again_once(noughts: Any, tmp_path: Path) -> None:
