@@ -3,9 +3,13 @@
 import json
 import select
 import socket
+import ssl
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import grpc
 import pytest
@@ -15,6 +19,16 @@ from tests.support.authority import Authority
 from tests.support.processes import asked, asked_apart, ended, environment, eventually, first_line, started, told
 
 from .node import installed_bot, node_bot
+
+
+FIRST = """
+from noughts_bots import Bot
+
+
+class First(Bot):
+    def choose(self, position):
+        return position.free[0]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +200,93 @@ def test_server_may_want_certificates_of_its_clients(
         assert "NOUGHTS_TLS_CERT" in told(["bot", "list", "--online"], stranger, code=1).stderr
         known = {**stranger, "NOUGHTS_TLS_CERT": str(client.certificate), "NOUGHTS_TLS_KEY": str(client.key)}
         assert asked("bot list --online", known) == {"bots": []}
+
+
+def test_everything_works_with_certificates_of_both_sides(
+    authority: Authority, identity: Identity, data: dict[str, str], tmp_path: Path
+) -> None:
+    client = authority.identity("member")
+    (tmp_path / "first.py").write_text(FIRST)
+    wanted = ("--tls-client-ca", str(authority.certificate), "--accept", "py", "--rate-own-games")
+    with ExitStack() as stack:
+        process = stack.enter_context(started(serve_line(identity, *wanted), data))
+        server = json.loads(first_line(process))["grpc"]
+        scopes = "--scope play --scope submit --scope organise"
+        token = asked(f"token create --owner ada {scopes}", data)["token"]
+        env = environment(
+            NOUGHTS_SERVER=server,
+            NOUGHTS_TOKEN=token,
+            NOUGHTS_TLS_CA=str(authority.certificate),
+            NOUGHTS_TLS_CERT=str(client.certificate),
+            NOUGHTS_TLS_KEY=str(client.key),
+        )
+        bot = stack.enter_context(started(["bot", "run", "random", "--name", "left"], env))
+        assert "online" in first_line(bot)
+        asked(f"bot submit {tmp_path / 'first.py'} --name right", env)
+        asked("tournament create cup --games 20", env)
+        for name in ("left", "right"):
+            asked(f"tournament join cup --bot {name}", env)
+        (tmp_path / "token").write_text(token)
+        line = ["web", "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "token"), "--format", "json"]
+        site = json.loads(first_line(stack.enter_context(started(line, env))))["web"]
+        asked("tournament start cup", env)
+        cup = eventually(lambda: asked("tournament show cup", env), lambda shown: shown["state"] == "finished")
+        assert cup["games"] == 20
+        assert json.loads(told(["watch", "cup", "--format", "json"], env).stdout.splitlines()[-1])
+        assert asked("health", env)["status"] == "serving"
+        for path in ("/", "/tournaments/cup", "/api/v1/tournaments"):
+            with urlopen(f"{site}{path}", timeout=30) as page:
+                assert b"cup" in page.read(), path
+        form = urlencode({"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"})
+        with urlopen(f"{site}/play", form.encode(), timeout=30) as table:
+            assert "/play/" in table.url
+
+
+def is_answered(server: str, context: ssl.SSLContext) -> bool:
+    """Whether the server lets a client in: it then sends its settings. TLS 1.3 refuses only after the handshake."""
+    host, _, port = server.rpartition(":")
+    try:
+        with (
+            socket.create_connection((host, int(port)), timeout=20) as connection,
+            context.wrap_socket(connection, server_hostname=host) as encrypted,
+        ):
+            return encrypted.recv(1) != b""
+    except (ssl.SSLError, ConnectionError):
+        return False
+
+
+def test_unauthenticated_and_outdated_clients_get_no_connection(
+    authority: Authority, identity: Identity, data: dict[str, str], tmp_path: Path
+) -> None:
+    other = Authority(tmp_path, "other")
+
+    def context(of: Authority | None = None, **options: Any) -> ssl.SSLContext:
+        made = ssl.create_default_context(cafile=str(authority.certificate))
+        made.set_alpn_protocols(["h2"])
+        if of is not None:
+            mine = of.identity("mine", **options)
+            made.load_cert_chain(mine.certificate, mine.key)
+        return made
+
+    with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), data) as process:
+        server = json.loads(first_line(process))["grpc"]
+        assert is_answered(server, context(authority))
+        outdated = context(authority)
+        outdated.set_ciphers("ALL:@SECLEVEL=0")
+        outdated.minimum_version = ssl.TLSVersion.TLSv1
+        outdated.maximum_version = ssl.TLSVersion.TLSv1_1
+        for refused in (context(), context(other), context(authority, days=-1), outdated):
+            assert not is_answered(server, refused)
+        host, _, port = server.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=20) as plain:
+            plain.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+            # At most an alert of TLS (type 21), nothing of HTTP/2.
+            with suppress(ConnectionError):
+                assert plain.recv(64)[:1] in (b"", b"\x15")
+        process.terminate()
+        code, log = ended(process)
+    assert code == 0
+    assert "Traceback" not in log
 
 
 def test_key_of_another_certificate_stops_the_server_at_once(

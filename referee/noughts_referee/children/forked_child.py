@@ -60,7 +60,10 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         _take_place(pipes, folder, lock.scratch, order["environment"], reaps=command.kind.starts_programs)
         if order["cores"]:
             os.sched_setaffinity(0, order["cores"])
-        lock.shut()
+        try:
+            lock.shut()
+        except OSError as error:
+            raise OSError(f"this machine refuses the sandbox: {error}") from error
         if os.getppid() == parent:
             if not command.kind.hosted:
                 _execute(command.words)

@@ -270,7 +270,8 @@ Children = Literal["this user", "root", "others"]
 def missing(version: int, *, has_seccomp: bool, children: Children) -> Iterator[str]:
     """What a kernel cannot lock that has this version of Landlock, and filters of system calls or not."""
     if not version:
-        yield "files (no Landlock): children read and write whatever their user may"
+        closed = "; bots in folders that are closed to other users do not start" if children == "others" else ""
+        yield f"files (no Landlock): children read and write whatever their user may{closed}"
     elif version < landlock.TRUNCATES:
         yield "truncating (Landlock older than version 3): children may empty files that their user may write"
     if not has_seccomp:

@@ -90,9 +90,10 @@ def available() -> bool:
         return False
     try:
         call(_SECCOMP[machine()], _IS_ACTION_KNOWN, 0, struct.pack("=I", _KILL))
-    except OSError:
-        return False
-    return True
+        call(_SECCOMP[machine()], _SET_FILTER, 0, 0)
+    except OSError as error:
+        return error.errno == errno.EFAULT  # it would read the filter
+    return False
 
 
 def restrict_family() -> None:

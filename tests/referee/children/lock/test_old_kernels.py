@@ -1,0 +1,82 @@
+"""A kernel that lacks a part of the sandbox: what is reported, what still works, and what is refused."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.support import refusing
+from tests.support.processes import PROGRAM, environment
+
+WITHOUT = {
+    "no Landlock": refusing.LANDLOCK,
+    "no seccomp": refusing.SECCOMP,
+    "no filters": refusing.SECCOMP_FILTERS,
+    "neither": f"{refusing.LANDLOCK},{refusing.SECCOMP}",
+}
+GAPS = {
+    "no Landlock": ["files (no Landlock)", "ports (Landlock older than version 4)"],
+    "no seccomp": ["system calls (no seccomp)"],
+    "no filters": ["system calls (no seccomp)"],
+    "neither": ["files (no Landlock)", "system calls (no seccomp)", "ports (Landlock older than version 4)"],
+}
+BOT = """
+from noughts_bots import Bot
+
+
+class First(Bot):
+    def choose(self, position):
+        return position.free[0]
+"""
+
+
+def noughts(without: str, line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, refusing.__file__, WITHOUT[without], *PROGRAM, *line.split()],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with the bot; without Landlock, children of root read only what is open to everyone."""
+    with TemporaryDirectory() as name:
+        (folder := Path(name)).chmod(0o755)
+        (folder / "bot.py").write_text(BOT)
+        yield folder
+
+
+@pytest.mark.parametrize("without", WITHOUT)
+def test_bots_play_and_each_gap_is_reported_once(without: str, folder: Path) -> None:
+    done = noughts(without, "match py:./bot.py:First random --games 4 --seed 1 --format json", folder)
+    assert done.returncode == 0, done.stderr
+    assert "crashed" not in done.stdout
+    reported = [line for line in done.stderr.splitlines() if line.startswith("not locked here: ")]
+    assert len(reported) == len(GAPS[without]), done.stderr
+    for gap in GAPS[without]:
+        assert done.stderr.count(gap) == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    "line, without",
+    [
+        ("match py:./bot.py:First random --require-lock", "neither"),
+        ("serve --accept py --no-web --listen 127.0.0.1:0 --db games.db", "no Landlock"),
+        ("serve --accept py --no-web --listen 127.0.0.1:0 --db games.db", "no filters"),
+    ],
+)
+def test_what_requires_the_sandbox_is_refused(line: str, without: str, folder: Path) -> None:
+    done = noughts(without, line, folder)
+    assert done.returncode == 1, done.stdout
+    assert "Traceback" not in done.stderr
+    refusal = done.stderr.splitlines()[-1]
+    for gap in GAPS[without]:
+        assert gap in refusal
