@@ -20,7 +20,6 @@ from tests.support.processes import asked, asked_apart, ended, environment, even
 
 from .node import installed_bot, node_bot
 
-
 FIRST = """
 from noughts_bots import Bot
 
@@ -273,8 +272,9 @@ def test_unauthenticated_and_outdated_clients_get_no_connection(
         assert is_answered(server, context(authority))
         outdated = context(authority)
         outdated.set_ciphers("ALL:@SECLEVEL=0")
-        outdated.minimum_version = ssl.TLSVersion.TLSv1
-        outdated.maximum_version = ssl.TLSVersion.TLSv1_1
+        outdated.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+            outdated.maximum_version = ssl.TLSVersion.TLSv1_1
         for refused in (context(), context(other), context(authority, days=-1), outdated):
             assert not is_answered(server, refused)
         host, _, port = server.rpartition(":")

@@ -6,11 +6,11 @@ The table in docs/operations.md names them all; a test compares.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import fields
-from socket import AF_INET6
+from socket import AF_INET6, SHUT_RDWR, socket
 from socketserver import ThreadingMixIn
-from threading import Semaphore, Thread
+from threading import Semaphore, Thread, Timer
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -30,6 +30,8 @@ from noughts_server.store.database import Store
 from noughts_server.version import software_version
 
 _PATIENCE_SECONDS = 5.0
+_SCRAPE_SECONDS = 10.0
+"""All the time that a caller has: those who send a byte now and then would keep a thread for ever."""
 _MOST_SCRAPES = 8
 """Callers that are answered at once, a thread for each."""
 
@@ -84,13 +86,22 @@ class _WebServer(ThreadingMixIn, WSGIServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """In its thread."""
+        ending = Timer(_SCRAPE_SECONDS, _hang_up, [request])
+        ending.daemon = True
+        ending.start()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            ending.cancel()
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A caller that hangs up or is too slow is nobody's trouble."""
+
+
+def _hang_up(request: socket) -> None:
+    with suppress(OSError):  # it has ended
+        request.shutdown(SHUT_RDWR)
 
 
 class _WebServer6(_WebServer):

@@ -23,6 +23,7 @@ from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import AddressUnusable
+from noughts_server.monitoring import prometheus
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.monitoring.prometheus import ServerMetrics
 from noughts_server.runtime.bus import MemoryBus, listening
@@ -261,3 +262,32 @@ async def test_callers_who_say_nothing_do_not_keep_others_from_reading(playing: 
                 await playing.metrics()
                 return
             await asyncio.sleep(0.05)
+
+
+async def test_callers_who_say_little_at_a_time_do_not_either(
+    playing: Playing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "_SCRAPE_SECONDS", 1.0)
+    address = playing.server.metrics_address
+    assert address is not None
+    host, _, port = address.rpartition(":")
+    slow = [await asyncio.open_connection(host, int(port)) for _ in range(8)]
+
+    async def drip(writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b"G")
+                await writer.drain()
+                await asyncio.sleep(0.2)
+
+    async with asyncio.TaskGroup() as tasks:
+        drips = [tasks.create_task(drip(writer)) for _, writer in slow]
+        async with asyncio.timeout(4):
+            for reader, _ in slow:
+                with contextlib.suppress(ConnectionError):
+                    assert await reader.read(1) == b""
+        assert (await playing.metrics())["noughts_bots_online", ()] == 2
+        for each in drips:
+            each.cancel()
+    for _, writer in slow:
+        writer.close()
