@@ -11,12 +11,16 @@ from noughts_bots.gomocup.protocol import OFF_BOARD, UNLIMITED_MS, read_point, w
 from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer
 from noughts_referee.rules import Opening
 
+MOST_REPEATS = 3
+"""A question is put so often again to an engine that answers ERROR or UNKNOWN."""
 MOST_RESTARTS = 2
 """RESTART is asked so often of one process: an engine that was still busy may have missed the first."""
 
 REFUSALS = ("ERROR", "UNKNOWN")
 """How lines begin by which an engine says no, or complains."""
 _MESSAGES = ("MESSAGE", "DEBUG")
+_NUMBERS = re.compile(r"\d+")
+_WORDS = re.compile(r"[\w,]+")
 _ABOUT = re.compile(r"\bname\s*=", re.IGNORECASE)
 
 
@@ -53,9 +57,9 @@ class Terms:
         }
         return [f"INFO {key} {value}" for key, value in infos.items()]
 
-    def time_left(self, own_clock_us: int) -> list[str]:
-        """The commands before every move: none where what the engine was told stays true."""
-        return [f"INFO time_left {own_clock_us // 1000}"] if self.time.bank else []
+    def time_left(self, own_clock_us: int) -> str:
+        """The command before every question, in all games: engines are tested with managers that send it."""
+        return f"INFO time_left {own_clock_us // 1000 if self.time.bank else UNLIMITED_MS}"
 
 
 def milliseconds(seconds: float) -> int:
@@ -101,6 +105,12 @@ class Heard(Enum):
     """Its move."""
     CHOICE = auto()
     """Its choice for the opening."""
+    MISSED = auto()
+    """It has not understood the question, which is to be put again."""
+    CUT = auto()
+    """It has lost words before the question, but not the question."""
+    DOUBLE = auto()
+    """One more move for a question that was put again: it had understood it the first time."""
     SUGGESTION = auto()
     """A move that waits for our PLAY."""
 
@@ -108,8 +118,8 @@ class Heard(Enum):
 class Conversation:
     """What is said to one process of an engine, from its START to its END.
 
-    A line that answers nothing is a note, whatever it says: an engine may complain about infos, and be busy when it is
-    asked. That it does not answer is for the clock to decide.
+    A line that answers nothing is a note, unless it says that the engine has missed a question. That the engine does
+    not answer is for the clock to decide.
     """
 
     def __init__(self, terms: Terms, options: EngineOptions) -> None:
@@ -120,8 +130,20 @@ class Conversation:
         self.choice: Swap2Answer | None = None
         """The choice that was heard last."""
         self._options = options
+        self.has_rows = False
+        """Whether the last question had several lines: an engine can complain about each of them."""
+        self.doubles = 0
+        """So many more answers to the last question can come, for it was put again."""
+        self._asked: tuple[Sequence[int], int] = (), 0
+        """The moves and the clock of the last question for a move."""
         self._opening: Opening | None = None
         """What it is asked to agree on."""
+        self._repeats = 0
+        """How often the last question was put again."""
+        self._answers_once: bool | None = None
+        """Whether a question that is put again is answered once; None until that was seen."""
+        self._complaints: set[str] = set()
+        """What it said against its terms, numbers aside."""
         self._known = 0
         """So many moves of its game it knows."""
         self._restarts = 0
@@ -138,7 +160,7 @@ class Conversation:
     def settle(self) -> None:
         """Its board is ready."""
         self.phase = Phase.READY
-        self._known = self._restarts = 0
+        self._known = self._restarts = self.doubles = 0
 
     def restart(self) -> str:
         """What makes it ready for another game."""
@@ -149,7 +171,10 @@ class Conversation:
     def ask(self, moves: Sequence[int], own_clock_us: int) -> list[str]:
         """The commands that ask for a move after these of its game, with its board ready or in this game."""
         terms, ply = self.terms, len(moves)
-        commands = terms.time_left(own_clock_us)
+        self._asked = moves, own_clock_us
+        self._repeats = 0
+        self.has_rows = False
+        commands = [terms.time_left(own_clock_us)]
         if not ply:
             commands.append("BEGIN")
         elif self._known == ply - 1 and not self._options.board:
@@ -161,6 +186,7 @@ class Conversation:
                 for number, cell in enumerate(moves)
             )
             commands += ["BOARD", *rows, "DONE"]
+            self.has_rows = True
         self._known = ply + 1
         self.phase = Phase.THINKING
         return commands
@@ -168,10 +194,29 @@ class Conversation:
     def ask_choice(self, opening: Opening) -> list[str]:
         """The commands that ask for a choice for an opening; the game is told as a board afterwards."""
         self._opening = opening
+        self._asked = opening.stones, opening.clock_us
+        self._repeats = 0
+        self.has_rows = True
         self.forget()
         self.phase = Phase.CHOOSING
         left = self.terms.time_left(opening.clock_us)
-        return [*left, *question(opening, colours=self._options.swap2 is Swap2.COLOURS)]
+        return [left, *question(opening, colours=self._options.swap2 is Swap2.COLOURS)]
+
+    def ask_again(self, took_us: int) -> list[str]:
+        """The commands that put the open question again, with the whole position, so long after it was put."""
+        repeats = self._repeats + 1
+        moves, own_clock_us = self._asked
+        left_us = max(0, own_clock_us - took_us)
+        self.forget()
+        if self.phase is Phase.CHOOSING:
+            assert self._opening is not None
+            commands = self.ask_choice(self._opening)
+            commands[0] = self.terms.time_left(left_us)
+        else:
+            commands = self.ask(moves, left_us)
+        self._asked = moves, own_clock_us
+        self._repeats = repeats
+        return commands
 
     def forget(self) -> None:
         """Its game is told from the beginning with the next question."""
@@ -182,18 +227,22 @@ class Conversation:
         phase = self.phase
         if phase is Phase.THINKING:
             cell = read_point(line, self.terms.columns, self.terms.rows)
-            if cell is not None:
-                self.cell = cell if cell >= 0 else OFF_BOARD
-                self.phase = Phase.PLAYING
-                return Heard.MOVE
-            return Heard.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else Heard.NOTE
+            if cell is None:
+                return Heard.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else self._complaint(line)
+            if self.doubles and cell in self._asked[0]:
+                return self._double()
+            self.cell = cell if cell >= 0 else OFF_BOARD
+            self._answered()
+            return Heard.MOVE
         if phase is Phase.CHOOSING:
             assert self._opening is not None
             self.choice = read_answer(line, self._opening)
             if self.choice is None:
-                return Heard.NOTE
-            self.phase = Phase.PLAYING
+                return self._complaint(line)
+            self._answered()
             return Heard.CHOICE
+        if phase is Phase.PLAYING and self.doubles:
+            return Heard.NOTE if read_point(line, self.terms.columns, self.terms.rows) is None else self._double()
         if phase is Phase.TOLD:
             return self._hear_who(line)
         if phase is not Phase.STARTING and phase is not Phase.RESTARTING:
@@ -211,8 +260,32 @@ class Conversation:
         self.phase = Phase.REFUSED
         return Heard.REFUSAL
 
+    def _answered(self) -> None:
+        self.phase = Phase.PLAYING
+        if self.doubles:
+            self._answers_once = self._answers_once is not False
+        self.doubles = self._repeats if self._answers_once is None else 0
+
+    def _double(self) -> Heard:
+        self.doubles -= 1
+        self._answers_once = False
+        return Heard.DOUBLE
+
+    def _complaint(self, line: str) -> Heard:
+        """What a line that is no answer means for the open question.
+
+        What names the time, or was said against the terms, too, is about the info before the question.
+        """
+        if word_and_rest(line)[0] not in REFUSALS or _NUMBERS.sub("", line) in self._complaints:
+            return Heard.NOTE
+        if not {"TIME_LEFT", self.terms.time_left(self._asked[1]).split()[-1]}.isdisjoint(_WORDS.findall(line.upper())):
+            return Heard.CUT
+        return Heard.NOTE if self._answers_once is False or self._repeats == MOST_REPEATS else Heard.MISSED
+
     def _hear_who(self, line: str) -> Heard:
         """It has read the terms when it says who it is, or has complained about more than there were infos."""
+        if word_and_rest(line)[0] in REFUSALS:
+            self._complaints.add(_NUMBERS.sub("", line))
         if word_and_rest(line)[0] in REFUSALS and self._excused:
             self._excused -= 1
             return Heard.NOTE

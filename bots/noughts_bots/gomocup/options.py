@@ -16,6 +16,7 @@ _INFO_KEY = re.compile(r"[A-Za-z0-9_\-]{1,40}")
 _MEMORY = re.compile(r"(\d{1,9})(m|mib|mb|g|gib|gb)?", re.IGNORECASE)
 _MIB = 1024 * 1024
 _MOST_MEMORY_MIB = 1 << 20
+_LONGEST_PAUSE_US = 1_000_000
 
 
 class Restart(StrEnum):
@@ -56,6 +57,8 @@ class EngineOptions:
     """Whether its working folder is the one that its program lies in; else a folder that is empty, and its own."""
     score: str = ""
     """The word before the score in its messages; empty: the usual ones."""
+    settle_us: int = 0
+    """The pause between its last line and the next question; it grows if the engine loses words without it."""
     margin: str = ""
     """What its moves may overstep their limit, as `--margin` writes it; empty: as all others."""
     time: str = ""
@@ -113,6 +116,14 @@ def read_size(text: str) -> int:
     return mib * _MIB
 
 
+def _read_pause(text: str) -> int:
+    """Microseconds of a pause in milliseconds, as `2ms` or `2`. Raises ValueError."""
+    microseconds = round(float(text.strip().lower().removesuffix("ms")) * 1000)
+    if not 0 <= microseconds <= _LONGEST_PAUSE_US:
+        raise ValueError(f"got {text!r}, expected 0 to {_LONGEST_PAUSE_US // 1000} ms")
+    return microseconds
+
+
 def _switch(name: str, values: Mapping[str, bool]) -> Callable[[str], tuple[str, bool]]:
     def read(value: str) -> tuple[str, bool]:
         if value not in values:
@@ -132,6 +143,7 @@ _READERS: dict[str, Callable[[str], tuple[str, Any]]] = {
     "memory": lambda value: ("memory_bytes", read_size(value)),
     "cwd": _switch("in_own_folder", {"engine": True, "scratch": False}),
     "score": lambda value: ("score", value),
+    "settle": lambda value: ("settle_us", _read_pause(value)),
     "margin": lambda value: ("margin", value),
     "time": lambda value: ("time", value),
 }
@@ -144,5 +156,6 @@ _EXPECTED = {
     "nodes": (_A_NUMBER, "it is sent as INFO max_node"),
     "threads": (_A_NUMBER, "it is sent as INFO thread_num"),
     "memory": ("MiB as in 350, or 2g", "it is sent as INFO max_memory, in bytes"),
+    "settle": ("milliseconds from 0 to 1000, as in 2ms", "it is the pause before each question"),
     "cwd": ("engine or scratch", "engine: the folder of its program; scratch: an empty one of its own"),
 }

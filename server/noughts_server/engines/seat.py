@@ -21,8 +21,16 @@ from noughts_referee.rules import Opening
 from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.transcript import Transcript
 
-_SETTLE_SECONDS = 1.0
+_TERMS_SECONDS = 1.0
 """How long reading the terms may take an engine that does not answer ABOUT."""
+_THOUGHT_SECONDS = 0.2
+"""How long an engine may think about a game that is over before another process takes its place."""
+_FIRST_PAUSE_US, _LONGEST_PAUSE_US = 2_000, 20_000
+"""Between the last line of an engine that loses words and the next question; doubled while it loses more."""
+_QUIET_SECONDS = 0.003
+"""After a question of several lines, each of which it can complain about, the complaints end before it is repeated."""
+_LONGEST_TRIAL_US = 500_000
+"""The longest wait for a second answer to the first question that was put again."""
 _MOST_ENDING = 1
 """Processes of a seat that may be about to end while another begins."""
 _MOST_RESTARTS_FAILED = 2
@@ -36,6 +44,8 @@ _COMPLAINTS = {
     Phase.CHOOSING: "says ERROR or UNKNOWN to SWAP2BOARD",
 }
 """What a complaint shows that decides nothing."""
+_LOSES_WORDS = "loses words of commands that follow its own line at once"
+_MISSES = "answers questions with ERROR or UNKNOWN until they are put again"
 
 
 class EngineRefused(Exception):
@@ -88,6 +98,12 @@ class EngineSeat:
         """What waits until the engine is ready: moves, and what its clock shows in microseconds; or an opening."""
         self.asked_us = 0
         """When the last question was written."""
+        self.repeats = 0
+        """How many questions were put again, because the engine answered ERROR or UNKNOWN."""
+        self.pause_us = options.settle_us
+        """Between its last line and the next question; no clock runs."""
+        self._lost_us = 0
+        """When the last question was written of which it lost words."""
         self._command = command
         self._launcher = launcher
         self._loop = asyncio.get_running_loop()
@@ -136,6 +152,15 @@ class EngineSeat:
         """What the engine knows of the game is not so: it is told all of it with the next question."""
         if self._life is not None:
             self._life.talk.forget()
+
+    def lost_words(self) -> None:
+        """The engine has lost words of what it was told: the pause before its questions grows."""
+        if self._lost_us == self.asked_us:
+            return
+        self._lost_us = self.asked_us
+        self.manners[_LOSES_WORDS] = None
+        longest = max(_LONGEST_PAUSE_US, self.options.settle_us)
+        self.pause_us = min(longest, max(_FIRST_PAUSE_US, 2 * self.pause_us))
 
     @property
     def is_ready(self) -> bool:
@@ -258,6 +283,8 @@ class _Life:
         self._seat = seat
         self._timer: asyncio.TimerHandle | None = None
         self._message = ""
+        self._free_us = 0
+        """When the next question may be written, at the earliest."""
         self._is_stale = False
         """Whether it thinks about a game that is over."""
 
@@ -301,9 +328,8 @@ class _Life:
             self.leave(None)
         elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:
             self._is_stale = True
-            patience = self._seat.settings.restart
-            thought = f"thought for {patience:g} s about a game that was over"
-            self._within(patience, lambda: self.leave(thought))
+            thought = f"thought for {_THOUGHT_SECONDS:g} s about a game that was over"
+            self._within(_THOUGHT_SECONDS, lambda: self.leave(thought))
 
     def put_question(self) -> None:
         """Asks what is to be asked, if the engine can be asked now."""
@@ -313,6 +339,9 @@ class _Life:
             and not self.over.done()
             and (talk.phase is Phase.PLAYING or talk.phase is Phase.READY)
         ):
+            if self._free_us and (left_us := self._free_us - seat.settings.now()) > 0:
+                self._within(left_us / 1e6, self.put_question)
+                return
             asked, seat.question = seat.question, None
             self._message = ""
             self._send(talk.ask_choice(asked) if isinstance(asked, Opening) else talk.ask(*asked))
@@ -331,6 +360,8 @@ class _Life:
         seat = self._seat
         if seat.transcript is not None:
             seat.transcript.heard(line)
+        if seat.pause_us:
+            self._free_us = now + seat.pause_us
         heard = self.talk.hear(line)
         if self.over.done():
             return
@@ -341,7 +372,10 @@ class _Life:
                 self.process.note(f"({line} is no point of the board)")
             if not self._is_stale:
                 # Where the machine let the engine answer before us, it took no time.
-                seat.owner.moved(self.talk.cell, max(0, now - seat.asked_us), self._message)
+                took_us = max(0, now - seat.asked_us)
+                if self._timer is not None or self.talk.doubles:
+                    self._answered_late(now, took_us)
+                seat.owner.moved(self.talk.cell, took_us, self._message)
                 return
             self._is_stale = False
             self._cancel_timer()
@@ -350,7 +384,13 @@ class _Life:
             return
         if heard is Heard.CHOICE:
             assert self.talk.choice is not None
-            seat.owner.chose(self.talk.choice, max(0, now - seat.asked_us))
+            took_us = max(0, now - seat.asked_us)
+            self._answered_late(now, took_us)
+            seat.owner.chose(self.talk.choice, took_us)
+            return
+        if heard is Heard.DOUBLE:
+            self._free_us = now
+            self.put_question()
             return
         if heard is Heard.READY:
             self._ready()
@@ -364,10 +404,17 @@ class _Life:
         self._message = line
         if line != "OK":
             self.process.note(line)
+        if heard is Heard.CUT:
+            seat.lost_words()
+        elif heard is Heard.MISSED and not self._is_stale:
+            if self.talk.has_rows:
+                self._within(_QUIET_SECONDS, self._ask_again)
+            else:
+                self._ask_again()
         if heard is Heard.STARTED:
             if line != "OK":
                 self._seat.manners["says more than OK"] = None
-            self._within(_SETTLE_SECONDS, self._settled)
+            self._within(_TERMS_SECONDS, self._settled)
             self._send(self.talk.tell(self.process.scratch))
         elif heard is Heard.AGAIN:
             self._seat.manners["refuses RESTART, or misses it"] = None
@@ -389,6 +436,23 @@ class _Life:
         self.leave(reason)
         if lost and self._seat.in_game:
             self.lost = self._seat.owner.lost()
+
+    def _ask_again(self) -> None:
+        """Puts the open question again, its clock running."""
+        seat = self._seat
+        seat.lost_words()
+        seat.repeats += 1
+        seat.manners[_MISSES] = None
+        commands = self.talk.ask_again(seat.settings.now() - seat.asked_us)
+        if seat.transcript is not None:
+            seat.transcript.note(f"asked again, after {seat.pause_us / 1000:g} ms from now on")
+        self._send(commands)
+
+    def _answered_late(self, now: int, took_us: int) -> None:
+        """A question was answered that may have been put again: a second answer is not taken for that to the next."""
+        self._cancel_timer()
+        if self.talk.doubles:
+            self._free_us = now + max(_LONGEST_PAUSE_US, min(_LONGEST_TRIAL_US, 2 * took_us))
 
     def _settled(self) -> None:
         self._seat.manners["does not answer ABOUT"] = None

@@ -14,8 +14,9 @@ from noughts_referee.monotonic import microseconds
 
 _MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")
 _Line = tuple[int, str, str, str]
-"""When it was said in microseconds, the engine's label, whether to it (<) or by it (>), and what. It is worded when the
-game is over: that takes longer than to keep it, and the opponent waits."""
+"""When it was said in microseconds, the engine's label, whether to it (<), by it (>) or about it (#), and what.
+
+It is worded when the game is over: that takes longer than to keep it, and the opponent waits."""
 
 
 class _Record:
@@ -139,6 +140,10 @@ class Transcript:
     def told(self, commands: Sequence[str]) -> None:
         """To the engine."""
         self._keep("<", commands)
+
+    def note(self, text: str) -> None:
+        """What was done, and why."""
+        self._keep("#", (text,))
 
     def heard(self, line: str) -> None:
         """By the engine."""

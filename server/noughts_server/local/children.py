@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import os
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -58,6 +58,7 @@ class LocalChildren:
         self._stderr: dict[str, Callable[[], str]] = {}
         """What the running processes of a bot have written, by label."""
         self._benched: set[str] = set()
+        self._engines: dict[str, list[EngineWire]] = {}
 
     async def play(self, label: str, spec: BotSpec) -> None:
         """Plays the bot of this label until cancelled.
@@ -125,6 +126,7 @@ class LocalChildren:
                 transcript=self._transcripts.of(label),
             )
             wires.append(wire)
+        self._engines[label] = wires
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
         sessions.seat(version, wires)
         sessions.logged_in(version, OnlineBot(bot.bot_id, bot.version, None, False))
@@ -132,6 +134,19 @@ class LocalChildren:
             await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:
             raise LocalError(f"{label}: got an engine that {refusal}, expected OK") from None
+
+    def notes(self) -> Iterator[str]:
+        """A line for each engine that lost words of what it was told."""
+        for label, wires in self._engines.items():
+            repeats = sum(wire.seat.repeats for wire in wires)
+            longest_us = max(wire.seat.pause_us for wire in wires)
+            if repeats or longest_us > wires[0].seat.options.settle_us:
+                times = "time" if repeats == 1 else "times"
+                asked = f" and was asked again {repeats:,} {times}" if repeats else ""
+                yield (
+                    f"{label} lost words of commands that follow its move at once{asked}: it now gets"
+                    f" {longest_us / 1000:g} ms before each question, which no clock counts"
+                )
 
     def _died(self, label: str, fault: Fault, players: Sequence[Seated]) -> None:
         """A process has gone. One that cannot be started again benches the bot with all its processes."""

@@ -106,6 +106,8 @@ async def play_locally(
             if plan.database is not None and not plan.resumes:
                 await _tell_of_cut_off(server.store, on_note)
             await run.play()
+        for line in run.notes():
+            on_note(line)
         if transcripts.failure is not None:
             on_note(f"what engines say was not kept to the end: {transcripts.failure}")
         outcome = await run.outcome()

@@ -99,6 +99,10 @@ class RunAtServer:
                     with suppress(WrongState):  # it has just finished
                         await self._server.director.pause(self._tournament.slug)
 
+    def notes(self) -> Iterator[str]:
+        """What people should know of the bots, a line each."""
+        return self._children.notes()
+
     async def outcome(self) -> LocalOutcome:
         """What is stored; the games that are not written yet are now."""
         store = self._server.store

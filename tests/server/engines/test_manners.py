@@ -146,7 +146,7 @@ async def test_a_bank_and_the_limit_of_a_turn_are_told_together(field: Field, tm
     assert "INFO time_left 180000" in lines
 
 
-async def test_without_a_clock_nothing_is_said_of_one_but_that(field: Field, tmp_path: Path) -> None:
+async def test_without_a_clock_the_time_that_is_left_has_no_end(field: Field, tmp_path: Path) -> None:
     log = tmp_path / "log"
     await field.play(engine(f"log={log}"), "first-free", games=1, variant="mnk:9,6,5", children=TIMES)
     lines = told(log)
@@ -155,7 +155,9 @@ async def test_without_a_clock_nothing_is_said_of_one_but_that(field: Field, tmp
         "INFO timeout_match 0", "INFO max_memory 367001600", "INFO game_type 2", "INFO rule 0",
         "INFO time_left 2147483647", "ABOUT",
     ]  # fmt: skip
-    assert not any(line.startswith("INFO") for line in lines[7:])
+    questions = [index for index, line in enumerate(lines) if line.startswith(("BEGIN", "TURN", "BOARD"))]
+    assert questions
+    assert {lines[index - 1] for index in questions} == {"INFO time_left 2147483647"}
 
 
 async def test_board_on_shows_the_whole_board_with_every_question(field: Field, tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ class Field:
     locking: Locking = Locking.OFF
     games: list[ExportedGame] = field(default_factory=list)
     """Of the last tournament, in slot order."""
+    said: list[str] = field(default_factory=list)
+    """The notes of the last tournament, for people."""
     sessions: list[int] = field(default_factory=list)
     """Of all child players so far, each the leader of one."""
 
@@ -86,7 +88,7 @@ class Field:
         gauntlet: bool = False,
     ) -> LocalOutcome:
         """A round robin of these bots, or the first one against each of the others."""
-        self.games = []
+        self.games, self.said = [], []
 
         def export(played: Iterator[ExportedGame]) -> None:
             self.games += [game if keep_times else game._replace(times_us=[]) for game in played]
@@ -110,7 +112,9 @@ class Field:
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("noughts_server.local.launcher.launching", self._attentively)
-            return await play_locally(plan, on_progress=lambda progress: None, stop=LocalStop(), export=export)
+            return await play_locally(
+                plan, on_progress=lambda progress: None, stop=LocalStop(), export=export, on_note=self.said.append
+            )
 
     @asynccontextmanager
     async def _attentively(

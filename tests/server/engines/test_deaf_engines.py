@@ -1,0 +1,121 @@
+"""Engines that lose words of a line that comes right after their move: they lose no game by that, and nobody waits.
+
+`tests/support/children/deaf_engine.py` is such an engine; `NOUGHTS_DEAF_GAMES=200` plays as many games as a long run.
+"""
+
+import os
+import shlex
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noughts_referee.children.running_child import ChildSettings
+from noughts_server.local.launcher import Locking
+from tests.support.children.field import PROGRAMS, Field
+
+GAMES = int(os.environ.get("NOUGHTS_DEAF_GAMES", "6"))
+TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2)
+ON_THE_BOARD = {"line", "board_full"}
+
+
+def engine(program: str, habits: str = "", options: str = "") -> str:
+    command = shlex.join([sys.executable, str(PROGRAMS / f"{program}_engine.py"), *habits.split()])
+    return f"{program}=gomocup{options}:{command}"
+
+
+@pytest.fixture
+def field(tmp_path: Path) -> Field:
+    return Field(tmp_path, Locking.OFF)
+
+
+def lines_of(log: Path) -> list[tuple[Any, ...]]:
+    """All that was said in all games, in the order of time; of one moment as it was written."""
+    split = (line.split(maxsplit=3) for path in log.iterdir() for line in path.read_text().splitlines())
+    return sorted(((float(at), who, how, *text) for at, who, how, *text in split), key=lambda line: line[0])
+
+
+def longest_wait(log: Path) -> float:
+    times = [line[0] for line in lines_of(log)]
+    return max(after - before for before, after in pairwise(times))
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 8])
+@pytest.mark.parametrize("habits", ["", "first"])
+async def test_a_deaf_engine_loses_no_game(field: Field, tmp_path: Path, habits: str, concurrency: int) -> None:
+    log = tmp_path / "said"
+    outcome = await field.play(
+        engine("deaf", habits), engine("odd"), games=GAMES, concurrency=concurrency, processes=concurrency,
+        variant="mnk:7,7,5", time="0.2/move", children=TIMES, log=log,
+    )  # fmt: skip
+    assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
+    assert len(field.games) == GAMES
+    assert not outcome.faults
+    assert longest_wait(log) < 1.0
+    assert any(note.startswith("deaf lost words of commands that follow its move at once") for note in field.said)
+
+
+async def test_a_question_that_was_missed_is_put_again_with_the_whole_board(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "said"
+    await field.play(engine("deaf"), engine("odd"), games=2, variant="mnk:7,7,5", time="1/move", log=log)
+    said = [(direction, *text) for _, label, direction, *text in lines_of(log) if label == "deaf"]
+    again = next(index for index, (direction, *_) in enumerate(said) if direction == "#")
+    question = next(text for direction, text in reversed(said[:again]) if direction == "<")
+    assert said[again - 1] == (">", f"ERROR Unknown command: {question.removeprefix('TURN ')}")
+    assert said[again] == ("#", "asked again, after 2 ms from now on")
+    repeated = [text for _, text in said[again + 1 : said.index(("<", "DONE"), again) + 1]]
+    assert repeated[:2] == ["INFO time_left 2147483647", "BOARD"]
+    assert repeated[-2:] == [f"{question.removeprefix('TURN ')},2", "DONE"]
+
+
+@pytest.mark.parametrize("habits, repeats, clock", [("busy=1", 1, "0.5/move"), ("busy=3", 3, "60+0")])
+async def test_a_question_is_put_again_up_to_three_times(
+    field: Field, tmp_path: Path, habits: str, repeats: int, clock: str
+) -> None:
+    log = tmp_path / "said"
+    outcome = await field.play(engine("deaf", habits), engine("odd"), games=2, variant="mnk:7,7,5", time=clock, log=log)
+    assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
+    lines = [line for line in lines_of(log) if line[1] == "deaf"]
+    asked = sum(direction == "<" and text[0].startswith("INFO time_left") for _, _, direction, *text in lines)
+    moves = sum(direction == ">" and text[0][0].isdigit() for _, _, direction, *text in lines)
+    assert asked - 2 * repeats * moves // 2 == moves + 1  # one more with the terms
+
+
+async def test_what_an_engine_answers_to_a_fourth_refusal_is_for_its_clock(field: Field, tmp_path: Path) -> None:
+    outcome = await field.play(engine("deaf", "busy=9"), engine("odd"), games=1, variant="mnk:7,7,5", time="0.3/move")
+    assert {game.termination for game in field.games} == {"timeout"}
+    assert [fault.bot for fault in outcome.faults if fault.games] == ["deaf"]
+
+
+@pytest.mark.parametrize("habits", ["anyway", "anyway=0.02"])
+async def test_an_engine_that_answers_in_spite_of_its_error_is_not_asked_twice(
+    field: Field, tmp_path: Path, habits: str
+) -> None:
+    log = tmp_path / "said"
+    outcome = await field.play(
+        engine("deaf", habits), engine("odd"), games=6, concurrency=2, processes=2, variant="mnk:7,7,5",
+        time="0.2/move", children=TIMES, log=log,
+    )  # fmt: skip
+    assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
+    assert sum(line[2] == "#" for line in lines_of(log)) == 2  # once by each process
+
+
+async def test_the_pause_is_on_no_clock(field: Field, tmp_path: Path) -> None:
+    await field.play(
+        engine("deaf", options="{settle=50ms}"), engine("odd"), games=2, variant="mnk:7,7,5", time="1/move",
+        children=TIMES, keep_times=True,
+    )  # fmt: skip
+    taken = sorted(us for game in field.games for us in game.times_us)
+    assert taken[len(taken) // 2] < 25_000
+    assert not any("lost words" in note for note in field.said)
+
+
+async def test_a_game_lost_on_time_is_followed_by_the_next_at_once(field: Field, tmp_path: Path) -> None:
+    log = tmp_path / "said"
+    await field.play(
+        engine("odd", "silent at=2"), "random", games=3, variant="mnk:7,7,5", time="0.2/move", children=TIMES, log=log
+    )
+    assert [game.termination for game in field.games] == ["timeout"] * 3
+    assert longest_wait(log) < 2.0
