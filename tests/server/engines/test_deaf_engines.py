@@ -38,7 +38,7 @@ def lines_of(log: Path) -> list[tuple[Any, ...]]:
 
 
 def longest_wait(log: Path) -> float:
-    times = [line[0] for line in lines_of(log)]
+    times: list[float] = [line[0] for line in lines_of(log)]
     return max(after - before for before, after in pairwise(times))
 
 
