@@ -54,6 +54,11 @@ class BotSpec:
         return CHILD_KINDS.get(self.kind)
 
     @property
+    def usual_variant(self) -> str:
+        """The variant of commands with this bot alone, unless another is chosen."""
+        return self.child_kind.usual_variant if self.child_kind else ChildKind._field_defaults["usual_variant"]
+
+    @property
     def short(self) -> str:
         """The spec as a name that a server takes: of a file its last part only, other characters as `_`."""
         files = {key: _last_part(value) for key, value in self.options.items()}

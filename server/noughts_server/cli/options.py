@@ -38,6 +38,16 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+VariantOfKindOption = Annotated[
+    str | None,
+    Option(
+        "--variant",
+        metavar="V",
+        help="`noughts variants` lists them. Default: tictactoe; gomoku for `gomocup:` and `gtp:`.",
+        completes=Completes.VARIANT,
+        show_default=False,
+    ),
+]
 FormatOption = Annotated[Format, Option("--format", help="`text` for people, `json` for programs.", show_default=True)]
 VariantOption = Annotated[
     str,

@@ -71,6 +71,10 @@ class EngineProcess:
         """Keeps a line with what it writes to stderr."""
         self._tail.add(f"{text}\n".encode())
 
+    def kill(self, signal: int) -> None:
+        """Sends a signal to the engine and what it has started."""
+        self._started.kill(signal)
+
     @property
     def said(self) -> str:
         """The last 64 KB of its stderr and its notes."""

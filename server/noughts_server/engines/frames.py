@@ -191,7 +191,7 @@ class EngineFrames(ChildFrames):
 
     def refused(self, reason: str) -> None:
         """The engine does not play on the board."""
-        self._end(reason)
+        self._end(f"refuses the board: it {reason}")
 
     # Games.
 
@@ -291,6 +291,11 @@ class EngineChild:
         """What its processes did that not all engines do, in the order in which it was seen."""
         return {manner: None for seat in self.frames.seats for manner in seat.manners}
 
+    def kill(self, signal: int) -> None:
+        """Sends a signal to its processes."""
+        for seat in self.frames.seats:
+            seat.kill(signal)
+
     async def stop(self, reason: str = "") -> Death:
         """Ends its processes. `reason` is what it did; else what its frames say."""
         said = self.stderr
@@ -300,7 +305,8 @@ class EngineChild:
             await self.playing
         if self.frames.death is not None and not reason:
             return self.frames.death
-        return Death(reason or self.frames.reason, None, said)
+        code = next((seat.death.code for seat in self.frames.seats if seat.death is not None), None)
+        return Death(reason or self.frames.reason, code, said)
 
 
 def engine_child(

@@ -93,6 +93,8 @@ class EngineSeat:
         self.line_end = _LINE_ENDS[0]
         self.manners: dict[str, None] = {}
         """What the engine does that not all do, in the order in which it was seen."""
+        self.death: Death | None = None
+        """How its last process has ended."""
         self.in_game = False
         self.question: Opening | tuple[Sequence[int], int] | None = None
         """What waits until the engine is ready: moves, and what its clock shows in microseconds; or an opening."""
@@ -197,6 +199,11 @@ class EngineSeat:
 
     # Processes, one after the other.
 
+    def kill(self, signal: int) -> None:
+        """Sends a signal to its process, if there is one."""
+        if self._life is not None:
+            self._life.process.kill(signal)
+
     async def play(self) -> None:
         """Keeps a process running until it is cancelled, or three in a row did not start.
 
@@ -239,13 +246,12 @@ class EngineSeat:
         if self.line_end == _LINE_ENDS[-1]:
             raise EngineRefused(refusal)
         self.line_end = _LINE_ENDS[-1]
-        self.manners["takes commands only with CR LF"] = None
 
     def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
         """Lets the process end while others play on."""
 
         async def end() -> None:
-            death = await life.process.stop(reason, self.settings.stop)
+            death = self.death = await life.process.stop(reason, self.settings.stop)
             if death.code is None and not death.reason:
                 self.manners["does not end when it is told END"] = None
             if tell:
@@ -464,6 +470,8 @@ class _Life:
         if self.was_ready:
             self._seat.restarted(True)
         self.was_ready = True
+        if self._seat.line_end != _LINE_ENDS[0]:
+            self._seat.manners["takes commands only with CR LF"] = None
         self._seat.owner.ready()
         self.put_question()
 

@@ -264,7 +264,7 @@ def _plays(name: str) -> Callable[[_Trial], Awaitable[None]]:
         variant = parse_variant(name)
         if not covers(trial.variants, variant.name):
             raise NotForThisBot("it does not claim it")
-        if session.is_engine and not name.startswith(("gomoku", "renju", "caro")):
+        if not session.knows(variant):
             raise NotForThisBot("engines play five in a row on flat boards")
         try:
             for side in (0, 1):
@@ -403,7 +403,7 @@ async def _seeds_repeat(trial: _Trial) -> None:
 
 
 async def _asked_again(trial: _Trial) -> None:
-    session, variant = await _frames(trial), trial.variant()
+    session, variant = await trial.session(), trial.variant()
     position = Position(variant, seed=2)
     game = session.begin(variant, 0, side_seed(2, 0), [])
     first = (await session.ask(game, [])).cell
@@ -434,7 +434,7 @@ async def _given_up(trial: _Trial) -> None:
 
 
 async def _ended_before_asked(trial: _Trial) -> None:
-    session, variant = await _frames(trial), trial.variant()
+    session, variant = await trial.session(), trial.variant()
     game = session.begin(variant, 1, 1, [])
     await session.prepared()
     await session.end(game, lost(0, Termination.TIMEOUT), [])
@@ -452,7 +452,7 @@ async def _quiet(trial: _Trial) -> None:
 
 
 async def _slow_machine(trial: _Trial) -> None:
-    session, variant = await _frames(trial), trial.variant()
+    session, variant = await trial.session(), trial.variant()
     position = Position(variant)
     game = session.begin(variant, 0, 1, [])
     await session.prepared()
@@ -486,8 +486,6 @@ async def _side_by_side(trial: _Trial) -> None:
 
 async def _hundred_games(trial: _Trial) -> None:
     session, variant = await trial.session(), trial.variant()
-    if session.is_engine:
-        raise NotForThisBot("engines play on large boards, where that takes long")
     began = time.perf_counter()
     for number in range(100):
         await _play(session, variant, number % 2, seed=100 + number, plies=8)
@@ -506,12 +504,12 @@ async def _killed_in_a_game(trial: _Trial) -> None:
 async def _leaves(trial: _Trial) -> None:
     session = await trial.session()
     if session.is_engine:
-        raise NotForThisBot("its manager ends it")
+        await _play(session, trial.variant(), 0, plies=1)
     death = await session.close()
     await trial.leave()
     if death.code is None:
         raise StepFailed("it did not end when its input was closed, and was ended")
-    if death.code != 0:
+    if death.code != 0 and not session.is_engine:
         raise StepFailed(f"it {death.reason} when its input was closed")
 
 

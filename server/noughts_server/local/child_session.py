@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
+from noughts_bots.gomocup.protocol import rule_of
 from noughts_bots.specs import BotSpec
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
@@ -80,8 +81,16 @@ class ChildSession:
         welcome = pb.Welcome(bot=f"bots/{self.name}", protocol=PROTOCOL, max_games=1)
         await self._child.frames.write(pb.PlayResponse(welcome=welcome))
 
+    def knows(self, variant: Variant) -> bool:
+        """Whether the bot says that it plays this variant; an engine, whether its protocol can say it."""
+        return covers(self.variants, variant.name) and (not self.is_engine or rule_of(variant) is not None)
+
     def require(self, variant: Variant) -> None:
         """Raises VariantRefused unless the bot plays this variant."""
+        if self.is_engine and not self.knows(variant):
+            expected = "five in a row on a flat board, which is all that Gomocup engines play"
+            advice = "choose such a variant, e.g. --variant gomoku"
+            raise VariantRefused(self._subject, f"variant {variant.name}", expected, advice)
         if not covers(self.variants, variant.name):
             advice = "choose such a variant, or another bot"
             raise VariantRefused(self._subject, f"variant {variant.name}", f"one of {', '.join(self.variants)}", advice)
@@ -173,7 +182,7 @@ class ChildSession:
 
     async def ask_while_halted(self, game: int, moves: list[int], halted_seconds: float) -> Move:
         """As `ask`; its process is halted meanwhile, as on a machine with other things to do."""
-        assert isinstance(self._child, RunningChild)
+        assert isinstance(self._child, RunningChild | EngineChild)
         self._child.kill(signal.SIGSTOP)
         asyncio.get_running_loop().call_later(halted_seconds, self._child.kill, signal.SIGCONT)
         return await self.ask(game, moves)

@@ -80,7 +80,7 @@ class ConformanceReport:
             "repeats": self.repeats,
             "faults": self.faults,
             "said": self.said,
-            **({"manners": list(self.manners), "rules": self.rules} if self.rules else {}),
+            **({"manners": list(self.manners), "rules": self.rules} if self.rules or self.manners else {}),
         }
 
 
@@ -108,7 +108,7 @@ async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Con
         report.faults += again.faults
         report.said = again.said
         report.manners |= again.manners
-    if spec.child_kind is not None and not spec.child_kind.speaks_frames:
+    if report.move_us and spec.child_kind is not None and not spec.child_kind.speaks_frames:
         report.rules = await probe_rules(spec, launcher, plan.times, plan.move_seconds)
     if report.games and report.resigned == len(report.games) and not report.lost_by:
         report.faults.append("it resigns every game")

@@ -120,6 +120,18 @@ class LocalPlan:
         return min(self.processes or len(os.sched_getaffinity(0)), self.settings.concurrency)
 
     @property
+    def engine_note(self) -> str:
+        """A line for people if fewer games of an engine are played at once than was asked for; else empty."""
+        wanted = self.settings.concurrency
+        engines = [spec for spec in self.specs if spec.child_kind and not spec.child_kind.speaks_frames]
+        most = min((self.processes_of(spec) for spec in engines), default=wanted)
+        if self.processes or most == wanted:
+            return ""
+        games = f"{most} game{'s' if most > 1 else ''} at once"
+        of_each = "" if len(self.specs) == 2 else " of each engine"
+        return f"{games}{of_each}: one core per engine (--processes {wanted} for more)"
+
+    @property
     def has_children(self) -> bool:
         """Whether any of the bots is started by the referee."""
         return any(spec.child_kind for spec in self.specs)

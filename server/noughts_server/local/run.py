@@ -71,6 +71,8 @@ async def play_locally(
             for spec in plan.specs:
                 if spec.child_kind:
                     check_out_of_reach(plan.database, spec)
+        if plan.engine_note:
+            on_note(plan.engine_note)
         patience = Patience(on_note)
         processes = await stack.enter_async_context(bot_processes(specs, plan.settings.concurrency, patience))
         # The server's parts are loaded while the bots load theirs.

@@ -73,7 +73,7 @@ async def test_a_bot_that_knows_no_such_game_resigns(tmp_path: Path) -> None:
     "habits, got",
     [
         ("crash at=1", "a process that was ended by signal 6 (SIGABRT)"),
-        ("refuse-start", "a process that answers START 15 with 'ERROR message"),
+        ("refuse-start", "a process that refuses the board: it answers START 15 with 'ERROR message"),
         ("silent at=1", "no answer in time"),
         ("instead=my_move_is_h8 at=1", "no answer in time"),
     ],

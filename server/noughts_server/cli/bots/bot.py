@@ -38,7 +38,7 @@ SpecArgument = Annotated[
 
 def ask(
     spec: SpecArgument,
-    variant: options.VariantOption = "tictactoe",
+    variant: options.VariantOfKindOption = None,
     seed: Annotated[int, Option("--seed", metavar="S", help="The bot's chance.")] = 0,
     start_timeout: child_options.StartTimeoutOption = 10.0,
     require_lock: child_options.RequireLockOption = False,
@@ -78,14 +78,15 @@ def ask(
 
 
 def _asked(
-    spec: str, variant: str, seed: int, locking: "Locking", start_timeout: float
+    spec: str, variant: str | None, seed: int, locking: "Locking", start_timeout: float
 ) -> "Iterator[tuple[Position, Answer]]":
     """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
     from noughts_bots.specs import make_bot, parse_spec
     from noughts_server.cli.bots.ask_child import asked_child
     from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
 
-    read_variant, parsed = options.read_variant(variant), parse_spec(spec)
+    parsed = parse_spec(spec)
+    read_variant = options.read_variant(variant or parsed.usual_variant)
     require_frames_on_pipes(parsed, TRY_A_MATCH)
     if check_startable(parsed):
         with asked_child(parsed, read_variant, locking, start_timeout) as bot:

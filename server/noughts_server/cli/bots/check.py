@@ -27,7 +27,7 @@ def check(
             completes=Completes.SPEC,
         ),
     ],
-    variant: options.VariantOption = "tictactoe",
+    variant: options.VariantOfKindOption = None,
     games: Annotated[
         int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Moving first and second in turn.")
     ] = 10,
@@ -72,7 +72,8 @@ def check(
     parsed = require_startable(parse_spec(spec))
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     times = ChildSettings(start=start_timeout)
-    plan = ConformancePlan(options.read_variant(variant), games, options.read_seed(seed), move_seconds, times)
+    chosen = options.read_variant(variant or parsed.usual_variant)
+    plan = ConformancePlan(chosen, games, options.read_seed(seed), move_seconds, times)
 
     async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
         async with launching(locking, output.note) as launcher:

@@ -75,7 +75,7 @@ def _advice(fault: "LocalFault", spec: "BotSpec") -> str:
         return "It needs more time (--time), less to do, or a larger --margin on a busy machine."
     if spec.child_kind is None or dials_in(spec):
         return ""
-    variant = f" --variant {fault.first.variant}" if fault.first and fault.first.variant != "tictactoe" else ""
+    variant = f" --variant {fault.first.variant}" if fault.first and fault.first.variant != spec.usual_variant else ""
     return f"Try it alone: noughts bot check '{spec}'{variant}"
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.children.field import PROGRAMS
 from tests.support.tools import compiler, run
 
 CENTRE = """
@@ -50,6 +52,36 @@ def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
     assert (found["games"], found["faults"], found["repeats"]) == (4, [], True)
     assert found["wins"] + found["draws"] + found["losses"] == 4
     assert 0 < found["move_us"]["mean"] <= found["move_us"]["most"]
+
+
+def odd_engine(habits: str = "") -> str:
+    return f"'gomocup:{sys.executable} {PROGRAMS / 'odd_engine.py'} {habits}' --no-lock --games 2"
+
+
+def test_an_engine_is_checked_on_the_board_that_it_plays(noughts: Any) -> None:
+    shown = noughts(f"bot check {odd_engine()}").stdout
+    assert "2 games of gomoku against chance: 2 won" in shown
+    assert re.search(r"\n2\d of 34 steps passed, \d+ left out\.\nNothing is wrong\.\n$", shown)
+
+
+def test_ask_takes_the_board_that_an_engine_plays(noughts: Any) -> None:
+    asked = noughts(f"bot ask {odd_engine().removesuffix(' --games 2')} --format json", stdin="." * 225 + " X\n")
+    assert json.loads(asked.stdout)["move"] == 0
+
+
+@pytest.mark.parametrize(
+    "habits, variant, said",
+    [
+        ("", "tictactoe", "got variant tictactoe, expected five in a row on a flat board"),
+        ("", "connect4", "got variant connect4, expected five in a row on a flat board"),
+        ("refuse-size=15", "gomoku", "refuses the board: it answers START 15 with 'ERROR message - unsupported size"),
+    ],
+)
+def test_a_refused_board_is_reported_as_such(noughts: Any, habits: str, variant: str, said: str) -> None:
+    shown = noughts(f"bot check {odd_engine(habits)} --variant {variant}", code=1).stdout
+    assert said in shown
+    assert "resigns" not in shown
+    assert "rule of" not in shown
 
 
 def test_check_of_a_faulty_bot_exits_with_1_and_says_what_is_wrong(noughts: Any, centre: str) -> None:

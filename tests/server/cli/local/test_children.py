@@ -1,6 +1,7 @@
 """Child players on the command line, at a local tournament and at a server elsewhere."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.children.field import PLAYER
+from tests.support.children.field import PLAYER, PROGRAMS
 from tests.support.hosting import compiled
 from tests.support.processes import PROGRAM, environment, told
 
@@ -163,3 +164,15 @@ def test_a_relayed_program_that_keeps_dying_is_given_up_with_what_it_wrote(cli: 
     assert said.count("the player: it ended with exit code 9\n") == 3
     assert complained.count("no licence found\n") == 3
     assert "the player ended 3 times without an answer; at last it ended with exit code 9" in complained
+
+
+def test_it_says_that_engines_play_fewer_games_at_once(noughts: Any) -> None:
+    cores = len(os.sched_getaffinity(0))
+    engine = f"gomocup:{sys.executable} {PROGRAMS / 'odd_engine.py'}"
+    line = f"match '{engine}' 'Two={engine}' --variant mnk:7,7,5 --no-lock --format json --concurrency"
+    capped = noughts(f"{line} {cores + 6}")
+    games = f"{cores} game{'s' if cores > 1 else ''} at once"
+    assert f"{games}: one core per engine (--processes {cores + 6} for more)\n" in capped.stderr
+    assert json.loads(capped.stdout)["games"] == 2
+    assert "at once" not in noughts(f"{line} {cores}").stderr
+    assert "at once" not in noughts(f"{line} {cores + 6} --processes 1").stderr
