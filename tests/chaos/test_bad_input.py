@@ -23,8 +23,7 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.framing import Framing, JsonLines, LengthPrefixed, NoFrame
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import VariantError, parse_variant
-from noughts_server.cli.tree import TREE
-from noughts_server.cli.typer_parser import typer_app
+from noughts_server.cli.app import application
 
 _EXAMPLES = int(os.environ.get("NOUGHTS_EXAMPLES", "100"))
 _TRIED = settings(
@@ -125,8 +124,7 @@ def test_names_that_people_type_are_read_or_refused(text: str) -> None:
 
 
 def _run(words: Sequence[str]) -> None:
-    path, _, _ = TREE.find(words)
-    result = CliRunner().invoke(typer_app(TREE, path), words, prog_name="noughts")
+    result = CliRunner().invoke(application(), words, prog_name="noughts")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise AssertionError(f"{words}: no message but {result.exception!r}") from result.exception
     assert result.exit_code in (0, 1, 2), (words, result.stdout, result.stderr)

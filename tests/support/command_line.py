@@ -1,18 +1,29 @@
 """The command line in this process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import typer
 from typer.testing import CliRunner, Result
 
-from noughts_server.cli.tree import TREE
-from noughts_server.cli.typer_parser import typer_app
+from noughts_server.cli.app import application
 
 
 def invoked(
     words: Sequence[str], *, code: int = 0, stdin: str | None = None, env: Mapping[str, str | None] | None = None
 ) -> Result:
     """What `noughts` with these words says; the test fails unless it exits with `code`. `env`: changed variables."""
-    path, _, _ = TREE.find(words)
-    result = CliRunner().invoke(typer_app(TREE, path), words, input=stdin, env=env, prog_name="noughts")
+    result = CliRunner().invoke(application(), words, input=stdin, env=env, prog_name="noughts")
     assert result.exit_code == code, f"{words}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
     return result
+
+
+def commands_and_groups() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each command and group with its path, as typer lists it; `noughts` itself is first."""
+    yield from _beneath((), typer.main.get_command(application()))
+
+
+def _beneath(path: tuple[str, ...], node: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, node
+    for name, child in getattr(node, "commands", {}).items():
+        yield from _beneath((*path, name), child)

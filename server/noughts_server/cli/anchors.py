@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
+from typer import Option
+
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.parameters import Option
 
 _LARGEST_RATING = 100_000
 

@@ -1,21 +1,24 @@
-"""Runs a command line: finds the command in the tree, loads it, and has its options read."""
+"""The command line as a typer application."""
 
 import os
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
+from typing import Annotated
 
-from noughts_server.cli import plain_parser
-from noughts_server.cli.commands import Group
-from noughts_server.cli.errors import FAILED, USAGE, Problem, show
-from noughts_server.cli.tree import TREE
+import typer
+from typer.core import TyperGroup
+
+from noughts_server.cli.command import WordlessFlags, escaped, lazy, summary
+from noughts_server.cli.errors import FAILED, Problem, show
+from noughts_server.cli.tree import TREE, Group
+from noughts_server.version import software_version
 
 
 def run(arguments: Sequence[str]) -> None:
     """Does what the arguments say, as they come after `noughts`. Ends with SystemExit when there is an exit code."""
     try:
         try:
-            _run(arguments)
+            application()(args=list(arguments), prog_name="noughts")
         finally:
             sys.stdout.flush()
     except OSError as error:
@@ -30,40 +33,50 @@ def run(arguments: Sequence[str]) -> None:
         sys.exit(FAILED)
 
 
-def _run(arguments: Sequence[str]) -> None:
-    if "_NOUGHTS_COMPLETE" in os.environ and find_spec("typer"):  # a shell asks which words may follow
-        _run_typer(arguments, None)
-        return
-    path, node, rest = TREE.find(arguments)
-    line = " ".join([TREE.name, *path])
-    if isinstance(node, Group):
-        if rest in ([], ["--help"], ["-h"]):
-            _show_group(path, node, asked=bool(rest))
-        elif find_spec("typer"):
-            _run_typer(arguments, path)
-        else:
-            plain_parser.explain_group(line, node, rest)
-        return
-    loaded = node.load(line)
-    values = plain_parser.read(loaded, rest)
-    if values is not None:
-        loaded.run(**values)
-    elif find_spec("typer"):
-        _run_typer(arguments, path)
-    else:
-        plain_parser.explain(node, loaded, rest)
+def application() -> typer.Typer:
+    """All commands."""
+    app = _filled(TREE, "noughts")
+    app.callback(epilog="Begin with: noughts demo")(_root)
+    return app
 
 
-def _show_group(path: Sequence[str], group: Group, *, asked: bool) -> None:
-    from noughts_server.cli.group_page import print_page
-
-    print_page(TREE.name, path, group)
-    if not asked:
-        sys.exit(USAGE)
-    print()
+class _Group(WordlessFlags, TyperGroup):
+    """A group of commands."""
 
 
-def _run_typer(arguments: Sequence[str], path: Sequence[str] | None) -> None:
-    from noughts_server.cli.typer_parser import typer_app
+def _filled(group: Group, line: str) -> typer.Typer:
+    app = typer.Typer(
+        cls=_Group,
+        help=escaped(group.summary),
+        context_settings={"help_option_names": ["--help", "-h"]},
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        # Our errors are messages; what is left is a fault of this program, for which a plain traceback is best.
+        pretty_exceptions_enable=False,
+    )
+    for panel, members in group.panels.items():
+        for name, member in members.items():
+            beneath = f"{line} {name}"
+            if isinstance(member, Group):
+                app.add_typer(_filled(member, beneath), name=name, rich_help_panel=panel)
+            else:
+                app.command(name, cls=lazy(beneath, member), help=summary(member), rich_help_panel=panel)(_listed)
+    return app
 
-    typer_app(TREE, path)(args=list(arguments), prog_name=TREE.name)
+
+def _listed() -> None:
+    """In the place of a command that has not been loaded."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"noughts {software_version()}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Before every command."""

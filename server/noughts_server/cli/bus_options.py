@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
+from typer import Option
+
 from noughts_server.cli.errors import UsageProblem, require_extra
-from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     from noughts_server.cluster.bus_settings import BusSettings

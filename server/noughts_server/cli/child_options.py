@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     from noughts_server.local.launcher import Locking

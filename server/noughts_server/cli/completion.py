@@ -1,42 +1,28 @@
-"""What a shell offers when somebody presses Tab: variants, bots, tournaments, formats, openings."""
+"""What a shell offers when somebody presses Tab: variants, bots, tournaments, formats, openings.
 
-from collections.abc import Iterator
+Modules are imported when the shell asks: options of every command name these functions.
+"""
+
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from noughts_server.cli.parameters import Completes
+import typer
 
 _PATIENCE_SECONDS = 1.0
 """For a server's answer: somebody waits at the prompt."""
 _MOST = 200
 
 
-def candidates(what: Completes, server: str | None) -> list[str]:
-    """The words that may stand there; `server` is the option's value. A server that does not answer has none."""
-    if what is Completes.VARIANT:
-        return list(_variants())
-    if what is Completes.SPEC:
-        return list(_specs())
-    if what is Completes.SCHEDULE:
-        return _schedules()
-    if what is Completes.OPENINGS:
-        return _openings()
-    found: list[str] = []
-    # Whatever is wrong, the command itself will say it; here there is nobody to tell.
-    with suppress(Exception):
-        found = _at_the_server(what, server)
-    return [f"bot:{name}" for name in found] if what is Completes.OPPONENT else found
-
-
-def _variants() -> Iterator[str]:
+def variants() -> Iterable[str]:
+    """Variants that can be played."""
     from noughts_referee.rules import OWN_NAMES, plugin_names
 
-    yield from OWN_NAMES
-    yield from plugin_names()
-    yield "mnk:"
+    return [*OWN_NAMES, *plugin_names(), "mnk:"]
 
 
-def _specs() -> Iterator[str]:
+def specs() -> Iterable[str]:
+    """Bots of this machine."""
     from noughts_bots.hosts.installed import installed_bots
     from noughts_bots.reference.registry import REFERENCE_BOTS
     from noughts_proto.child_kinds import CHILD_KINDS
@@ -48,29 +34,47 @@ def _specs() -> Iterator[str]:
     yield from (f"py:{row.name}" for row in installed_bots())
 
 
-def _schedules() -> list[str]:
+def schedules() -> Iterable[str]:
+    """Formats of tournaments."""
     from noughts_server.competition.schedule import ScheduleKind
 
-    return [str(kind) for kind in ScheduleKind]
+    return map(str, ScheduleKind)
 
 
-def _openings() -> list[str]:
+def openings() -> Iterable[str]:
+    """What games can begin with."""
     from noughts_server.openings.books import BOOKS
 
     return ["none", "random:", "balanced:", *BOOKS]
 
 
-def _at_the_server(what: Completes, server: str | None) -> list[str]:
+def tournaments(ctx: typer.Context) -> Iterable[str]:
+    """Tournaments of the server."""
+    return _at_the_server(ctx, "tournaments")
+
+
+def bots(ctx: typer.Context) -> Iterable[str]:
+    """Bots of the server."""
+    return _at_the_server(ctx, "bots")
+
+
+def opponents(ctx: typer.Context) -> Iterable[str]:
+    """Bots of the server, as specs."""
+    return (f"bot:{name}" for name in bots(ctx))
+
+
+def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
     from noughts_proto.v1 import bots_pb2, tournaments_pb2
     from noughts_server.cli.client import connected
     from noughts_server.cli.resource_names import short
 
-    with connected(server) as client:
+    # If anything is wrong, the command itself reports it; here nobody would read it.
+    with suppress(Exception), connected(ctx.params.get("server")) as client:
         answer: Any
-        if what is Completes.TOURNAMENT:
+        if what == "tournaments":
             tournaments = tournaments_pb2.ListTournamentsRequest(page_size=_MOST)
             answer = client.tournaments.ListTournaments(tournaments, timeout=_PATIENCE_SECONDS)
-            return [short(row.name) for row in answer.tournaments]
-        bots = bots_pb2.ListBotsRequest(page_size=_MOST)
-        answer = client.bots.ListBots(bots, timeout=_PATIENCE_SECONDS)
-        return [short(row.name) for row in answer.bots]
+        else:
+            answer = client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=_MOST), timeout=_PATIENCE_SECONDS)
+        return [short(row.name) for row in getattr(answer, what)]
+    return []

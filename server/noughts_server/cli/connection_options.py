@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import warn
-from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     from noughts_proto.security import Dialling
@@ -41,7 +42,9 @@ TokenFileOption = Annotated[
     Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
 ]
 _SECURITY_PANEL = "Encryption"
-TlsOption = Annotated[bool, Option("--tls", help="Encrypt; trust what the system trusts.", panel=_SECURITY_PANEL)]
+TlsOption = Annotated[
+    bool, Option("--tls", help="Encrypt; trust what the system trusts.", rich_help_panel=_SECURITY_PANEL)
+]
 CaOption = Annotated[
     Path | None,
     Option(
@@ -49,7 +52,7 @@ CaOption = Annotated[
         metavar="FILE",
         help="Encrypt; trust the authorities in this file (PEM). Else from NOUGHTS_TLS_CA.",
         show_default=False,
-        panel=_SECURITY_PANEL,
+        rich_help_panel=_SECURITY_PANEL,
     ),
 ]
 InsecureOption = Annotated[
@@ -57,7 +60,7 @@ InsecureOption = Annotated[
     Option(
         "--insecure",
         help="Send the token to another machine in plaintext: it can be read on the way.",
-        panel=_SECURITY_PANEL,
+        rich_help_panel=_SECURITY_PANEL,
     ),
 ]
 

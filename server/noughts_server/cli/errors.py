@@ -74,8 +74,7 @@ def explain(error: BaseException) -> Problem | None:
 
 _BROUGHT_BY = {
     "server": (
-        "sqlalchemy", "alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "rich",
-        "structlog",
+        "sqlalchemy", "alembic", "grpc_health", "grpc_reflection", "platformdirs", "prometheus_client", "structlog",
     ),
     "play": ("textual",),
     "charts": ("jinja2", "pygal"),

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
+from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.parameters import Completes, Option
 
 if TYPE_CHECKING:
     from noughts_server.competition.schedule import ScheduleKind
@@ -15,7 +17,7 @@ ScheduleOption = Annotated[
         "--schedule",
         metavar="KIND",
         help="`round-robin`, `gauntlet` (the first against all), `swiss`, `knockout`, or `ladder` (until stopped).",
-        completes=Completes.SCHEDULE,
+        autocompletion=completion.schedules,
     ),
 ]
 RoundsOption = Annotated[

@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
+from typer import Argument, Option
+
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.resource_names import short, tournament_name
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import output
+from typer import Option
+
+from noughts_server.cli import completion, output
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.parameters import Completes, Option
 
 if TYPE_CHECKING:
     from noughts_referee.rules import Variant
@@ -20,7 +21,7 @@ OpeningsOption = Annotated[
         metavar="WHICH",
         help="What games begin with, two of each pair with the same: `random:K` or `balanced:K` plies, `balanced15`, "
         "`balanced20`, or a file.",
-        completes=Completes.OPENINGS,
+        autocompletion=completion.openings,
     ),
 ]
 OpeningsOrderOption = Annotated[

@@ -6,9 +6,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
+from typer import Option
+
+from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format, note
-from noughts_server.cli.parameters import Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.specs import BotSpec
@@ -44,7 +46,7 @@ VariantOfKindOption = Annotated[
         "--variant",
         metavar="V",
         help="`noughts variants` lists them. Default: tictactoe; gomoku for `gomocup:` and `gtp:`.",
-        completes=Completes.VARIANT,
+        autocompletion=completion.variants,
         show_default=False,
     ),
 ]
@@ -55,7 +57,7 @@ VariantOption = Annotated[
         "--variant",
         metavar="V",
         help="`noughts variants` lists them; `mnk:M,N,K` is columns, rows, in a row.",
-        completes=Completes.VARIANT,
+        autocompletion=completion.variants,
     ),
 ]
 OpeningOption = Annotated[

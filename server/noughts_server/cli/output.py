@@ -6,13 +6,12 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 _LEAST_COLUMNS = 20
 _SHORTEST_TEXT = 8
@@ -26,37 +25,26 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@cache
-def has_rich() -> bool:
-    """Whether there are colours and boxes: the package rich comes with most extras."""
-    return find_spec("rich") is not None
+class _Uncropped(Console):
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print the objects; the terminal wraps lines that are too long."""
+        super().print(*objects, **{"crop": False, **options})
 
 
-def stdout() -> "Console":
+def stdout() -> Console:
     """The console for results: colours on a terminal only."""
     return _console(stderr=False)
 
 
-def stderr() -> "Console":
+def stderr() -> Console:
     """The console for errors, warnings and progress."""
     return _console(stderr=True)
 
 
-def _console(*, stderr: bool) -> "Console":
-    if not has_rich():
-        from noughts_server.cli.plain_output import PlainConsole
-
-        return cast("Console", PlainConsole(stderr=stderr))
-    from rich.console import Console
-
-    class Uncropped(Console):
-        def print(self, *objects: Any, **options: Any) -> None:
-            """Print the objects; the terminal wraps lines that are too long."""
-            super().print(*objects, **{"crop": False, **options})
-
+def _console(*, stderr: bool) -> Console:
     # A dumb terminal cannot redraw: print to it as to a file.
     plain = False if os.environ.get("TERM", "").lower() in ("dumb", "unknown") else None
-    console = Uncropped(stderr=stderr, highlight=False, markup=False, emoji=False, force_terminal=plain)
+    console = _Uncropped(stderr=stderr, highlight=False, markup=False, emoji=False, force_terminal=plain)
     console.width = max(console.width, _LEAST_COLUMNS)
     return console
 
@@ -80,11 +68,6 @@ def compact_json(document: Any) -> str:
 def show_error(message: str, hint: str) -> None:
     """What ends the program, on stderr, and what to do next."""
     message, hint = printable(message), printable(hint)
-    if not has_rich():
-        print(f"Error: {message}" + (f"\n{hint}" if hint else ""), file=sys.stderr)
-        return
-    from rich.text import Text
-
     text = Text("Error: ", style="bold red").append(message, style="not bold default")
     if hint:
         text.append(f"\n{hint}", style="not bold default")
@@ -108,25 +91,17 @@ def printable(text: str) -> str:
     )
 
 
-def heading(console: "Console", text: str) -> None:
+def heading(console: Console, text: str) -> None:
     """A line above what it names."""
     console.print(printable(text), style="bold", soft_wrap=True)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> "Table":
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> Table:
     """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
 
     With `first_whole` the cells of the first column are not broken into lines.
     """
     texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
-    if not has_rich():
-        from noughts_server.cli.plain_output import PlainTable
-
-        return cast("Table", PlainTable(columns, texts))
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     grid = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,

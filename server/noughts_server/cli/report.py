@@ -6,16 +6,19 @@ import secrets
 from pathlib import Path
 from typing import Annotated, Any
 
+from typer import Option
+
 from noughts_server.cli import output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, require_extra
 from noughts_server.cli.game_sources import GameSource
 from noughts_server.cli.options import FormatOption
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 
 _DEFAULT_TEST = "elo0=0,elo1=5"
 
 
+@command("noughts report games.jsonl -o report", "noughts report spring -o public --title 'Spring cup'", extra="server")
 def report(
     games: GameSource,
     folder: Annotated[Path, Option("-o", "--output", metavar="DIR", help="The folder for `report.html`.")] = Path(),

@@ -4,10 +4,12 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Option
+
 from noughts_server.cli import output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import GameSource
-from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     from noughts_server.tables.table import Table
@@ -38,6 +40,12 @@ class Kind(StrEnum):
     TIMES = "times"
 
 
+@command(
+    "noughts tournament tables games.jsonl",
+    "noughts tournament tables cup.db --kind openings --format csv",
+    "noughts tournament tables spring --kind standings --format markdown",
+    extra="server",
+)
 def tables(
     games: GameSource,
     kind: Annotated[Kind, Option("--kind", help="Which table.")] = Kind.ALL,

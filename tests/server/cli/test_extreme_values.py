@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from noughts_server.cli.parameters import Argument, Option
-from noughts_server.cli.tree import TREE
+from tests.support.command_line import commands_and_groups
 from tests.support.processes import environment, told
 
 HUGE = "99999999999999999999"
@@ -20,18 +18,20 @@ NOT_UTF_8 = "caf\udce9"
 
 def integer_options() -> Iterator[tuple[list[str], str]]:
     """Yield a command line for each option that takes a number, with values for what the command needs."""
-    for path, command in TREE.commands():
+    for path, command in commands_and_groups():
+        if hasattr(command, "commands"):
+            continue
         needed: list[str] = []
-        integers: list[Option] = []
-        for parameter in command.load("noughts").parameters:
-            (declared,), kind = parameter.annotation.__metadata__, parameter.annotation.__origin__
-            if parameter.default is inspect.Parameter.empty:
-                value = "1" if kind is int else "random"
-                needed += [value] if isinstance(declared, Argument) else [declared.names[0], value]
-            if isinstance(declared, Option) and kind in (int, int | None, list[int], list[int] | None):
-                integers.append(declared)
-        for option in integers:
-            yield [*path, *needed, option.names[0], HUGE], option.names[0]
+        integers: list[str] = []
+        for parameter in command.load().params:
+            is_number = "int" in str(parameter.type_descriptor.annotation)
+            option = [] if parameter.param_type_name == "argument" else parameter.opts[:1]
+            if parameter.required:
+                needed += [*option, "1" if is_number else "random"]
+            if option and is_number:
+                integers += option
+        for name in integers:
+            yield [*path, *needed, name, HUGE], name
 
 
 def test_every_integer_option_refuses_a_huge_number() -> None:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import child_options, connection_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import child_options, completion, connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
 
@@ -31,11 +33,17 @@ _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 SpecArgument = Annotated[
     str,
     Argument(
-        metavar="SPEC", help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
+        metavar="SPEC",
+        help="A bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.",
+        autocompletion=completion.specs,
     ),
 ]
 
 
+@command(
+    "echo 'X...O...X O' | noughts bot ask pascal:level=1",
+    "noughts bot ask nextstep:depth=3 --format json < positions.txt",
+)
 def ask(
     spec: SpecArgument,
     variant: options.VariantOfKindOption = None,
@@ -141,6 +149,7 @@ def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
     return position, cell_name(variant, answer.move), cell_names(variant, answer.candidates), shown
 
 
+@command("noughts bot list", "noughts bot list --server 127.0.0.1:7450 --online")
 def list_bots(
     server: connection_options.ServerOption = None,
     online: Annotated[bool, Option("--online", help="With --server: only those that are online.")] = False,
@@ -173,6 +182,7 @@ def list_bots(
     output.stdout().print(output.table(columns, rows) if rows else "No bots.")
 
 
+@command("noughts bot register mybot", "noughts bot register mybot --version 2")
 def register(
     name: Annotated[str, Argument(metavar="NAME", help="The bot's name, free or yours.")],
     version: Annotated[str, Option("--version", metavar="V", help="The version it will log in as.")] = "1",
@@ -199,8 +209,9 @@ def register(
         output.note(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
 
 
+@command("noughts bot rename mybot betterbot")
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="Your bot.", completes=Completes.BOT)],
+    old: Annotated[str, Argument(metavar="OLD", help="Your bot.", autocompletion=completion.bots)],
     new: Annotated[str, Argument(metavar="NEW", help="Its new name.")],
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,
@@ -225,8 +236,9 @@ def rename(
             output.note(f"It is online and goes on; start it as {short(renamed.name)} next time.")
 
 
+@command("noughts bot retire mybot", "noughts bot retire mybot --undo")
 def retire(
-    name: Annotated[str, Argument(metavar="NAME", help="Your bot.", completes=Completes.BOT)],
+    name: Annotated[str, Argument(metavar="NAME", help="Your bot.", autocompletion=completion.bots)],
     undo: Annotated[bool, Option("--undo", help="Takes it back into service.")] = False,
     server: connection_options.ServerOption = None,
     token: connection_options.TokenOption = None,

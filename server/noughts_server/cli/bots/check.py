@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import child_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import child_options, completion, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import FAILED, Problem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_referee.children.launcher import Launcher
@@ -18,13 +20,17 @@ if TYPE_CHECKING:
 _LARGEST_GAMES = 10_000
 
 
+@command(
+    "noughts bot check py:./centre.py:Centre",
+    "noughts bot check dll{depth=3}:./player.so --variant connect4 --games 100",
+)
 def check(
     spec: Annotated[
         str,
         Argument(
             metavar="SPEC",
             help="What is started, e.g. `py:./centre.py:Centre` or `dll:./player.so`.",
-            completes=Completes.SPEC,
+            autocompletion=completion.specs,
         ),
     ],
     variant: options.VariantOfKindOption = None,
@@ -195,6 +201,7 @@ def _counted(said: Sequence[str]) -> Iterator[str]:
             yield f"{line}   ({times[line]:,} times)"
 
 
+@command("noughts bot header", "cc -shared -fPIC -I $(noughts bot header --folder) player.c")
 def header(
     folder: Annotated[bool, Option("--folder", help="Only its folder, for the compiler's -I.")] = False,
     output_format: options.FormatOption = Format.TEXT,

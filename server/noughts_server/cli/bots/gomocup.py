@@ -4,9 +4,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import options, output
+from typer import Argument, Option
+
+from noughts_server.cli import completion, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.gomocup.engine import GomocupEngine
@@ -14,11 +16,14 @@ if TYPE_CHECKING:
 _PIECE = 1 << 16
 
 
+@command("noughts bot gomocup threats", "printf 'START 15\\nBEGIN\\nEND\\n' | noughts bot gomocup minimax:depth=2")
 def gomocup(
     spec: Annotated[
         str,
         Argument(
-            metavar="SPEC", help="A reference bot, e.g. `threats` or `minimax:depth=2`.", completes=Completes.SPEC
+            metavar="SPEC",
+            help="A reference bot, e.g. `threats` or `minimax:depth=2`.",
+            autocompletion=completion.specs,
         ),
     ],
     seed: Annotated[

@@ -3,11 +3,13 @@
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import connection_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.remote.game import (
     GameFilter,
     document,
@@ -30,10 +32,11 @@ _SHOWN_POINTS = 10
 _RATING_LISTS = 1_000
 
 NameArgument = Annotated[
-    str, Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.", completes=Completes.BOT)
+    str, Argument(metavar="NAME", help="The bot, e.g. `mybot` or `bots/mybot`.", autocompletion=completion.bots)
 ]
 
 
+@command("noughts bot show careful")
 def show(
     name: NameArgument,
     server: connection_options.ServerOption = None,
@@ -88,6 +91,7 @@ def _submission_document(handed_in: "bots_pb2.Submission | None") -> dict[str, A
     return {**known, "sha256": handed_in.sha256.hex(), "file_name": handed_in.file_name}
 
 
+@command("noughts bot history careful", "noughts bot history careful --time-class blitz")
 def history(
     name: NameArgument,
     variant: ListVariantOption = None,
@@ -127,14 +131,18 @@ def history(
         output.stdout().print(f"\n{others}", soft_wrap=True)
 
 
+@command("noughts bot games careful --limit 20", "noughts bot games careful --opponent centre")
 def games(
     name: NameArgument,
     chosen: GameFilter,
     opponent: Annotated[
-        str, Option("--opponent", metavar="NAME", help="Only games against this bot.", completes=Completes.BOT)
+        str, Option("--opponent", metavar="NAME", help="Only games against this bot.", autocompletion=completion.bots)
     ] = "",
     tournament: Annotated[
-        str, Option("--tournament", metavar="ID", help="Only games in this tournament.", completes=Completes.TOURNAMENT)
+        str,
+        Option(
+            "--tournament", metavar="ID", help="Only games in this tournament.", autocompletion=completion.tournaments
+        ),
     ] = "",
     limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,
@@ -169,9 +177,10 @@ def games(
         output.stdout().print(f"No {such}games of {short(request.parent)}{against} yet.")
 
 
+@command("noughts head-to-head careful centre")
 def head_to_head(
-    first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.", completes=Completes.BOT)],
-    second: Annotated[str, Argument(metavar="B", help="Another bot.", completes=Completes.BOT)],
+    first: Annotated[str, Argument(metavar="A", help="A bot, e.g. `mybot`.", autocompletion=completion.bots)],
+    second: Annotated[str, Argument(metavar="B", help="Another bot.", autocompletion=completion.bots)],
     limit: Annotated[
         int, Option("--limit", min=0, max=1_000_000_000, metavar="N", help="Show so many of their last games.")
     ] = 5,
@@ -219,6 +228,7 @@ def head_to_head(
         _print_games(found.last_games)
 
 
+@command("noughts rating-lists")
 def rating_lists(
     limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,

@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
+from typer import Argument, Option
+
 from noughts_server.cli import options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
 
 
+@command("noughts bot new mybot", "noughts bot new mybot --language rust")
 def new(
     name: Annotated[str, Argument(metavar="NAME", help="The bot's name, and that of its folder.")],
     language: Annotated[

@@ -2,27 +2,28 @@
 
 import asyncio
 import tomllib
-from argparse import ArgumentTypeError
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, get_args
+
+from typer import Argument, Option
 
 from noughts_bots.errors import VariantRefused
 from noughts_bots.events import ConnectionLost, Online, tells_more
 from noughts_bots.session import Login, play
 from noughts_bots.specs import BotSpec, make_bot, parse_spec, unique_labels
 from noughts_referee.children.running_child import ChildSettings
-from noughts_server.cli import child_options, connection_options, options, output
+from noughts_server.cli import child_options, completion, connection_options, options, output
 from noughts_server.cli.bots.player_output import PlayerOutput
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, explain, show
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
-from noughts_server.cli.plain_parser import one_of, reader
 from noughts_server.cli.signals import run_loop, until_terminated
 from noughts_server.local.launcher import Locking
 from noughts_server.local.relay import RelayEvent, RelayPlan, relay
@@ -62,13 +63,20 @@ class _Planned(NamedTuple):
     token_source: str = "--token"
 
 
+@command(
+    "NOUGHTS_TOKEN=... noughts bot run nextstep:depth=3 --name mybot",
+    "noughts bot run random --server 127.0.0.1:7450 --token-file token.txt",
+    "noughts bot run 'exec:python my_bot.py' --name mybot --token-file token.txt",
+    "noughts bot run left=minimax right=nextstep:depth=3",
+    "noughts bot run --config bots.toml",
+)
 def run(
     specs: Annotated[
         list[str] | None,
         Argument(
             metavar="[NAME=]SPEC...",
             help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.",
-            completes=Completes.SPEC,
+            autocompletion=completion.specs,
         ),
     ] = None,
     *,
@@ -138,14 +146,27 @@ def _with_keys(chosen: BotOptions, table: dict[str, Any], place: str) -> BotOpti
     for key, value in table.items():
         if key not in known:
             raise UsageProblem(f"{place}: got the key {key!r}, expected one of {', '.join(known)}")
-        (declared,), kind = known[key].annotation.__metadata__, one_of(known[key].annotation.__origin__)[0]
         try:
-            if isinstance(value, bool) is not (kind is bool) or not isinstance(value, bool | int | float | str):
-                raise ArgumentTypeError(f"got {value!r}, expected {'true or false' if kind is bool else 'one value'}")
-            values[known[key].name] = value if kind is bool else reader(kind, declared.min, declared.max)(str(value))
-        except ArgumentTypeError as error:
+            values[known[key].name] = _read(value, known[key].annotation)
+        except ValueError as error:
             raise UsageProblem(f"{place}, {key}: {error}") from error
     return replace(chosen, **values)
+
+
+def _read(value: Any, annotation: Any) -> Any:
+    """Return the value of a key as the option reads it. Raises ValueError with what is wrong."""
+    kind, (declared,) = annotation.__origin__, annotation.__metadata__
+    kind = next((part for part in get_args(kind) if part is not NoneType), kind)
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, bool | int | float | str):
+        raise ValueError(f"got {value!r}, expected {'true or false' if kind is bool else 'one value'}")
+    try:
+        read = kind(str(value)) if kind is not bool else value
+    except ValueError:
+        raise ValueError(f"got {value!r}, expected a {'whole ' if kind is int else ''}number") from None
+    low, high = declared.min, declared.max
+    if (low is not None and not read >= low) or (high is not None and not read <= high):
+        raise ValueError(f"got {value}, expected {f'{low} or more' if high is None else f'{low} to {high}'}")
+    return read
 
 
 def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) -> Player:

@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+from typer import Argument, Option
+
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.resource_names import short, tournament_name
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ _ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
 _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
+@command("noughts bot submit player.wasm --name mybot", "noughts bot submit my_bot.py --name mybot --enter cup")
 def submit(
     file: Annotated[
         Path,
@@ -161,7 +165,6 @@ def _progress(size: int) -> "Iterator[Callable[[int], None]]":
     if not console.is_terminal:
         yield lambda done: None
         return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:

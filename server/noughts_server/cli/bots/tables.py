@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import options, output
+from typer import Argument, Option
+
+from noughts_server.cli import completion, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_bots.reference.caching_bot import CachingBot
@@ -27,11 +29,17 @@ _CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
 _GAMES_A_LOOK = 50
 
 
+@command(
+    "noughts bot table build pascal:level=1 -o pascal.table",
+    "noughts bot table build minimax -o minimax.table --variant mnk:4,3,3",
+)
 def build(
     spec: Annotated[
         str,
         Argument(
-            metavar="SPEC", help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.", completes=Completes.SPEC
+            metavar="SPEC",
+            help="A reference bot, e.g. `pascal` or `nextstep:depth=3`.",
+            autocompletion=completion.specs,
         ),
     ],
     file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The table to write.")],
@@ -74,6 +82,10 @@ def build(
     console.print(f"table:file={file} plays exactly like {spec}.", soft_wrap=True)
 
 
+@command(
+    "noughts bot learn --file learnt.table --games 60000 --against random --curve curve.svg --seed 1",
+    "noughts bot learn --file learnt.table --games 20000 --against self --against pascal:level=0",
+)
 def learn(
     file: Annotated[Path, Option("--file", "-o", metavar="FILE", help="Its table: goes on with it, or begins it.")],
     games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="How many more.")],

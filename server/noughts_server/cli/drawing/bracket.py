@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rich.table import Table
+
 from noughts_server.cli.output import points, table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from noughts_server.competition.knockout import Decision
 
 BRACKET_HEADING = "Bracket"

@@ -1,13 +1,14 @@
 """Who scored what against whom, as JSON and as a table that fits a terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from noughts_server.cli.output import has_rich, points, printable, table
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from noughts_server.cli.output import points, printable
 from noughts_server.competition.score import Score
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
 
 CROSSTABLE_HEADING = "Crosstable: points of each row against each column"
 
@@ -71,11 +72,6 @@ class Crosstable:
     def table(self, console: "Console") -> "RenderableType":
         """The points of each row against each numbered column; in several blocks where the console is narrow."""
         cells = [[self._cell(label, opponent) for opponent in self.labels] for label in self.labels]
-        if not has_rich():
-            columns = (">#", "bot", *(f">{number + 1}" for number in range(len(cells))))
-            rows = zip(self.labels, cells, strict=True)
-            return table(columns, [(number, label, *row) for number, (label, row) in enumerate(rows, start=1)])
-        from rich.console import Group
 
         number_width = len(str(len(self.labels)))
         cell_width = max([number_width, *(len(cell) for row in cells for cell in row)], default=1) + 1
@@ -95,9 +91,6 @@ class Crosstable:
         return points(score.points) if score.games else ""
 
     def _block(self, cells: Sequence[Sequence[str]], wanted: range, widths: tuple[int, int]) -> "RenderableType":
-        from rich.table import Table
-        from rich.text import Text
-
         label_width, cell_width = widths
         columns = wanted[: max(0, len(self.labels) - wanted.start)]
         block = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")

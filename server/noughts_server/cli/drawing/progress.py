@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
 from noughts_server.cli.output import points, printable, stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from rich.console import Console
-    from rich.progress import Progress, TaskID
 
     from noughts_server.local.run import LocalProgress
 
@@ -43,8 +43,6 @@ def counting(description: str) -> "Iterator[Callable[[int, int, str], None]]":
 
 
 def _bar(console: "Console") -> "Progress":
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
+from rich.table import Table
+
 from noughts_server.cli.output import count, points, printable, rating, table
 from noughts_server.competition.score import Score
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from noughts_server.cli.drawing.crosstable import PairRow
     from noughts_server.tables.standings import RankedEntry
 

@@ -1,13 +1,12 @@
 """Tables for a terminal: narrow enough for it, in several blocks where they are not."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from rich.console import Console
 
 from noughts_server.cli import output
 from noughts_server.tables.table import Column, Table, text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Item = TypeVar("Item")
 

@@ -4,10 +4,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import child_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import child_options, completion, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 _MOST_GAMES = 10_000
 
 
+@command("noughts gym py:./my_bot.py:Mine", "noughts gym dll:./player.so --variants all --svg gym.svg", extra="server")
 def gym(
-    spec: Annotated[str, Argument(metavar="SPEC", help="The bot.", completes=Completes.SPEC)],
+    spec: Annotated[str, Argument(metavar="SPEC", help="The bot.", autocompletion=completion.specs)],
     variants: Annotated[
         str,
         Option("--variants", metavar="NAMES", help="On which ladders: tictactoe, connect4, mnk:7,7,4; or all."),

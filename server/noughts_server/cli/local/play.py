@@ -6,10 +6,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import connection_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from noughts_referee.clock import TimeControl
@@ -38,6 +40,12 @@ class Mark(StrEnum):
     LOT = "lot"
 
 
+@command(
+    "noughts play pascal:level=1",
+    "noughts play person --variant mnk:15,15,5",
+    "noughts play --with bot:rival --server 127.0.0.1:7450",
+    extra="play",
+)
 def play(
     spec: Annotated[
         str,
@@ -45,7 +53,7 @@ def play(
             metavar="SPEC",
             help=f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard.",
             show_default=False,
-            completes=Completes.SPEC,
+            autocompletion=completion.specs,
         ),
     ] = "",
     variant: options.VariantOption = "tictactoe",
@@ -62,7 +70,7 @@ def play(
             metavar="bot:NAME",
             help="At a server: the bot or person to challenge; it must be online.",
             show_default=False,
-            completes=Completes.OPPONENT,
+            autocompletion=completion.opponents,
         ),
     ] = None,
     wait: Annotated[bool, Option("--wait", help="At a server: wait to be challenged.")] = False,

@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Argument, Option
+
 from noughts_server.cli import options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from noughts_server.records.results_file import Results
@@ -35,6 +37,7 @@ WithoutForfeitsOption = Annotated[
 ]
 
 
+@command("noughts rate results.csv", "noughts rate games.jsonl --anchor minimax=2000 --format json", extra="server")
 def rate(
     source: SourceArgument,
     place: TournamentPlace,

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Argument, Option
+
 from noughts_server.cli import options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from noughts_server.records.checking import Finding
@@ -40,6 +42,11 @@ OpeningFilter = Annotated[
 _MOST_SHOWN = 20
 
 
+@command(
+    "noughts records convert games.jsonl games.sgf",
+    "noughts records convert games.jsonl games.psq/",
+    "noughts records convert tournaments/spring spring.pgn --db games.db",
+)
 def convert(
     source: Annotated[
         str, Argument(metavar="IN", help=f"Games: {_FORMS}, a folder of .psq files, or `tournaments/NAME`.")
@@ -80,6 +87,7 @@ def convert(
         output.note(f"{output.count(count, 'game')} from {source} to {target}.")
 
 
+@command("noughts records check games.jsonl")
 def check(file: FileArgument, output_format: options.FormatOption = Format.TEXT) -> None:
     """Plays every game of a file again by the rules and says what is wrong.
 
@@ -117,6 +125,10 @@ def _finding_document(finding: "Finding") -> dict[str, Any]:
     return {**document, "file": finding.file} if finding.file else document
 
 
+@command(
+    "noughts records list games.jsonl --bot pascal --result lost",
+    "noughts records list games.sgf --opening h8i9 --format json",
+)
 def list_games(
     file: FileArgument,
     bot: BotOption = None,
@@ -154,6 +166,7 @@ def list_games(
     output.stdout().print(output.table(columns, table) if table else f"No such games in {file}.")
 
 
+@command("noughts records show games.jsonl 7", extra="server")
 def show(
     file: FileArgument,
     number: Annotated[int, Argument(metavar="N", help="Its place in the file, from 1: see `records list`.")] = 1,
@@ -172,6 +185,7 @@ def show(
         show_game(file, number, _games, output_format)
 
 
+@command("noughts records sample games.jsonl samples.npz", extra="server")
 def sample(
     source: Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name, or `tournaments/NAME`.")],
     target: Annotated[str, Argument(metavar="OUT", help="`.csv`, or `.npz` for numpy.")],

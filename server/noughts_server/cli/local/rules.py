@@ -7,10 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
+from typer import Argument
+
 from noughts_server.cli import options
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument
 
 if TYPE_CHECKING:
     from noughts_referee.rules import Variant
@@ -20,6 +22,10 @@ _SHOWN = 80
 _MEND = "Mend the line, or leave it out; those before it were judged."
 
 
+@command(
+    "noughts rules check positions.jsonl",
+    'echo \'{"variant": "renju", "moves": [112, 113, 98]}\' | noughts rules check -',
+)
 def check(
     file: Annotated[str, Argument(metavar="FILE", help="JSON lines; - is standard input.")],
     output_format: options.FormatOption = Format.JSON,

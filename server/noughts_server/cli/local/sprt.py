@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Option
+
 from noughts_server.cli import options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     from noughts_server.statistics.estimate import Estimate
@@ -47,6 +49,12 @@ AdvantageOption = Annotated[
 ]
 
 
+@command(
+    "noughts sprt --wins 120 --draws 300 --losses 90 --elo0 0 --elo1 10",
+    "noughts sprt --penta 10,100,250,120,20 --model normalized",
+    "noughts sprt --elo1 10 --plan 5 --draw-rate 0.3",
+    extra="server",
+)
 def sprt(
     wins: WinsOption = 0,
     draws: DrawsOption = 0,

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import child_options, connection_options, format_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import child_options, completion, connection_options, format_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
@@ -21,7 +24,6 @@ from noughts_server.cli.openings_options import (
     read_openings,
 )
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,13 +55,15 @@ _MOST_GAMES_OF_A_TEST = 100_000
 SpecArgument = Annotated[
     list[str],
     Argument(
-        metavar="SPEC...", help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.", completes=Completes.SPEC
+        metavar="SPEC...",
+        help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'.",
+        autocompletion=completion.specs,
     ),
 ]
 FirstArgument = Annotated[
-    str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.", completes=Completes.SPEC)
+    str, Argument(metavar="A", help="A bot, e.g. `random` or `nextstep:depth=3`.", autocompletion=completion.specs)
 ]
-SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.", completes=Completes.SPEC)]
+SecondArgument = Annotated[str, Argument(metavar="B", help="Its opponent.", autocompletion=completion.specs)]
 PerPairOption = Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="Games of each pair.")]
 MatchGamesOption = Annotated[
     int,
@@ -147,6 +151,7 @@ class MatchOptions(LocalOptions):
     sprt: SprtOption = None
 
 
+@command("noughts demo", extra="server")
 def demo(
     games: PerPairOption = 2,
     seed: options.SeedOption = None,
@@ -167,6 +172,7 @@ def demo(
 _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
 
+@command("noughts match pascal:level=1 nextstep:depth=3 --games 100 --concurrency 16 --seed 1", extra="server")
 def match(
     a: FirstArgument, b: SecondArgument, playing: MatchOptions, output_format: options.FormatOption = Format.TEXT
 ) -> None:
@@ -215,6 +221,11 @@ def match(
     leave_if_benched(outcome)
 
 
+@command(
+    "noughts tournament run random three-stage minimax --games 10 --seed 1",
+    "noughts tournament run random nextstep:depth=3 --variant mnk:5,5,4 -o games.jsonl",
+    extra="server",
+)
 def run(
     specs: SpecArgument,
     *,

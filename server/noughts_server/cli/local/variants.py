@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
 
+@command("noughts variants", "noughts variants --format json")
 def variants(output_format: options.FormatOption = Format.TEXT) -> None:
     """The variants that can be played: our own, and those of plugins that are installed.
 

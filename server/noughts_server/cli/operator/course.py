@@ -15,11 +15,13 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Argument, Option
+
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.client import CallFailed, Client, connected
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.times import read_moment
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class Course:
     """Where students find the site."""
 
 
+@command("noughts course init ai-101 --class class.csv --variant connect4 --closes 2026-12-18T23:59")
 def init(
     folder: FolderArgument,
     class_list: Annotated[
@@ -133,6 +136,7 @@ def init(
     output.note(f"Next: noughts course serve {folder}")
 
 
+@command("noughts course add ai-101 zoe")
 def add(
     folder: FolderArgument,
     logins: Annotated[list[str], Argument(metavar="LOGIN...", help="The students' logins.")],
@@ -158,6 +162,7 @@ def add(
     output.stdout().print(f"{output.count(len(logins), 'new token')} in {folder / _TOKENS}", soft_wrap=True)
 
 
+@command("noughts course serve ai-101")
 def serve(
     folder: FolderArgument,
     listen: Annotated[
@@ -203,6 +208,7 @@ def serve(
                     output.warn(f"no tournament tonight: {problem.message}")
 
 
+@command("noughts course night ai-101")
 def night(
     folder: FolderArgument,
     server: connection_options.ServerOption = None,
@@ -222,6 +228,7 @@ def night(
         output.note(f"When it is over: noughts course report {folder}")
 
 
+@command("noughts course report ai-101")
 def report(
     folder: FolderArgument,
     server: connection_options.ServerOption = None,

@@ -4,9 +4,11 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Argument, Option
+
 from noughts_server.cli import options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,7 @@ NotesOption = Annotated[
 DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would go, and change nothing.")]
 
 
+@command("noughts db check", "noughts db check --db games.db --format json", extra="server")
 def check(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
     """Checks a database: SQLite's own check; every slot; every game by the rules; scores; ratings against a rebuild.
 
@@ -63,6 +66,7 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
         raise SystemExit(1)
 
 
+@command("noughts db backup copy.db", "noughts db backup copy.db --db games.db", extra="server")
 def backup(
     target: TargetArgument,
     database: options.DatabaseOption = None,
@@ -93,6 +97,7 @@ def backup(
         output.stdout().print(f"{shown}: {output.count(games, 'game')}, {size:,} bytes", soft_wrap=True)
 
 
+@command("noughts db copy games.db postgresql://noughts@localhost/noughts", extra="server")
 def copy(
     source: Annotated[str, Argument(metavar="FROM", help="The database that there is: a file, or an SQLAlchemy URL.")],
     target: Annotated[str, Argument(metavar="TO", help="Another one, in which there is nothing yet.")],
@@ -132,6 +137,7 @@ def copy(
         output.stdout().print(f"{games}, {total} in all: copied, and compared with the copy", soft_wrap=True)
 
 
+@command("noughts db prune --dry-run", "noughts db prune --notes 30d --db games.db", extra="server")
 def prune(
     requests: RequestsOption = "7d",
     notes: NotesOption = "90d",

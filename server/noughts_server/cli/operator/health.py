@@ -1,10 +1,12 @@
 """`noughts health`: whether a server takes calls, for containers and service managers."""
 
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 
 
+@command("noughts health --server 127.0.0.1:7450")
 def health(server: connection_options.ServerOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
     """Asks the server's standard health service; exit code 0 if it serves, 1 if not.
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from noughts_bots.bot import Bot, Move
 from noughts_referee.rules import Position
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     import socket
@@ -59,6 +61,7 @@ _LADDERS = (
 )
 
 
+@command("noughts live", "noughts live --pace 0.3 --db live.sqlite", extra="web")
 def live(
     web: WebOption = "127.0.0.1:7480",
     listen: Annotated[

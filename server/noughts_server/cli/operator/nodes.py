@@ -3,12 +3,15 @@
 import socket
 from typing import Annotated
 
+from typer import Option
+
 from noughts_server.cli import options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 
 
+@command("noughts nodes --db postgresql+psycopg://noughts@db/noughts", "noughts nodes --db URL --here", extra="server")
 def nodes(
     database: options.DatabaseOption = None,
     here: Annotated[bool, Option("--here", help="Only those on this machine, or in this container.")] = False,

@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich.progress import Progress
+
 from noughts_server.cli import options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
 
 if TYPE_CHECKING:
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from noughts_server.store.rating_lists import Difference, RebuildReport
 
 
+@command("noughts ratings rebuild", "noughts ratings rebuild --db games.db --format json", extra="server")
 def rebuild(database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
     """Computes all ratings and their history again from the stored games and corrects what differs.
 
@@ -39,7 +43,6 @@ def _showing_games() -> Iterator[Callable[[int, int], None]]:
     if not console.is_terminal:
         yield lambda done, total: None
         return
-    from rich.progress import Progress
 
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("Games", total=None)

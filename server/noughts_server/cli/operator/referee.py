@@ -4,10 +4,12 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from noughts_server.cli import bus_options, child_options, options
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
@@ -36,6 +38,11 @@ OffersOption = Annotated[
 OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Whose the offered bots are.")]
 
 
+@command(
+    "noughts referee --db postgresql+psycopg://noughts@db/noughts --bus nats://bus:4222",
+    "noughts referee --db URL --bus URL --seats 8 --offers Wine=gomocup:./pbrain-wine",
+    extra="cluster",
+)
 def referee(
     database: options.DatabaseOption = None,
     bus: bus_options.BusOption = None,

@@ -4,11 +4,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from noughts_server.cli import bus_options, connection_options, options
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ PackagesOption = Annotated[
 ]
 
 
+@command("noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server")
 def serve(
     listen: ListenOption = connection_options.DEFAULT_ADDRESS,
     database: options.DatabaseOption = None,

@@ -6,16 +6,20 @@ import time
 from datetime import UTC
 from typing import TYPE_CHECKING, Annotated, Any
 
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+from typer import Option
+
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 from noughts_server.cli.resource_names import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from rich.console import Console, RenderableType
 
     from noughts_proto.v1 import status_pb2 as pb
     from noughts_server.cli.client import Client
@@ -31,6 +35,7 @@ _MOST_BOTS = 12
 OnceOption = Annotated[bool, Option("--once", help="Print once and end, also on a terminal.")]
 
 
+@command("noughts status", "noughts status --once")
 def status(
     once: OnceOption = False,
     server: connection_options.ServerOption = None,
@@ -68,8 +73,6 @@ def _ask(client: "Client") -> "pb.GetStatusResponse":
 
 
 def _live(client: "Client", console: "Console") -> None:
-    from rich.live import Live
-
     with Live(screen(_ask(client)), console=console, auto_refresh=False, screen=True) as live:
         while True:
             time.sleep(_REFRESH_SECONDS)
@@ -83,9 +86,6 @@ def _live(client: "Client", console: "Console") -> None:
 
 def screen(status: "pb.GetStatusResponse") -> "RenderableType":
     """The whole screen."""
-    from rich.console import Group
-    from rich.text import Text
-
     state = Text(" draining", style="bold yellow") if status.draining else Text(" serving", style="green")
     if status.database_trouble:
         state = Text(f" no game begins: the database: {output.printable(status.database_trouble)}", style="bold red")
@@ -101,8 +101,6 @@ def screen(status: "pb.GetStatusResponse") -> "RenderableType":
 
 
 def _facts(status: "pb.GetStatusResponse") -> "RenderableType":
-    from rich.table import Table
-
     grid = Table.grid(padding=(0, 3, 0, 0))
     rows = [
         ("games/s", f"{status.games_per_second:,.1f}", "in flight", f"{status.games_in_flight:,}"),
@@ -153,8 +151,6 @@ def _name_and_version(resource: str) -> tuple[str, str]:
 
 
 def _gone(problem: Problem) -> "RenderableType":
-    from rich.text import Text
-
     return Text("Waiting: ", style="bold yellow").append(output.printable(problem.message), style="not bold default")
 
 

@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from typer import Argument, Option
+
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Option
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 
 if TYPE_CHECKING:
@@ -41,6 +43,11 @@ class _Row(NamedTuple):
     expires: int | None
 
 
+@command(
+    "noughts token create --owner alice",
+    "noughts token create --owner alice --scope play:mybot --expires 30d",
+    "NOUGHTS_TOKEN=... noughts token create --server 127.0.0.1:7450 --scope play:mybot",
+)
 def create(
     owner: Annotated[
         str | None,
@@ -130,6 +137,7 @@ def _create_in(database: str | None, owner: str, label: str, scopes: list[str], 
     return _from_store(made.token), made.secret
 
 
+@command("noughts token list", "NOUGHTS_TOKEN=... noughts token list --server 127.0.0.1:7450")
 def list_tokens(
     database: options.DatabaseOption = None,
     server: AtServerOption = None,
@@ -173,6 +181,7 @@ def _list_at(server: str, calling_token: str | None, token_file: Path | None) ->
     return list(map(_from_message, found))
 
 
+@command("noughts token revoke 3", "noughts token revoke 3 --server 127.0.0.1:7450")
 def revoke(
     identifier: Annotated[int, Argument(metavar="ID", help="Its number in `noughts token list`.")],
     database: options.DatabaseOption = None,

@@ -5,11 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 
 if TYPE_CHECKING:
     import socket
@@ -41,6 +43,7 @@ SiteTokenOption = Annotated[
 ]
 
 
+@command("noughts web", "noughts web --server games.example:7450 --tls --listen 127.0.0.1:7480", extra="web")
 def web(
     listen: WebListenOption = DEFAULT_WEB,
     https: HttpsOption = False,

@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import connection_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import bot_name, short
 
 if TYPE_CHECKING:
@@ -17,13 +19,17 @@ if TYPE_CHECKING:
 _MOST_GAMES = 100
 
 
+@command(
+    "noughts challenge bot:mybot --with nextstep:depth=3 --games 10",
+    "noughts challenge bot:theirbot@2 --as mybot",
+)
 def challenge(
     opponent: Annotated[
         str,
         Argument(
             metavar="bot:NAME[@VERSION]",
             help="The bot to play against; it must be online.",
-            completes=Completes.OPPONENT,
+            autocompletion=completion.opponents,
         ),
     ],
     spec: Annotated[
@@ -33,7 +39,7 @@ def challenge(
             metavar="SPEC",
             help="A reference bot, run here, e.g. `nextstep:depth=3`; else `random`.",
             show_default=False,
-            completes=Completes.SPEC,
+            autocompletion=completion.specs,
         ),
     ] = None,
     own: Annotated[
@@ -43,7 +49,7 @@ def challenge(
             metavar="NAME",
             help="Instead: your own bot that is online.",
             show_default=False,
-            completes=Completes.BOT,
+            autocompletion=completion.bots,
         ),
     ] = None,
     name: Annotated[

@@ -6,10 +6,12 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import connection_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.resource_names import game_name, tournament_name
 
 if TYPE_CHECKING:
@@ -66,9 +68,11 @@ class GameFilter:
             request.termination = known[self.termination]  # type: ignore[assignment]  # equal values
 
 
+@command("noughts game list spring --limit 20", "noughts game list spring --bot centre --result loss --fault")
 def list_games(
     tournament: Annotated[
-        str, Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
+        str,
+        Argument(metavar="TOURNAMENT", help="The tournament, e.g. `spring`.", autocompletion=completion.tournaments),
     ],
     chosen: GameFilter,
     bot: Annotated[
@@ -128,6 +132,7 @@ def _row(row: "pb.Game") -> tuple[object, ...]:
     return _number(row), row.first, row.second, *ended, len(row.moves), _last(row)
 
 
+@command("noughts game show spring/7")
 def show(
     name: Annotated[str, Argument(metavar="NAME", help="`spring/7` or `tournaments/spring/games/7`.")],
     server: connection_options.ServerOption = None,

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import connection_options, options, output
+from typer import Option
+
+from noughts_server.cli import completion, connection_options, options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Completes, Option
 from noughts_server.cli.remote.fitted_list import show_fitted
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import short
@@ -27,7 +29,7 @@ ListVariantOption = Annotated[
         metavar="V",
         help="Its variant, see `noughts variants`; else `tictactoe`, or one whose list has games.",
         show_default=False,
-        completes=Completes.VARIANT,
+        autocompletion=completion.variants,
     ),
 ]
 TimeClassOption = Annotated[
@@ -41,6 +43,7 @@ TimeClassOption = Annotated[
 ]
 
 
+@command("noughts leaderboard --variant mnk:7,6,4", "noughts leaderboard --online --min-games 100")
 def leaderboard(
     variant: ListVariantOption = None,
     time_class: TimeClassOption = None,

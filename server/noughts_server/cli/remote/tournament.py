@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noughts_server.cli import connection_options, format_options, options, output
+from typer import Argument, Option
+
+from noughts_server.cli import completion, connection_options, format_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes, Option
 from noughts_server.cli.remote.tournament_view import (
     conditions_document,
     show_tournament,
@@ -26,10 +28,15 @@ if TYPE_CHECKING:
     from noughts_server.openings.settings import Openings
 
 NameArgument = Annotated[
-    str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", completes=Completes.TOURNAMENT)
+    str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", autocompletion=completion.tournaments)
 ]
 
 
+@command(
+    "noughts tournament create spring --games 10 --seed 1",
+    "noughts tournament create fives --variant mnk:15,15,5 --time 60+0.5 --title 'Five in a row'",
+    "noughts tournament create tonight --start-at +10m --min-entries 4 --max-entries 16",
+)
 def create(
     name: NameArgument,
     variant: options.VariantOption = "tictactoe",
@@ -172,10 +179,12 @@ def _moment(text: str | None, option: str) -> "Timestamp | None":
     return moment
 
 
+@command("noughts tournament join spring --bot mybot --bot other@2", "noughts tournament join spring --all-online")
 def join(
     name: NameArgument,
     entrant: Annotated[
-        str | None, Argument(metavar="[BOT]", help="The same as --bot.", show_default=False, completes=Completes.BOT)
+        str | None,
+        Argument(metavar="[BOT]", help="The same as --bot.", show_default=False, autocompletion=completion.bots),
     ] = None,
     bot: Annotated[
         list[str] | None,
@@ -184,7 +193,7 @@ def join(
             metavar="BOT",
             help="Your bot: `mybot`, or `mybot@2` for a version. May be given several times.",
             show_default=False,
-            completes=Completes.BOT,
+            autocompletion=completion.bots,
         ),
     ] = None,
     label: Annotated[
@@ -249,6 +258,7 @@ def _online(client: "Client") -> list[str]:
     return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots)]
 
 
+@command("noughts tournament withdraw spring mybot", "noughts tournament withdraw spring --bot mybot")
 def withdraw(
     name: NameArgument,
     label: Annotated[
@@ -261,7 +271,7 @@ def withdraw(
             metavar="BOT",
             help="Instead: the bot that was entered, as for `join`.",
             show_default=False,
-            completes=Completes.BOT,
+            autocompletion=completion.bots,
         ),
     ] = None,
     server: connection_options.ServerOption = None,
@@ -313,21 +323,25 @@ class TournamentCall:
     output_format: options.FormatOption = Format.TEXT
 
 
+@command("noughts tournament start spring")
 def start(call: TournamentCall) -> None:
     """Starts a tournament, or resumes one that is paused."""
     _call("StartTournament", call)
 
 
+@command("noughts tournament pause spring")
 def pause(call: TournamentCall) -> None:
     """Begins no new game; those running are finished. `start` goes on."""
     _call("PauseTournament", call)
 
 
+@command("noughts tournament cancel spring")
 def cancel(call: TournamentCall) -> None:
     """Ends a tournament for good; what was played stays."""
     _call("CancelTournament", call)
 
 
+@command("noughts tournament extend spring --games 10", "noughts tournament extend swiss --rounds 1")
 def extend(
     call: TournamentCall,
     games: Annotated[
@@ -344,6 +358,7 @@ def extend(
     _call("ExtendTournament", call, games_per_pair=games, rounds=rounds)
 
 
+@command("noughts tournament show spring", "noughts tournament show spring --format json")
 def show(call: TournamentCall, fit: format_options.FitOption = False) -> None:
     """A tournament with its standings and its crosstable.
 
@@ -363,6 +378,7 @@ def _call(method: str, call: TournamentCall, *, fit: bool = False, **fields: Any
         show_tournament(client, answer.tournament, call.output_format, fit=fit)
 
 
+@command("noughts tournament list --limit 20", "noughts tournament list --challenges")
 def list_tournaments(
     challenges: Annotated[
         bool, Option("--challenges", help="Challenges, which are left out otherwise, and nothing else.")

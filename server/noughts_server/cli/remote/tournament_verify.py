@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Option
+
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Option
 from noughts_server.cli.remote.tournament import NameArgument
 from noughts_server.cli.resource_names import tournament_name
 
@@ -18,6 +20,7 @@ _SHOWN = 10
 _A_PAGE = 1_000
 
 
+@command("noughts tournament verify spring")
 def verify(
     name: NameArgument,
     noted: Annotated[

@@ -3,15 +3,23 @@
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated
 
-from noughts_server.cli import connection_options, options, output
+from typer import Argument
+
+from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
-from noughts_server.cli.parameters import Argument, Completes
 from noughts_server.cli.resource_names import watched_name
 
 if TYPE_CHECKING:
     from noughts_server.cli.remote.watch_stream import Show
 
 
+@command(
+    "noughts watch spring",
+    "noughts watch spring/7",
+    "noughts watch --format json",
+    "noughts tournament watch spring",
+)
 def watch(
     name: Annotated[
         str,
@@ -19,7 +27,7 @@ def watch(
             metavar="[NAME]",
             help="A tournament (`spring`), a game (`spring/7` or `tournaments/spring/games/7`), or nothing: what runs.",
             show_default=False,
-            completes=Completes.TOURNAMENT,
+            autocompletion=completion.tournaments,
         ),
     ] = "",
     server: connection_options.ServerOption = None,

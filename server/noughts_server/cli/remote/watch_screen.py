@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
@@ -18,9 +18,6 @@ from noughts_server.cli import output
 from noughts_server.cli.remote.watch_board import Picture, picture
 from noughts_server.cli.remote.watch_layout import arranged, packed
 from noughts_server.cli.remote.watch_lines import rating_of, tournament_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0

@@ -1,0 +1,132 @@
+"""Commands: functions whose parameters are annotated with typer's options and arguments."""
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import is_dataclass
+from importlib import import_module
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand
+
+from noughts_server.cli.connection_options import Encryption, encryption
+from noughts_server.cli.errors import reporting, require_extra
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
+
+
+def command(*examples: str, extra: str | None = None) -> Callable[[_Function], _Function]:
+    """Declare that a function is a command, with examples for its help and the extra of our package that it needs.
+
+    A parameter whose type is a dataclass stands for that class's fields: options that several commands share. Every
+    command with a parameter `server` has the options of encryption as well.
+    """
+
+    def declared(function: _Function) -> _Function:
+        vars(function).update(examples=examples, extra=extra)
+        return function
+
+    return declared
+
+
+class WordlessFlags:
+    """Help that names no type beside a flag, which takes no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, as help and errors read them."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class _Command(WordlessFlags, TyperCommand):
+    """A command."""
+
+
+def lazy(line: str, place: str) -> type[TyperCommand]:
+    """Return the class of a command whose module is imported when the command is used, not when it is listed.
+
+    `line` is what one types, e.g. `noughts bot run`; `place` is `MODULE:FUNCTION` beneath `noughts_server.cli`.
+    """
+
+    class Lazy(TyperCommand):
+        def load(self) -> Any:
+            """Return the command itself."""
+            return _load(line, place)
+
+        def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+            """Read the arguments as the command itself does."""
+            return self.load().make_context(info_name, args, parent, **extra)
+
+    return Lazy
+
+
+def summary(place: str) -> str:
+    """Return the first paragraph of a function's docstring, without importing its module."""
+    module, _, function = place.partition(":")
+    source = (pkgutil.get_data(__package__, f"{module.replace('.', '/')}.py") or b"").decode()
+    found = re.search(rf'^def {function}\(.*?"""(.*?)("""|\n\n)', source, re.DOTALL | re.MULTILINE)
+    return escaped(" ".join(found[1].split())) if found else ""
+
+
+def escaped(text: str) -> str:
+    """Return the text with its brackets escaped, which are markup to the help's renderer."""
+    return text.replace("[", r"\[")
+
+
+def _load(line: str, place: str) -> Any:
+    module, _, name = place.partition(":")
+    with reporting(line):
+        function = getattr(import_module(f"noughts_server.cli.{module}"), name)
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    heading = "[bold]Example:[/bold]" if len(function.examples) == 1 else "[bold]Examples:[/bold]"
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command(
+        name,
+        cls=_Command,
+        # A line a paragraph: where lines end is for the terminal to say.
+        help=escaped("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)),
+        epilog="\n\n".join([heading, *map(escaped, function.examples)]),
+    )(_callback(line, function, function.extra))
+    return typer.main.get_command(app)
+
+
+def _callback(line: str, function: Callable[..., None], extra: str | None) -> Callable[..., None]:
+    """Return a function for typer that runs the command; an error that has an explanation ends it with a message."""
+    own = inspect.signature(function, eval_str=True).parameters
+    bundles = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
+    parameters = [
+        field for name, each in own.items() for field in (_fields(bundles[name]) if name in bundles else [each])
+    ]
+    calls = any(parameter.name == "server" for parameter in parameters)
+    if calls:
+        parameters += _fields(Encryption)
+
+    def run(**values: Any) -> None:
+        encrypting = encryption(_taken(Encryption, values)) if calls else nullcontext()
+        for name, bundle in bundles.items():
+            values[name] = _taken(bundle, values)
+        with reporting(line), encrypting:
+            if extra is not None:
+                require_extra(line, extra)
+            function(**values)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    signature = inspect.Signature([parameter.replace(kind=keyword) for parameter in parameters])
+    vars(run).update(__signature__=signature)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _fields(bundle: Any) -> Iterable[inspect.Parameter]:
+    return inspect.signature(bundle, eval_str=True).parameters.values()
+
+
+def _taken(bundle: Any, values: dict[str, Any]) -> Any:
+    """Return the bundle of these values, which are removed from `values`."""
+    return bundle(**{field.name: values.pop(field.name) for field in _fields(bundle)})

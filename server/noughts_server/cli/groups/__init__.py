@@ -1,1 +1,0 @@
-"""Commands that have commands beneath them, as `tree` hangs them up."""
