@@ -310,6 +310,18 @@ def test_what_is_no_certificate_or_cannot_be_read_is_named(
     assert "missing.key: got No such file" in errors
 
 
+def test_serve_says_how_clients_trust_it_and_that_no_website_starts(identity: Identity, data: dict[str, str]) -> None:
+    line = [word for word in serve_line(identity) if word not in ("--no-web", "--format", "json")]
+    with started(line, data) as process:
+        address = first_line(process).split()[-1]
+        process.terminate()
+        shown, said = process.communicate(timeout=30)
+    assert f"noughts bot run minimax --name mybot --server {address} --tls-ca CA.pem" in shown
+    assert "If clients trust it anyway, write --tls instead." in shown
+    assert "No website: `serve` starts one only without TLS." in said
+    assert "noughts web --server NAME:PORT --tls-ca CA.pem" in said
+
+
 def test_certificate_without_a_key_is_a_usage_error(identity: Identity, data: dict[str, str]) -> None:
     line = ["serve", "--no-web", "--listen", "127.0.0.1:0", "--tls-cert", str(identity.certificate)]
     assert "--tls-key" in told(line, data, code=2).stderr

@@ -27,7 +27,7 @@ from noughts_server.cli import connection_options
 from noughts_server.cli.errors import Problem
 
 DEADLINE_SECONDS = 10.0
-_LARGEST_PAGE = 1_000
+LARGEST_PAGE = 1_000
 _REFUSALS = {
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.PERMISSION_DENIED,
@@ -114,9 +114,9 @@ class Client:
         limit: int | None = None,
     ) -> Iterator[Item]:
         """Yield what `pages` returns, with one page at a time in memory."""
-        left = _LARGEST_PAGE if limit is None else limit
+        left = LARGEST_PAGE if limit is None else limit
         while left:
-            request.page_size = min(left, _LARGEST_PAGE)
+            request.page_size = min(left, LARGEST_PAGE)
             page = self.call(method, request)
             for item in islice(items(page), left):
                 yield item

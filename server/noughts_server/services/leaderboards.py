@@ -11,6 +11,7 @@ from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
 from noughts_server.messages.conversions import timestamp
 from noughts_server.messages.resource_names import bot_id
+from noughts_server.natural_order import natural_key
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, open_to
 from noughts_server.services.batch_ratings import BatchRater
@@ -155,7 +156,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     ) -> pb.GetBotStatisticsResponse:
         bot = bot_id("bot", request.bot)
         found = await self._store.read(partial(bot_statistics, bot=bot))
-        opponents = sorted(found.opponents.items(), key=lambda each: (-each[1].games, each[0]))
+        opponents = sorted(found.opponents.items(), key=lambda each: (-each[1].games, natural_key(each[0])))
         times = MoveTimes.of(found.times_us)
         return pb.GetBotStatisticsResponse(
             opponents=[

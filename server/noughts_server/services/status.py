@@ -11,6 +11,7 @@ from noughts_referee.referee import Referee
 from noughts_server.errors import DatabaseTrouble
 from noughts_server.feed.watcher import FeedCounts
 from noughts_server.monitoring.counters import Counters
+from noughts_server.natural_order import natural_key
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, open_to
@@ -55,7 +56,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
         except DatabaseTrouble:
             running = []  # what is wrong is said below
         trouble = self._store.trouble
-        online = sorted(self._sessions.present(), key=lambda bot: (-bot.games, bot.version))
+        online = sorted(self._sessions.present(), key=lambda bot: (-bot.games, natural_key(bot.version)))
         games_per_second, plies_per_second = counters.rates()
         response = pb.GetStatusResponse(
             version=software_version(),

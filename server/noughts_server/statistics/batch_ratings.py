@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noughts_server.natural_order import natural_key
 from noughts_server.statistics.batch_fit import BatchFit, fit
 from noughts_server.statistics.elo_scale import NORMAL_95, normal_cdf
 from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
@@ -88,10 +89,10 @@ def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
     """Places in the order of the table: by group, rating, and name. With a prior all are in one list."""
     ratings, names = fitted.ratings, fitted.games.players
 
-    def key(place: int) -> tuple[int, float, float, str]:
+    def key(place: int) -> tuple[int, float, float, object]:
         group = 0 if fitted.prior else int(fitted.groups[place])
         rating = 0.0 if np.isnan(ratings[place]) else -float(ratings[place])
-        return group, round(rating, 6), -points[place] / max(games[place], 1.0), names[place]
+        return group, round(rating, 6), -points[place] / max(games[place], 1.0), natural_key(names[place])
 
     return sorted(range(len(names)), key=key)
 

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, 
 
 from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
 from noughts_server.limits import Limits
+from noughts_server.natural_order import natural_key
 from noughts_server.store.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.schema import bot_versions, bots, entries, owners, tokens, tournaments
 from noughts_server.store.tournaments import TournamentState
@@ -223,8 +224,10 @@ def list_bots(
     owner: str = "",
     search: str = "",
 ) -> Page[Bot]:
-    """Bots by name; with `bot_ids` only those, with `retired` also those out of service, with `owner` only theirs, with
-    `search` only those whose name contains it.
+    """Bots by name, those of a page in natural order (b2 before b10).
+
+    With `bot_ids` only those, with `retired` also those out of service, with `owner` only theirs, with `search` only
+    those whose name contains it.
 
     Raises InvalidArgument for a bad size or page token.
     """
@@ -243,7 +246,7 @@ def list_bots(
         statement = statement.where(bots.c.retired_at.is_(None))
     found = [Bot(*row) for row in connection.execute(statement)]
     more = write_page_token("bots", [found[limit - 1].name]) if len(found) > limit else ""
-    return Page(found[:limit], more)
+    return Page(sorted(found[:limit], key=lambda bot: natural_key(bot.name)), more)
 
 
 def named_like(text: str) -> ColumnElement[bool]:

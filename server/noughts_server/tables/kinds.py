@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from noughts_referee.rules import VariantError, cell_name, parse_variant
 from noughts_server.competition.score import Score
+from noughts_server.natural_order import natural_key
 from noughts_server.tables.standings import TIE_BREAKS, RankedEntry
 from noughts_server.tables.table import Column, Table, Unit, Value
 from noughts_server.tables.tally import Counts, Tally
@@ -158,7 +159,7 @@ def _counted(counts: Counts, total: int) -> tuple[Value, ...]:
 def _terminations(tally: Tally, limit: int | None) -> Table:
     found = sorted(tally.terminations.items(), key=lambda item: (-item[1].games, item[0]))
     rows = [(name, *_counted(counts, tally.games)) for name, counts in found]
-    guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), item[0]))
+    guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), natural_key(item[0])))
     notes = [f"{label} lost {_by_fault(kinds)}." for label, kinds in guilty[: min(limit or _MOST_NOTES, _MOST_NOTES)]]
     notes += _left_out(len(notes), len(guilty), "entries that lost by a fault")
     return Table(

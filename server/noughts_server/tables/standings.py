@@ -20,6 +20,7 @@ from itertools import groupby, permutations
 from operator import attrgetter
 
 from noughts_server.competition.score import Score
+from noughts_server.natural_order import natural_key
 
 TIE_BREAKS = "points, head to head, Sonneborn-Berger, wins"
 
@@ -93,7 +94,7 @@ def ranked(
     if order is not None:
         lines = {entry.label: entry for entry in entries}
         return [replace(lines[label], rank=place) for place, label in enumerate(order, start=1)]
-    entries.sort(key=attrgetter("label"))
+    entries.sort(key=lambda entry: natural_key(entry.label))
     entries.sort(key=attrgetter("order"), reverse=True)
     return list(_with_ranks(entries))
 

@@ -88,6 +88,12 @@ async def test_bots_are_listed_by_name_page_by_page(arena: Arena) -> None:
     assert names == [["Bob", "ada"], ["cleo", "dora"], ["emil"]]
 
 
+async def test_a_page_of_bots_is_in_natural_order(arena: Arena) -> None:
+    for name in ("b10", "b1", "b2"):
+        await enter(arena, name)
+    assert [bot.name for bot in (await arena.store.read(list_bots)).items] == ["b1", "b2", "b10"]
+
+
 async def test_only_some_bots_can_be_listed(arena: Arena) -> None:
     keys = {name: (await enter(arena, name)).bot_id for name in ("ada", "bob", "cleo")}
     online = [keys["cleo"], keys["ada"]]

@@ -29,6 +29,10 @@ def test_points_decide_before_everything_else() -> None:
     assert {entry.head_to_head for entry in standings} == {None}
 
 
+def test_equal_entries_are_in_the_natural_order_of_their_names() -> None:
+    assert [entry.label for entry in ranked(["b10", "b1", "b2"], {})] == ["b1", "b2", "b10"]
+
+
 def test_who_won_the_game_between_two_of_equal_points_comes_first() -> None:
     # A and B have two points each; B has the better opponents, but A beat B.
     games = dict([won("A", "B"), won("B", "C"), won("B", "D"), won("C", "A"), won("A", "D"), won("D", "C")])

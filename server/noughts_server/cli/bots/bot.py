@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
@@ -168,18 +167,25 @@ def list_bots(
         _list_reference_bots(output_format)
         return
     from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_server.cli.client import connected
+    from noughts_server.cli.client import LARGEST_PAGE, connected
+    from noughts_server.natural_order import natural_key
 
     with connected(server, token, token_file) as client:
         request = pb.ListBotsRequest(online_only=online, show_retired=retired)
-        pages = partial(client.pages, client.bots.ListBots, request, lambda page: page.bots)
-        found = list(options.limited(pages, limit, output_format))
+
+        def rows(most: int | None) -> list[pb.Bot]:
+            # The server sorts each page: the first ones of a short page are not the first of all.
+            wanted = None if most is None else max(most, LARGEST_PAGE)
+            found = client.pages(client.bots.ListBots, request, lambda page: page.bots, wanted)
+            return sorted(found, key=lambda bot: natural_key(bot.name))[:most]
+
+        found = list(options.limited(rows, limit, output_format))
     if output_format is Format.JSON:
         output.print_json({"bots": [_bot_document(row) for row in found]})
         return
     columns = ("bot", "owner", "version", "online")
-    rows = [(short(row.name), row.owner, row.latest_version.rpartition("/")[2], _presence(row)) for row in found]
-    output.stdout().print(output.table(columns, rows) if rows else "No bots.")
+    shown = [(short(row.name), row.owner, row.latest_version.rpartition("/")[2], _presence(row)) for row in found]
+    output.stdout().print(output.table(columns, shown) if shown else "No bots.")
 
 
 @command("noughts bot register mybot", "noughts bot register mybot --version 2")

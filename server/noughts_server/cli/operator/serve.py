@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from noughts_server.cli import bus_options, connection_options, options
+from noughts_server.cli import bus_options, connection_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
@@ -117,6 +117,9 @@ PackagesOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+_WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT --tls-ca CA.pem"
 
 
 @command("noughts serve", "noughts serve --listen 127.0.0.1:0 --db games.db --format json", extra="server")
@@ -250,12 +253,14 @@ def _site_listener(web: str | None, *, encrypted: bool) -> "socket.socket | None
     if web is None:
         with suppress(Problem):
             require_extra("noughts serve", "web")
-            return None if encrypted else web_listener(DEFAULT_WEB, "--web")
+            if not encrypted:
+                return web_listener(DEFAULT_WEB, "--web")
+            output.note(f"No website: `serve` starts one only without TLS. {_WEBSITE_FOR_TLS}")
         return None
     if encrypted:
         raise UsageProblem(
             f"--web {web!r}: got a server that speaks TLS, expected one in plaintext",
-            "Start the site beside it: noughts web --server NAME:PORT --tls-ca FILE",
+            _WEBSITE_FOR_TLS,
         )
     require_extra("noughts serve --web", "web")
     return web_listener(web, "--web")

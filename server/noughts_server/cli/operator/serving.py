@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from noughts_server.local.submitted import Acceptance
 
 
+_TRUST = """
+CA.pem is the certificate of the authority that signed the server's. If clients trust it anyway, write --tls instead."""
+
+
 async def serve_until_stopped(
     settings: ServerSettings,
     output_format: Format,
@@ -77,7 +81,7 @@ def _announce(running: Server, site: str | None, settings: ServerSettings, outpu
     place = "" if settings.database is None else f" --db {_shown(settings.database)}"
     server = "" if address == connection_options.DEFAULT_ADDRESS else f" --server {address}"
     if settings.identity is not None:
-        server += " --tls"
+        server += " --tls-ca CA.pem"
     console = output.stdout()
     output.heading(console, f"Noughts {software_version()} serves at {address}")
     console.print(
@@ -85,7 +89,7 @@ def _announce(running: Server, site: str | None, settings: ServerSettings, outpu
         + f"Make a token:       noughts token create --owner YOU{place}\n"
         f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{server}\n"
         f"Run a tournament:   noughts tournament create spring{server}   (then join, start, show)\n"
-        "Stop:               Ctrl-C",
+        "Stop:               Ctrl-C" + _TRUST * (settings.identity is not None),
         soft_wrap=True,
     )
     console.file.flush()

@@ -217,6 +217,15 @@ def test_interrupted_challenge_is_given_up(start: Any, ask: Ask, bob: Any, env: 
 # Bots.
 
 
+def test_bots_are_listed_in_the_natural_order_of_their_names(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
+    names = [f"b{number}" for number in range(1, 54)]
+    for name in names:
+        noughts(f"bot register {name}", env=env)
+    assert [row["name"] for row in ask(f"bot list --server {env['NOUGHTS_SERVER']}")["bots"]] == names
+    shown = noughts(f"bot list --server {env['NOUGHTS_SERVER']}", env=env).stdout.splitlines()[2:]
+    assert [line.split()[0] for line in shown] == names[:50]
+
+
 def test_bot_is_entered_before_it_first_connects(
     ask: Ask, noughts: Any, start: Any, env: dict[str, str], database: str
 ) -> None:
