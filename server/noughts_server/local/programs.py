@@ -42,6 +42,7 @@ _REFUSED = frozenset(
 """Of the standard library: what leads out of the process. The lock shuts it anyway; so its author learns it sooner."""
 _ZIP, _WASM_MAGIC = b"PK\x03\x04", b"\0asm"
 _LONGEST_PATH = 200
+_PIECE_BYTES = 64 << 10
 _MODULE = "bot.py"
 _EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
 
@@ -131,15 +132,15 @@ def _unpack(content: bytes, folder: Path) -> None:
                 path = _safe_path(member)
                 if member.is_dir():
                     continue
-                # What a file says of its size may be wrong: what comes out is what counts.
-                with archive.open(member) as packed:
-                    data = packed.read(left + 1)
-                left -= len(data)
-                if left < 0:
-                    raise _bad(f"more than {UNPACKED_BYTES:,} bytes when it is unpacked", "less")
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data)
+                # What a file says of its size may be wrong: what comes out is what counts.
+                with archive.open(member) as packed, target.open("wb") as unpacked:
+                    while data := packed.read(_PIECE_BYTES):
+                        left -= len(data)
+                        if left < 0:
+                            raise _bad(f"more than {UNPACKED_BYTES:,} bytes when it is unpacked", "less")
+                        unpacked.write(data)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise

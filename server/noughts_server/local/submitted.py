@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import re
 import stat
+import sys
 import tempfile
 import time
 from collections import Counter, defaultdict, deque
@@ -206,9 +208,7 @@ class SubmittedBots:
         except VariantError as error:
             raise InvalidArgument.of("submission.variant", variant, str(error)) from None
         except BotError as error:
-            subject = str(spec.target)
-            got = str(error).replace(subject, Path(subject).name)
-            raise InvalidArgument.of("bot", got, "one that plays", hint=hint) from None
+            raise _refusal(str(error), "one that plays", hint) from None
         failed = (
             []
             if report.faults
@@ -218,11 +218,11 @@ class SubmittedBots:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
             said = "\n".join(dict.fromkeys(failed[0].said.strip().splitlines()))[-_MOST_SAID:]
             told = f"What to do: {failed[0].advice}." + (f" It printed:\n{said}" if said else "")
-            raise InvalidArgument.of("bot", got, "one that takes all steps of noughts bot check", hint=told)
+            raise _refusal(got, "one that takes all steps of noughts bot check", told)
         if report.faults:
             said = "\n".join(dict.fromkeys(report.said.strip().splitlines()))[-_MOST_SAID:]
             told = f"It printed:\n{said}" if said else hint
-            raise InvalidArgument.of("bot", "; ".join(report.faults), f"one that plays {chosen.name}", hint=told)
+            raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
 
     async def _own_variant(self, spec: BotSpec, launcher: Launcher) -> Variant:
         """The first of its own variants that is one, else a small one."""
@@ -381,6 +381,18 @@ class SubmittedBots:
         _open_for_passage(folder)
         spec, _ = await self._place(submission, content, folder, self._launcher)
         return spec
+
+
+def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
+    return InvalidArgument.of("bot", _without_paths(got), expected, hint=_without_paths(hint))
+
+
+def _without_paths(text: str) -> str:
+    """Text for the owner of a bot: paths of this server begin where they are the owner's, or a module's."""
+    text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/trial-\w+(/bot)?|lock-\w+/\d+)/?", "", text)
+    for folder in sorted((sys.prefix, sys.base_prefix, *sys.path), key=len, reverse=True):
+        text = text.replace(f"{folder}/", "") if folder.startswith("/") else text
+    return text
 
 
 def _open_for_passage(folder: str | Path) -> None:

@@ -129,6 +129,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _counted(self, error: BaseException, method: str) -> Status:
         if isinstance(error, DecodeError):
             error = InvalidArgument.of("request", "bytes that are no such message", "the message of this method")
+        if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
+            error = UnknownMethod(method)  # a method of the contract that the library has not written
         if isinstance(error, StreamClosed):
             self._errors[error.reason] += 1
             return error.status

@@ -6,7 +6,7 @@ import grpc
 
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
-from noughts_server.errors import InvalidArgument
+from noughts_server.errors import InvalidArgument, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import milliseconds, timestamp
 from noughts_server.messages.resource_names import token_id
@@ -54,6 +54,8 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         who = caller()
         number = token_id("name", request.name, who.token_id)
         token = await self._store.read(lambda connection: get_token(connection, number, owner_id=who.only_owner))
+        if not _sees(who, token):
+            raise PermissionDenied(f"tokens/{number}")
         return pb.GetTokenResponse(token=_message(token))
 
     @open_to(Access.TOKEN)
@@ -64,7 +66,8 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
                 connection, owner_id=who.only_owner, size=request.page_size, page_token=request.page_token
             )
         )
-        return pb.ListTokensResponse(tokens=map(_message, page.items), next_page_token=page.next_page_token)
+        seen = [_message(token) for token in page.items if _sees(who, token)]
+        return pb.ListTokensResponse(tokens=seen, next_page_token=page.next_page_token)
 
     @open_to(Access.TOKEN)
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: Context) -> pb.RevokeTokenResponse:
@@ -79,6 +82,11 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         token = await self._store.write(revoke)
         await self._token_expiry.look()
         return pb.RevokeTokenResponse(token=_message(token))
+
+
+def _sees(who: Caller, token: Token) -> bool:
+    """Whether a caller may know a token of its owner: its own, and those that permit no more than it."""
+    return token.id == who.token_id or all(map(who.permits, token.scopes))
 
 
 def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:

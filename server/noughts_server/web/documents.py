@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 Document = dict[str, Any]
 
 _RESULTS = {"RESULT_FIRST_WINS": "1-0", "RESULT_DRAW": "1/2-1/2", "RESULT_SECOND_WINS": "0-1", "RESULT_VOID": "*"}
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _TIMESTAMP = "google.protobuf.Timestamp"
 _SEEDS = (FieldDescriptor.TYPE_FIXED64, FieldDescriptor.TYPE_SFIXED64)
 _SCHEMAS: dict[int, Document] = {
@@ -77,9 +78,18 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]
             yield from _flat(value, f"{prefix}{name}_")
         elif isinstance(value, list):
             if not any(isinstance(item, dict) for item in value):
-                yield prefix + name, " ".join(map(str, value))
+                yield prefix + name, _cell(" ".join(value) if value and isinstance(value[0], str) else value)
         else:
-            yield prefix + name, {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else value
+            yield prefix + name, _cell(value)
+
+
+def _cell(value: Any) -> Any:
+    """The value as a spreadsheet can have it: text that it would take for a formula begins with an apostrophe."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 Reader = Callable[[Any], Any]

@@ -21,7 +21,7 @@ from noughts_server.web.live import Hub
 from noughts_server.web.organising import Organising
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.upstream import Failure, Upstream
-from noughts_server.web.views import Views
+from noughts_server.web.views import FRAMED, Views
 
 _PAGE = 50
 _RECENT = 20
@@ -144,7 +144,7 @@ class Pages:
         return self._views.page(request, "game", **await self._known_game(request))
 
     async def _game_alone(self, request: Request) -> Response:
-        return self._views.page(request, "embed", **await self._known_game(request))
+        return self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
 
     async def _known_game(self, request: Request) -> Document:
         """The game from the record, or from the feed if it is not over."""

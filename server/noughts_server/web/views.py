@@ -14,6 +14,14 @@ from noughts_server.web.boards import score_interval
 from noughts_server.web.signin import visitor_of
 
 HTML = "text/html"
+_CONTENT = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none';"
+    " form-action 'self'; frame-ancestors "
+)
+# What a page may load is ours: no script or style in the page itself, nothing from elsewhere, no form to elsewhere.
+POLICY = f"{_CONTENT}'self'"
+FRAMED = {"content-security-policy": f"{_CONTENT}*"}
+"""The headers of a page that other sites may have in a frame."""
 
 
 class Views:

@@ -2,6 +2,7 @@
 
 import io
 import stat
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -48,6 +49,16 @@ def test_a_file_in_python_is_a_bot_whose_class_is_found(tmp_path: Path) -> None:
     spec, entry = placed("py", "", BOT.encode(), tmp_path / "bot")
     assert entry == "bot.py:Mine"
     assert str(spec) == f"py:{tmp_path}/bot/bot.py:Mine"
+
+
+def test_unpacking_takes_little_memory(tmp_path: Path) -> None:
+    packed = zipped({"bot.py": BOT, "weights.bin": bytes(UNPACKED_BYTES - 10_000)})
+    tracemalloc.start()
+    place("py", "bot.py:Mine", packed, tmp_path / "bot")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 4 << 20
+    assert (tmp_path / "bot" / "weights.bin").stat().st_size == UNPACKED_BYTES - 10_000
 
 
 def test_a_folder_is_unpacked_with_its_neighbours_and_data(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import io
+import sys
+import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -176,6 +178,23 @@ async def test_what_is_too_large_cut_off_damaged_or_no_bot_is_refused_and_nothin
         refusal = await refused(client.bots.SubmitBot(iter(requests), metadata=bearing(token)))
         assert "in the first message" in refusal.trailing
     assert await stored(client) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        BOT.format("raise ValueError(__file__)"),
+        BOT.format("import os, sys; print(__file__, os.getcwd(), sys.path, file=sys.stderr); os._exit(3)"),
+        "raise RuntimeError\n" + FIRST,
+        "open('/etc/passwd')\n" + FIRST,
+    ],
+)
+async def test_refusals_tell_no_paths_of_the_server(client: Client, program: str) -> None:
+    token = await client.token("alice", *ALL)
+    refusal = await refused(submit(client, token, "mine", program))
+    assert "bot.py" in refusal.trailing
+    for path in (tempfile.gettempdir(), sys.prefix, sys.base_prefix, *filter(None, sys.path)):
+        assert f"{path}/" not in refusal.trailing, refusal.trailing
 
 
 HOSTILE = {

@@ -132,6 +132,18 @@ async def test_everyone_else_sees_and_revokes_their_own_tokens_only(client: Clie
     assert (await own_token(client, bob)).owner == "bob"
 
 
+async def test_a_token_knows_only_tokens_that_permit_no_more(client: Client) -> None:
+    full, narrow = await client.token("alice"), await client.token("alice", "play:ada")
+    sibling = await client.token("alice", "play:ada")
+    wider, same = (await own_token(client, full)).name, (await own_token(client, sibling)).name
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(narrow))
+    assert [token.name for token in listed.tokens] == [(await own_token(client, narrow)).name, same]
+    asked = client.tokens.GetToken(tokens_pb2.GetTokenRequest(name=wider), metadata=bearing(narrow))
+    assert (await refused(asked)).reason == "PERMISSION_DENIED"
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(full))
+    assert len(listed.tokens) == 3
+
+
 async def test_a_token_makes_no_token_that_can_do_more_than_itself(client: Client) -> None:
     player = await client.token("alice", "play:ada")
     made = await make(client, player, "play:ada")

@@ -14,6 +14,7 @@ import grpc
 import grpc.aio
 import pytest
 from google.rpc.error_details_pb2 import PreconditionFailure, RetryInfo
+from grpc_health.v1 import health, health_pb2_grpc
 
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import (
@@ -86,6 +87,15 @@ async def test_health_says_serving_of_every_service_until_the_server_drains(clie
     await client.server.drain()
     for service in ("", *SERVICES):
         assert await client.serving(service) == "NOT_SERVING", service
+
+
+async def test_a_health_method_without_an_answer_is_unimplemented(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health.aio.HealthServicer, "Check", health_pb2_grpc.HealthServicer.Check)
+    async with client_of(tmp_path / "x.sqlite") as other:
+        refusal = await refused(other.serving(""))
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
 
 
 async def test_draining_twice_does_no_harm(client: Client) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from jsonschema import Draft202012Validator
 
+from noughts_server.web.documents import csv_text
 from noughts_server.web.openapi import openapi
 from noughts_server.web.routes import PREFIX, ROUTES
 from tests.support.site import Site
@@ -68,6 +69,14 @@ def test_lists_come_as_csv_by_content_type_or_parameter(site: Site, cup: str, as
 def test_nested_fields_of_csv_have_long_names_and_lists_are_joined(site: Site) -> None:
     rows = csv.DictReader(io.StringIO(site.get(f"{PREFIX}/bots/pascal/ratings?format=csv").text))
     assert {"rating_list", "row_rating", "row_bot"} <= set(next(rows))
+
+
+def test_cells_of_csv_are_no_formulas() -> None:
+    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "plain", "a=b"]
+    rows = csv.DictReader(io.StringIO(csv_text([{"name": name, "number": -3, "list": [name]} for name in names])))
+    for name, row in zip(names, rows, strict=True):
+        shown = name if name[0] in "pa" else f"'{name}"
+        assert (row["name"], row["number"], row["list"]) == (shown, "-3", shown)
 
 
 def test_pages_lead_from_one_to_the_next(site: Site, cup: str) -> None:

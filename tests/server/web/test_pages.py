@@ -116,6 +116,8 @@ def test_browsers_are_told_to_load_nothing_from_elsewhere(site: Site, cup: str) 
     assert "frame-ancestors 'self'" in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
     assert "frame-ancestors *" in site.get(f"/{cup}/games/1/embed").headers["content-security-policy"]
+    for path in ("/bots/embed", f"/{cup}/games/999/embed", "/play/embed"):
+        assert "frame-ancestors 'self'" in site.get(path).headers["content-security-policy"], path
 
 
 def test_a_tournament_shows_standings_with_error_bars_and_a_crosstable_that_leads_to_games(
