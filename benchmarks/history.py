@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from noughts_referee.rules import Draws
-from noughts_server.competition.round_robin import RoundRobin
+from noughts_server.competition.formats.round_robin import RoundRobin
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.bot_games import head_to_head, list_bot_games
 from noughts_server.store.bots import log_in

@@ -15,8 +15,8 @@ import sys
 from random import Random
 from time import process_time
 
-from noughts_server.competition import swiss
-from noughts_server.competition.ladder import Ladder
+from noughts_server.competition.formats import SWISS
+from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.waves import Field, Played
 
 _OPEN = 1_000
@@ -37,7 +37,7 @@ def swiss_rounds(entries: int, rounds: int, seed: int) -> list[float]:
     seconds = []
     for _ in range(rounds):
         begin = process_time()
-        wave = swiss.next_wave(Field(entries, played=played, byes=byes, rounds=rounds, seed=seed))
+        wave = SWISS.next_wave(Field(entries, played=played, byes=byes, rounds=rounds, seed=seed))
         seconds.append(process_time() - begin)
         if wave is None:
             raise RuntimeError(f"no round {len(seconds)} of {rounds} for {entries} entries")

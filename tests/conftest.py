@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from hypothesis import settings
 
 # Before a test loads grpc: as in our own programs.
 import noughts_proto as noughts_proto
@@ -18,6 +19,9 @@ from tests.support.tools import NOT_TRIED
 
 # Several workers share the cores: threads of linear algebra would wait for each other. It is not loaded yet.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A busy machine takes longer for an example; what hangs is ended by the time limit of the test.
+settings.register_profile("noughts", deadline=None)
+settings.load_profile("noughts")
 
 WITH_PROCESSES = (
     "bots/hosts",

@@ -36,9 +36,9 @@ def specs() -> Iterable[str]:
 
 def schedules() -> Iterable[str]:
     """Formats of tournaments."""
-    from noughts_server.competition.schedule import ScheduleKind
+    from noughts_server.competition.formats import FORMATS
 
-    return map(str, ScheduleKind)
+    return map(str, FORMATS)
 
 
 def openings() -> Iterable[str]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.format_options import usage_problems
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import length
+from noughts_server.competition.formats.tournament_format import FormatError
 
 if TYPE_CHECKING:
     from noughts_server.competition.forecast import Forecast
@@ -49,24 +51,27 @@ def pace_of(settings: "TournamentSettings") -> Pace:
 
 def entry_counts(settings: "TournamentSettings", least: int, most: int) -> list[int]:
     """Some numbers of entries in these bounds: both, and powers of two between them. Raises UsageProblem."""
-    from noughts_server.competition.swiss import most_rounds
-
     if least > most:
         raise UsageProblem(f"--min-entries {least}: expected at most --max-entries, which is {most}")
     counts = sorted({least, most, *(2**power for power in range(2, 7) if least < 2**power < most)})
-    playable = [count for count in counts if settings.rounds <= most_rounds(count)]
-    if not playable:
-        raise UsageProblem(f"--rounds {settings.rounds}: {most} entries can play {most_rounds(most)} without a rematch")
-    return playable
+    with usage_problems():
+        settings.schedule.check_entries(most, settings)
+    return [count for count in counts if _is_playable(settings, count)]
+
+
+def _is_playable(settings: "TournamentSettings", entries: int) -> bool:
+    try:
+        settings.schedule.check_entries(entries, settings)
+    except FormatError:
+        return False
+    return True
 
 
 def show_forecasts(
     settings: "TournamentSettings", entries: Iterable[int], pace: Pace, output_format: Format, *, one: bool
 ) -> None:
     """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
-    from noughts_server.competition.forecast import forecast
-
-    forecasts = [forecast(settings, count) for count in entries]
+    forecasts = [settings.schedule.forecast(settings, count) for count in entries]
     if output_format is Format.JSON:
         documents = [_document(settings, each, pace) for each in forecasts]
         output.print_json(documents[0] if one else {"dry_run": True, "forecasts": documents})

@@ -1,22 +1,23 @@
 """Formats of tournaments: who meets whom, and what ends a game or a run."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
 
 from typer import Option
 
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
-
-if TYPE_CHECKING:
-    from noughts_server.competition.schedule import ScheduleKind
-
+from noughts_server.competition.formats import FORMATS, TournamentFormat, format_named
+from noughts_server.competition.formats.tournament_format import FormatError
+from noughts_server.competition.tournament_settings import TournamentSettings
 
 ScheduleOption = Annotated[
     str,
     Option(
         "--schedule",
         metavar="KIND",
-        help="`round-robin`, `gauntlet` (the first against all), `swiss`, `knockout`, or `ladder` (until stopped).",
+        help=f"Format: {', '.join(f'`{each}`' for each in FORMATS)}.",
         autocompletion=completion.schedules,
     ),
 ]
@@ -72,25 +73,23 @@ FatalOption = Annotated[
 ]
 
 
-def read_schedule(text: str) -> "ScheduleKind":
-    """How pairings are made, e.g. `round-robin`. Raises UsageProblem."""
-    from noughts_server.competition.schedule import ScheduleKind
+def read_schedule(text: str, *, games: int, rounds: int | None, stop_when_decided: bool) -> TournamentFormat:
+    """Return the format with this name. Raise UsageProblem for another name, and for options that it does not have."""
+    try:
+        found = format_named(text)
+    except ValueError as error:
+        raise UsageProblem(f"--schedule {text}: {error}") from error
+    with usage_problems():
+        found.check(TournamentSettings(games_per_pair=games, rounds=rounds or 0, stop_when_decided=stop_when_decided))
+    return found
 
-    kinds = {str(kind): kind for kind in ScheduleKind}
-    if text not in kinds:
-        raise UsageProblem(f"--schedule {text!r}: expected {' or '.join(f'`{name}`' for name in kinds)}")
-    return kinds[text]
 
-
-def check_format(kind: "ScheduleKind", games: int, *, rounds: int | None, stop_when_decided: bool) -> None:
-    """Raises UsageProblem for options that the format of a tournament has no use for."""
-    from noughts_server.competition.schedule import ScheduleKind
-
-    if rounds is not None and kind is not ScheduleKind.SWISS:
-        raise UsageProblem(
-            f"--rounds {rounds}: got --schedule {kind}, expected `swiss`, which alone has rounds to choose"
-        )
-    if stop_when_decided and kind is not ScheduleKind.KNOCKOUT:
-        raise UsageProblem(f"--stop-when-decided: got --schedule {kind}, expected `knockout`")
-    if kind.follows_results and games % 2:
-        raise UsageProblem(f"--games {games}: expected an even number: in a {kind} both bots begin equally often")
+@contextmanager
+def usage_problems() -> Iterator[None]:
+    """Raise UsageProblem in the words of the command line for a FormatError."""
+    try:
+        yield
+    except FormatError as error:
+        option = {"games_per_pair": "games"}.get(error.setting, error.setting).replace("_", "-")
+        value = "" if error.got == "true" else f" {error.got}"
+        raise UsageProblem(f"--{option}{value}: {error.why}") from error

@@ -12,12 +12,12 @@ from typer import Argument, Option
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.resource_names import short, tournament_name
+from noughts_server.competition.formats import TournamentFormat, format_of
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import games_pb2
     from noughts_server.cli.client import Client
     from noughts_server.cli.drawing.standings import StandingRow
-    from noughts_server.competition.schedule import ScheduleKind
     from noughts_server.tables.game_record import GameRecord
     from noughts_server.tables.tally import Tally
 
@@ -123,14 +123,12 @@ class GameSource:
     def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_proto.v1 import tournaments_pb2 as pb
         from noughts_server.cli.client import connected
-        from noughts_server.competition.schedule import ScheduleKind
 
         name = tournament_name(self.source)
         with connected(self.server, self.token, self.token_file) as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
-            schedule = ScheduleKind(shown.schedule)
             games = _some(map(_from_message, _at_server(client, name)), name)
-            return make(_gathered(shown.title or short(shown.name), games, shown.standings, schedule))
+            return make(_gathered(shown.title or short(shown.name), games, shown.standings, format_of(shown.schedule)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +184,11 @@ def _read_stored(database: str, name: str, write: "Callable[[Iterable[games_pb2.
 
 
 def _gathered(
-    title: str, games: "Iterable[GameRecord]", standings: "Iterable[StandingRow]", schedule: "ScheduleKind"
+    title: str, games: "Iterable[GameRecord]", standings: "Iterable[StandingRow]", schedule: TournamentFormat
 ) -> Gathered:
     rows = list(standings)
     byes = {row.label: row.points - row.wins - row.draws / 2 for row in rows}
-    return Gathered(title, games, byes, list(byes) if str(schedule) == "knockout" else None)
+    return Gathered(title, games, byes, list(byes) if schedule.places_by_bracket else None)
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:

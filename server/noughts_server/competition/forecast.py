@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 from noughts_referee.clock import MICROSECONDS, TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.competition.knockout import EXTRA_PAIRS
-from noughts_server.competition.schedule import ScheduleKind
-from noughts_server.competition.tournament_settings import TournamentSettings
 
 _FILLED = 0.9
 _TIMES_THE_SHORTEST = 6
@@ -33,34 +30,6 @@ class Forecast:
     def seconds(self, game: float, concurrency: int) -> float:
         """How long the usual games take if each takes so many seconds and the next begins when there is room."""
         return sum(-(-games // concurrency) for games in self.waves) * game
-
-
-def forecast(settings: TournamentSettings, entries: int) -> Forecast:
-    """Of a tournament with these settings and so many entries, 2 or more, none of them withdrawn."""
-    games, kind, pairs = settings.games_per_pair, settings.schedule, entries // 2
-    if kind is ScheduleKind.LADDER:
-        return Forecast(entries, None, None, None, (pairs * games,))
-    if kind is ScheduleKind.SWISS:
-        rounds = settings.rounds or max(1, (entries - 1).bit_length())
-        return Forecast(entries, rounds, rounds * pairs * games, rounds * pairs * games, (pairs * games,) * rounds)
-    if kind is ScheduleKind.KNOCKOUT:
-        rounds = (entries - 1).bit_length()
-        # A match that stops when decided is over, at the earliest, when the lead is larger than what is left.
-        quickest = 2 * (games // 4 + 1) if settings.stop_when_decided else games
-        matches = [min(2**left, entries - 2**left) for left in range(rounds - 1, -1, -1)]
-        most = games + 2 * EXTRA_PAIRS
-        return Forecast(
-            entries,
-            rounds,
-            (entries - 1) * min(quickest, games),
-            (entries - 1) * most,
-            tuple(m * games for m in matches),
-        )
-    if kind is ScheduleKind.GAUNTLET:
-        total = (entries - 1) * games
-        return Forecast(entries, None, total, total, (total,))
-    total = games * entries * (entries - 1) // 2
-    return Forecast(entries, games * (entries - 1 + entries % 2), total, total, (total,))
 
 
 def usual_plies(variant: Variant, draw_after: int = 0) -> int:

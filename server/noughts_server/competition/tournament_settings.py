@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from noughts_referee.clock import TimeControl
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat
 from noughts_server.openings.settings import Openings
 
 
@@ -18,7 +18,7 @@ class TournamentSettings:
     """Of every entry that has none of its own."""
     own_times: Mapping[str, TimeControl] = field(default_factory=dict)
     """The times of entries that have their own, by label. Such a tournament cannot be rated."""
-    schedule: ScheduleKind = ScheduleKind.ROUND_ROBIN
+    schedule: TournamentFormat = ROUND_ROBIN
     games_per_pair: int = 2
     concurrency: int = 1024
     """Games in flight at most."""

@@ -16,7 +16,7 @@ from typing import Any
 from noughts_bots.specs import BotSpec, parse_spec
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import TimeControl
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import GAUNTLET
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking
 from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
@@ -127,7 +127,7 @@ async def exercise(
         games_per_pair=games,
         concurrency=_GAMES_AT_ONCE,
         seed=seed,
-        schedule=ScheduleKind.GAUNTLET,
+        schedule=GAUNTLET,
     )
     plan = LocalPlan(specs=specs, settings=settings, children=children, locking=locking)
     outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=export, on_note=on_note)

@@ -10,7 +10,6 @@ from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.patience import Patience
 from noughts_referee.work_units import FinishedGame
-from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
 from noughts_server.local.bot_process import BotProcess, bot_process
@@ -130,7 +129,7 @@ class RunAtServer:
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,
-            endless=tournament.settings.schedule is ScheduleKind.LADDER,
+            endless=tournament.settings.schedule.endless,
             kept="" if tournament.state is TournamentState.FINISHED or match.over else self._server.store.url,
             match=match.statistics() if self._match is not None else None,
             decided=match.decided,

@@ -94,7 +94,7 @@ def tournament_message(tournament: Tournament) -> tournaments_pb2.Tournament:
         state=tournament.state,  # type: ignore[arg-type]  # equal values
         variant=tournament.settings.variant,
         time=time_control_message(tournament.settings.time),
-        schedule=tournament.settings.schedule,  # type: ignore[arg-type]  # equal values
+        schedule=tournament.settings.schedule.number,  # type: ignore[arg-type]  # equal values
         games_per_pair=tournament.settings.games_per_pair,
         concurrency=tournament.settings.concurrency,
         seed=tournament.settings.seed if tournament.ended else None,

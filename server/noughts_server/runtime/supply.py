@@ -7,7 +7,6 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import Conditions, Unit
-from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.runtime.opened_units import OpenedUnits
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.store.claims import claim_unit, unfinished_units
@@ -73,7 +72,7 @@ class Supply:
         logger.info("tournament begins", tournament=playing.name, bots=len(playing.players), units=len(units))
         opened = OpenedUnits(tournament.settings, playing)
         # Where pairings never end, those that are there are played while others still are; units hold one encounter.
-        endless = tournament.settings.schedule is ScheduleKind.LADDER
+        endless = tournament.settings.schedule.endless
         total = -1
         while tournament.games_total != total:
             await self._hand_out(units, playing, opened)

@@ -9,7 +9,7 @@ import grpc
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import ROUND_ROBIN, TournamentFormat, format_of
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.limits import Limits
@@ -229,7 +229,7 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
             variant=message.variant or "tictactoe",
             time=time_control(message.time),
             own_times={label: time_control(time) for label, time in message.own_times.items()},
-            schedule=_schedule_kind(message),
+            schedule=_format(message),
             games_per_pair=message.games_per_pair or _DEFAULT_GAMES,
             concurrency=message.concurrency or _DEFAULT_CONCURRENCY,
             seed=message.seed if message.HasField("seed") else secrets.randbits(64),
@@ -253,9 +253,9 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
     )
 
 
-def _schedule_kind(message: pb.Tournament) -> ScheduleKind:
+def _format(message: pb.Tournament) -> TournamentFormat:
     try:
-        return ScheduleKind(message.schedule or pb.SCHEDULE_ROUND_ROBIN)
+        return format_of(message.schedule or ROUND_ROBIN.number)
     except ValueError:
-        names = ", ".join(pb.Schedule.Name(kind) for kind in ScheduleKind)  # type: ignore[arg-type]  # equal values
+        names = ", ".join(name for name, number in pb.Schedule.items() if number)
         raise InvalidArgument.of("tournament.schedule", message.schedule, names) from None

@@ -1,4 +1,4 @@
-"""The bracket of a knockout and the rounds of a Swiss tournament, as they follow from the stored games."""
+"""The bracket or the rounds of a tournament, as they follow from the stored games."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from noughts_server.competition.knockout import Decision, bracket
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.bracket import Decision
+from noughts_server.competition.waves import Field
 from noughts_server.store.schema import byes, pairings
 from noughts_server.store.tournaments import Tournament
 from noughts_server.store.waves import read_encounters, read_field, tournament_row
@@ -34,12 +34,13 @@ class BracketMatch(NamedTuple):
 
 
 class StoredBracket:
-    """The matches of a knockout that has begun; of any other tournament there are none."""
+    """The matches of a tournament that has begun, if its format has a bracket."""
 
     def __init__(self, connection: Connection, tournament: Tournament) -> None:
-        knockout = tournament.settings.schedule is ScheduleKind.KNOCKOUT and tournament.games_total
-        row = tournament_row(connection, tournament.id)
-        self._rounds = bracket(read_field(connection, row)).rounds if knockout else ()
+        def read() -> Field:
+            return read_field(connection, tournament_row(connection, tournament.id))
+
+        self._rounds = tournament.settings.schedule.bracket(read) if tournament.games_total else ()
 
     def won(self) -> Counter[int]:
         """How far each entry has come: matches won, byes included."""
@@ -58,9 +59,9 @@ class StoredBracket:
                 yield BracketMatch(match.round, first, second, *points, match.games, winner, match.decision)
 
 
-def swiss_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
-    """The rounds of a Swiss tournament that has begun, by the labels of the entries; of very many the newest."""
-    if tournament.settings.schedule is not ScheduleKind.SWISS or not tournament.games_total:
+def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[BracketMatch]:
+    """The encounters by round, if the format lists them, with the labels of the entries; of very many the newest."""
+    if not tournament.settings.schedule.lists_rounds or not tournament.games_total:
         return
     newest = connection.execute(
         select(func.max(pairings.c.round)).where(pairings.c.tournament_id == tournament.id)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, delete, exists, func, insert, select
 
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.errors import (
     AlreadyExists,
     NotFound,
@@ -34,13 +34,10 @@ from noughts_server.store.withdrawals import Withdrawal, withdraw
 # Made once: an alias of a table is hundreds of objects in cycles.
 _THIS, _OTHERS, _OWN = bot_versions.alias(), bot_versions.alias(), entries.alias()
 _MOST_WAITED_FOR = 20
-# When bots may still join a tournament that has begun. In a knockout whoever comes late has lost.
 _LATE = {
-    ScheduleKind.ROUND_ROBIN: (TournamentState.PAUSED,),
-    ScheduleKind.GAUNTLET: (TournamentState.PAUSED,),
-    ScheduleKind.SWISS: (TournamentState.PAUSED, TournamentState.RUNNING),
-    ScheduleKind.KNOCKOUT: (),
-    ScheduleKind.LADDER: (TournamentState.PAUSED, TournamentState.RUNNING),
+    LateEntries.NEVER: (),
+    LateEntries.WHILE_PAUSED: (TournamentState.PAUSED,),
+    LateEntries.ALWAYS: (TournamentState.PAUSED, TournamentState.RUNNING),
 }
 _EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` goes on."
 _SHOW = "`noughts tournament show {}` lists the entries."
@@ -76,7 +73,7 @@ def join_tournament(
         raise PermissionDenied(f"bots/{bot}")
     require_in_service(entering.bot, entering.retired_at)
     late = tournament.state is not TournamentState.OPEN
-    later = _LATE[tournament.settings.schedule]
+    later = _LATE[tournament.settings.schedule.late_entries]
     finished = tournament.state is TournamentState.FINISHED
     hint = _EXTEND.format(slug) if later and finished else ""
     require_state(tournament, TournamentState.OPEN, *later, hint=hint)

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, func, select, update
 
-from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule
+from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
+from noughts_server.competition.schedule import Schedule
 from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
 from noughts_server.store.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.schema import entries, tournaments
@@ -39,14 +40,12 @@ def extend_tournament(
     if tournament.kind is Kind.CHALLENGE:
         raise WrongState(tournament.name, got="a challenge", expected="an organised tournament", hint=_HINT)
     require_state(tournament, TournamentState.RUNNING, TournamentState.PAUSED, TournamentState.FINISHED)
-    if games_per_pair and kind.follows_results:
+    if games_per_pair and not isinstance(kind, FixedPairings):
         raise InvalidArgument.of("games_per_pair", games_per_pair, f"0: pairs of a {kind} follow from its results")
-    if rounds and kind is not ScheduleKind.SWISS:
-        raise InvalidArgument.of("rounds", rounds, f"0: a {kind} has no number of rounds")
-    if kind is ScheduleKind.KNOCKOUT:
-        raise WrongState(tournament.name, got="a knockout", expected="another format: its winner is found", hint=_HINT)
-    if games_per_pair:
-        _add_games(connection, tournament, games_per_pair)
+    if not kind.extendable:
+        raise WrongState(tournament.name, got=f"a {kind}", expected="another format: its winner is found", hint=_HINT)
+    if games_per_pair and isinstance(kind, FixedPairings):
+        _add_games(connection, tournament, kind, games_per_pair)
     if rounds:
         _add_rounds(connection, tournament, rounds)
     return reopen(connection, tournament)
@@ -66,9 +65,9 @@ def reopen(connection: Connection, tournament: Tournament) -> Tournament:
 def add_late_entry(connection: Connection, tournament: Tournament, number: int) -> None:
     """Pairs an entry that was added after the start, as its format does; it has no games yet."""
     kind = tournament.settings.schedule
-    if kind.follows_results:
+    if not isinstance(kind, FixedPairings):
         # The next round has it, whenever that is paired. A ladder that has nobody to pair goes on at once.
-        if kind is ScheduleKind.LADDER and tournament.games_done == tournament.games_total:
+        if kind.endless and tournament.games_done == tournament.games_total:
             pair_next(connection, tournament.id)
         return
     if tournament.base_entries is None:
@@ -77,12 +76,12 @@ def add_late_entry(connection: Connection, tournament: Tournament, number: int) 
             .where(tournaments.c.id == tournament.id)
             .values(base_entries=number, base_games_per_pair=tournament.settings.games_per_pair)
         )
-    whole = make_schedule(kind, number + 1, tournament.settings.games_per_pair)
+    whole = kind.schedule(number + 1, tournament.settings.games_per_pair)
     new = sorted(whole.slots_of(number, whole.total + 1))
     _append(connection, get_tournament_by_id(connection, tournament.id), whole, new)
 
 
-def _add_games(connection: Connection, tournament: Tournament, games_per_pair: int) -> None:
+def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairings, games_per_pair: int) -> None:
     settings = tournament.settings
     wanted = settings.games_per_pair + games_per_pair
     if tournament.base_entries is None:
@@ -93,21 +92,19 @@ def _add_games(connection: Connection, tournament: Tournament, games_per_pair: i
         _set_total(connection, tournament, base.total)
         return
     count = _entries(connection, tournament)
-    before = make_schedule(settings.schedule, count, settings.games_per_pair)
-    whole = make_schedule(settings.schedule, count, wanted)
+    before = kind.schedule(count, settings.games_per_pair)
+    whole = kind.schedule(count, wanted)
     change_settings(connection, tournament, games_per_pair=wanted)
     _append(connection, tournament, whole, range(before.total + 1, whole.total + 1))
 
 
 def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> None:
-    from noughts_server.competition.swiss import most_rounds, usual_rounds
-
-    count = _entries(connection, tournament)
-    before, most = tournament.settings.rounds or usual_rounds(count), most_rounds(count)
-    if before + rounds > most:
-        why = f"{count} entries can play {most} rounds without a rematch, and the tournament has {before}"
-        raise InvalidArgument.of("rounds", rounds, f"at most {max(0, most - before)} more: {why}")
-    change_settings(connection, tournament, rounds=before + rounds)
+    settings = tournament.settings
+    try:
+        wanted = settings.schedule.check_extension(_entries(connection, tournament), settings, rounds)
+    except FormatError as error:
+        raise InvalidArgument.of(error.setting, error.got, error.expected) from error
+    change_settings(connection, tournament, rounds=wanted)
     if tournament.games_done == tournament.games_total:
         pair_next(connection, tournament.id)
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, select, update
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.competition.ladder import Ladder
+from noughts_server.competition.formats.ladder import Ladder
 from noughts_server.competition.waves import Encounter, Played
 from noughts_server.store.meetings import points_of_first
 from noughts_server.store.pairings import Pairing, append_pairings

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 
 from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame, GameSoFar
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import format_of
 from noughts_server.store import dialect
 from noughts_server.store.batches import in_batches
 from noughts_server.store.journal import forget_played, keep_so_far
@@ -143,14 +143,14 @@ def _commit_tournament(
     advance = _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
     report.changes.advances[row.id] = advance
     leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
-    total, kind = row.games_total, ScheduleKind(row.schedule)
-    if kind is ScheduleKind.LADDER:
+    total, kind = row.games_total, format_of(row.schedule)
+    if kind.endless:
         ladder = append_to_ladder(connection, row, stored, state.ladders.pop(row.id, None))
         report.changes.ladders[row.id] = ladder
         total = ladder.games_total
     elif kind.follows_results:
         total = append_wave(connection, row, advance.games_done)
-    finished = advance.games_done == total and kind is not ScheduleKind.LADDER
+    finished = advance.games_done == total and not kind.endless
     _store_progress(connection, row, advance, now_ms if finished else None)
     report.games += stored
     report.progress.append(

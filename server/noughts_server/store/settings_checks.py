@@ -2,7 +2,7 @@
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, parse_variant
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import check_openings
@@ -54,17 +54,13 @@ def _check_time(field: str, time: TimeControl) -> None:
 
 
 def _check_format(settings: TournamentSettings) -> None:
-    kind = settings.schedule
     check_number("tournament.rounds", settings.rounds, 0, _MOST_ROUNDS)
     check_number("tournament.draw_after", settings.draw_after, 0, _MOST_PLIES)
     check_number("tournament.forfeit_after", settings.forfeit_after, 0, MOST_GAMES)
-    if settings.rounds and kind is not ScheduleKind.SWISS:
-        raise InvalidArgument.of("tournament.rounds", settings.rounds, f"0: a {kind} has no number of rounds to choose")
-    if settings.stop_when_decided and kind is not ScheduleKind.KNOCKOUT:
-        raise InvalidArgument.of("tournament.stop_when_decided", "true", f"false: a {kind} has no encounters to decide")
-    if kind.follows_results and settings.games_per_pair % 2:
-        expected = f"an even number: each encounter of a {kind} gives both sides to both"
-        raise InvalidArgument.of("tournament.games_per_pair", settings.games_per_pair, expected)
+    try:
+        settings.schedule.check(settings)
+    except FormatError as error:
+        raise InvalidArgument.of(f"tournament.{error.setting}", error.got, error.expected) from error
 
 
 def _check_own_times(settings: TournamentSettings) -> None:

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, select
 
-from noughts_server.competition.schedule import ScheduleKind
 from noughts_server.store.bots import version_name
-from noughts_server.store.brackets import BracketMatch, StoredBracket, swiss_rounds
+from noughts_server.store.brackets import BracketMatch, StoredBracket, listed_rounds
 from noughts_server.store.games import count_faults
 from noughts_server.store.pages import read_page_token, write_page_token
 from noughts_server.store.schema import (
@@ -130,8 +129,8 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
 
 
 def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:
-    """The byes of each entry that had one; those of a knockout win no points."""
-    if tournament.settings.schedule is not ScheduleKind.SWISS:
+    """The byes of each entry that had one, if they win points."""
+    if not tournament.settings.schedule.byes_win:
         return {}
     rows = connection.execute(
         select(byes.c.entry, func.count()).where(byes.c.tournament_id == tournament.id).group_by(byes.c.entry)
@@ -169,7 +168,7 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
     if page_token:
         return Crosstable([], cells, more)
     matches = tuple(StoredBracket(connection, tournament).named(labels))
-    return Crosstable(table, cells, more, matches, tuple(swiss_rounds(connection, tournament, labels)))
+    return Crosstable(table, cells, more, matches, tuple(listed_rounds(connection, tournament, labels)))
 
 
 def whole_crosstable(connection: Connection, tournament: Tournament) -> Crosstable:

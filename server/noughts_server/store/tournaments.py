@@ -9,7 +9,9 @@ from sqlalchemy import Connection, Select, Update, func, insert, select, update
 from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import Conditions
-from noughts_server.competition.schedule import Schedule, ScheduleKind, make_schedule, most_games
+from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
+from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
 from noughts_server.errors import (
@@ -141,7 +143,7 @@ def create_tournament(
         "increment_us": settings.time.increment_us,
         "options": options_document(settings),
         "own_times": {label: str(time) for label, time in settings.own_times.items()} or None,
-        "schedule": settings.schedule,
+        "schedule": settings.schedule.number,
         "games_per_pair": settings.games_per_pair,
         "concurrency": settings.concurrency,
         "seed": signed(settings.seed),
@@ -214,7 +216,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         if tournament.settings.schedule.follows_results and tournament.games_done == tournament.games_total:
             pair_next(connection, tournament.id)
             tournament = get_tournament_by_id(connection, tournament.id)
-        if tournament.games_done == tournament.games_total and tournament.settings.schedule is not ScheduleKind.LADDER:
+        if tournament.games_done == tournament.games_total and not tournament.settings.schedule.endless:
             return _set_state(connection, tournament, state=TournamentState.FINISHED, ended_at=now_ms)
         return _set_state(connection, tournament, state=TournamentState.RUNNING)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
@@ -230,14 +232,16 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     if tournament.settings.rated:
         ensure_list(connection, tournament.settings.variant, tournament.settings.time.time_class)
     kind = tournament.settings.schedule
-    if kind.follows_results:
-        _check_rounds(tournament, count)
-        # Pairings of a ladder come one by one: a unit of it is never less than whole.
-        endless = kind is ScheduleKind.LADDER
-        unit, total = tournament.settings.games_per_pair if endless else _GROWING_UNIT, 0
-    else:
-        total = make_schedule(kind, count, tournament.settings.games_per_pair).total
+    try:
+        kind.check_entries(count, tournament.settings)
+    except FormatError as error:
+        raise WrongState(tournament.name, got=f"open with {count} entries", expected=str(error)) from error
+    if isinstance(kind, FixedPairings):
+        total = kind.schedule(count, tournament.settings.games_per_pair).total
         unit = unit_games(total, shared=has_referees(connection))
+    else:
+        # Pairings of an endless one come one by one: a unit of it is never less than whole.
+        unit, total = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT, 0
     _set_state(
         connection,
         tournament,
@@ -294,7 +298,7 @@ def require_state(tournament: Tournament, *states: TournamentState, hint: str = 
 def check_size(tournament: Tournament, count: int) -> None:
     """Whether a tournament with so many entries has a playable number of games. Raises ResourceExhausted."""
     settings = tournament.settings
-    total = most_games(settings.schedule, count, settings.games_per_pair, settings.rounds)
+    total = settings.schedule.most_games(settings, count)
     if total > MOST_GAMES:
         hint = "Fewer entries, or a tournament with fewer games per pair."
         raise ResourceExhausted(f"{tournament.name} games", got=total, limit=MOST_GAMES, hint=hint)
@@ -311,12 +315,12 @@ def schedule_of(connection: Connection, tournament: Tournament) -> Schedule:
 def base_schedule(connection: Connection, tournament: Tournament) -> Schedule | None:
     """Those of its slots that follow from their ordinals; None where pairings follow from results."""
     kind = tournament.settings.schedule
-    if kind.follows_results:
+    if not isinstance(kind, FixedPairings):
         return None
     count = tournament.base_entries
     if count is None:
         count = _count(connection, tournament)
-    return make_schedule(kind, count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
+    return kind.schedule(count, tournament.base_games_per_pair or tournament.settings.games_per_pair)
 
 
 def _count(connection: Connection, tournament: Tournament) -> int:
@@ -325,17 +329,6 @@ def _count(connection: Connection, tournament: Tournament) -> int:
     of_tournament = entries.c.tournament_id == tournament.id
     last: int = connection.execute(select(func.max(entries.c.number)).where(of_tournament)).scalar_one()
     return last + 1
-
-
-def _check_rounds(tournament: Tournament, count: int) -> None:
-    """Whether a Swiss tournament of so many entries can have its rounds. Raises WrongState."""
-    if tournament.settings.schedule is ScheduleKind.SWISS:
-        from noughts_server.competition.swiss import check_rounds
-
-        try:
-            check_rounds(count, tournament.settings.rounds)
-        except ValueError as error:
-            raise WrongState(tournament.name, got=f"open with {count} entries", expected=str(error)) from error
 
 
 def conditions(connection: Connection, tournament_id: int) -> Conditions:
@@ -416,7 +409,7 @@ def _tournament(row: Any) -> Tournament:
             variant=row.variant,
             time=TimeControl(row.move_us, row.bank_us, row.increment_us),
             own_times={label: parse_time_control(time) for label, time in (row.own_times or {}).items()},
-            schedule=ScheduleKind(row.schedule),
+            schedule=format_of(row.schedule),
             games_per_pair=row.games_per_pair,
             concurrency=row.concurrency,
             seed=stored_seed(row),

@@ -3,14 +3,15 @@
 So a crash in between loses and repeats nothing: either the games and the pairings after them are there, or neither.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count, groupby, islice
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, insert, select, update
 
 from noughts_referee.rules import FAULTS, Result
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import format_of
+from noughts_server.competition.formats.tournament_format import InRounds
 from noughts_server.competition.waves import Field, Played, Wave
 from noughts_server.store.ladders import append_to_ladder
 from noughts_server.store.meetings import points_of_first
@@ -25,13 +26,12 @@ def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -
 
     `tournament` is its row, `games_done` what this transaction makes of that.
     """
-    kind, total = ScheduleKind(tournament.schedule), int(tournament.games_total)
-    if games_done < total:
+    kind, total = format_of(tournament.schedule), int(tournament.games_total)
+    if games_done < total or not isinstance(kind, InRounds):
         return total
     wave: Wave | None = Wave(0, (), _PAIR)
-    next_wave = _next_wave(kind)
     while wave is not None and not wave.encounters:
-        wave = next_wave(read_field(connection, tournament))
+        wave = kind.next_wave(read_field(connection, tournament))
         if wave is not None and wave.byes:
             rows = [{"tournament_id": tournament.id, "round": wave.round, "entry": entry} for entry in wave.byes]
             connection.execute(insert(byes), rows)
@@ -41,21 +41,10 @@ def append_wave(connection: Connection, tournament: Row[Any], games_done: int) -
 def pair_next(connection: Connection, tournament_id: int) -> None:
     """Pairs what follows without a game that was just played: at the start, and when something was added."""
     tournament = tournament_row(connection, tournament_id)
-    if ScheduleKind(tournament.schedule) is ScheduleKind.LADDER:
+    if format_of(tournament.schedule).endless:
         append_to_ladder(connection, tournament, (), None)
     else:
         append_wave(connection, tournament, tournament.games_done)
-
-
-def _next_wave(kind: ScheduleKind) -> Callable[[Field], Wave | None]:
-    # Loaded only where needed: with its library of graphs it takes as long as the server.
-    if kind is ScheduleKind.SWISS:
-        from noughts_server.competition import swiss
-
-        return swiss.next_wave
-    from noughts_server.competition import knockout
-
-    return knockout.next_wave
 
 
 def read_field(connection: Connection, tournament: Row[Any]) -> Field:

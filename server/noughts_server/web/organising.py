@@ -7,6 +7,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
+from noughts_server.competition.formats import FORMATS, format_named
+from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import number_of, time_of, whole_number
@@ -15,13 +17,7 @@ from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
 
-FORMATS = {
-    "round_robin": "round robin: everyone against everyone",
-    "gauntlet": "gauntlet: the first entry against each other",
-    "swiss": "Swiss: rounds between equals",
-    "knockout": "knockout: who loses is out",
-    "ladder": "ladder: near ratings meet, without end",
-}
+_FORMATS = {str(each).replace("-", "_"): f"{each.title}: {each.summary}" for each in FORMATS}
 _FORM: Document = {
     "id": "",
     "title": "",
@@ -99,7 +95,7 @@ class Organising:
 
     def _shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
         code = failure.status if failure else 200
-        return self._views.page(request, "organise", code, values=values, formats=FORMATS, failure=failure)
+        return self._views.page(request, "organise", code, values=values, formats=_FORMATS, failure=failure)
 
     async def _create(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
@@ -160,8 +156,8 @@ class Organising:
 
 def _tournament(values: Document) -> tournaments_pb2.Tournament:
     """What the form says. Raises Failure."""
-    if values["schedule"] not in FORMATS:
-        raise Failure(400, f"format: got {values['schedule'][:100]!r}, expected one of {', '.join(FORMATS)}")
+    if values["schedule"] not in _FORMATS:
+        raise Failure(400, f"format: got {values['schedule'][:100]!r}, expected one of {', '.join(_FORMATS)}")
     wanted = tournaments_pb2.Tournament(
         name=f"tournaments/{values['id']}",
         title=values["title"],
@@ -195,9 +191,12 @@ def _over(tournament: Document) -> bool:
 
 
 def _takes_entries(tournament: Document) -> bool:
-    state, schedule = str(tournament["state"]), str(tournament["schedule"])
-    late = schedule in ("ladder", "swiss") and state == "running"
-    return state == "open" or late or (state == "paused" and schedule != "knockout")
+    state, late = str(tournament["state"]), format_named(str(tournament["schedule"])).late_entries
+    return (
+        state == "open"
+        or (state == "paused" and late is not LateEntries.NEVER)
+        or (state == "running" and late is LateEntries.ALWAYS)
+    )
 
 
 def _actions(tournament: Document) -> list[str]:

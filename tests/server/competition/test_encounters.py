@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from noughts_server.competition.gauntlet import Gauntlet
-from noughts_server.competition.round_robin import RoundRobin
+from noughts_server.competition.formats.gauntlet import Gauntlet
+from noughts_server.competition.formats.round_robin import RoundRobin
 
 
 @pytest.mark.parametrize("kind", [RoundRobin, Gauntlet])

@@ -6,26 +6,26 @@ from hypothesis import strategies as st
 
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.competition import knockout, swiss
-from noughts_server.competition.forecast import forecast, longest_game, usual_plies
-from noughts_server.competition.schedule import ScheduleKind, make_schedule
+from noughts_server.competition.forecast import longest_game, usual_plies
+from noughts_server.competition.formats import GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS
+from noughts_server.competition.formats.tournament_format import FixedPairings
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.waves import Field
 from tests.support.waves import Chance, waves_of
 
 
 @settings(deadline=None)
-@given(st.sampled_from([ScheduleKind.ROUND_ROBIN, ScheduleKind.GAUNTLET]), st.integers(2, 20), st.integers(1, 5))
-def test_games_of_schedules_are_those_that_are_played(kind: ScheduleKind, entries: int, games: int) -> None:
-    told = forecast(TournamentSettings(schedule=kind, games_per_pair=games), entries)
-    assert told.least == told.most == told.usual == make_schedule(kind, entries, games).total
+@given(st.sampled_from([ROUND_ROBIN, GAUNTLET]), st.integers(2, 20), st.integers(1, 5))
+def test_games_of_schedules_are_those_that_are_played(kind: FixedPairings, entries: int, games: int) -> None:
+    told = kind.forecast(TournamentSettings(games_per_pair=games), entries)
+    assert told.least == told.most == told.usual == kind.schedule(entries, games).total
 
 
 @settings(deadline=None)
 @given(st.integers(2, 20), st.sampled_from([2, 4]), st.integers(0, 2**32))
 def test_games_and_rounds_of_a_swiss_are_those_that_are_played(entries: int, games: int, seed: int) -> None:
-    told = forecast(TournamentSettings(schedule=ScheduleKind.SWISS, games_per_pair=games), entries)
-    *_, (end, _) = waves_of(swiss.next_wave, Field(entries, games=games, seed=seed), Chance(seed))
+    told = SWISS.forecast(TournamentSettings(games_per_pair=games), entries)
+    *_, (end, _) = waves_of(SWISS.next_wave, Field(entries, games=games, seed=seed), Chance(seed))
     assert told.least == told.most == sum(encounter.games for encounter in end.played)
     assert told.rounds == max(encounter.round for encounter in end.played)
 
@@ -41,12 +41,9 @@ def test_games_and_rounds_of_a_swiss_are_those_that_are_played(entries: int, gam
 def test_games_of_a_knockout_are_in_the_bounds(
     entries: int, games: int, stop_when_decided: bool, draws: float, seed: int
 ) -> None:
-    chosen = TournamentSettings(
-        schedule=ScheduleKind.KNOCKOUT, games_per_pair=games, stop_when_decided=stop_when_decided
-    )
-    told = forecast(chosen, entries)
+    told = KNOCKOUT.forecast(TournamentSettings(games_per_pair=games, stop_when_decided=stop_when_decided), entries)
     begin = Field(entries, games=games, stop_when_decided=stop_when_decided)
-    *_, (end, _) = waves_of(knockout.next_wave, begin, Chance(seed, draws))
+    *_, (end, _) = waves_of(KNOCKOUT.next_wave, begin, Chance(seed, draws))
     played = sum(encounter.games for encounter in end.played)
     assert told.least is not None
     assert told.most is not None
@@ -56,12 +53,12 @@ def test_games_of_a_knockout_are_in_the_bounds(
 
 
 def test_ladder_has_no_number_of_games() -> None:
-    told = forecast(TournamentSettings(schedule=ScheduleKind.LADDER, games_per_pair=4), 7)
+    told = LADDER.forecast(TournamentSettings(games_per_pair=4), 7)
     assert (told.least, told.most, told.rounds, told.usual) == (None, None, None, 12)
 
 
 def test_rounds_wait_for_each_other() -> None:
-    told = forecast(TournamentSettings(schedule=ScheduleKind.SWISS, games_per_pair=2), 8)
+    told = SWISS.forecast(TournamentSettings(games_per_pair=2), 8)
     # Eight games in each of three rounds, six at once: two turns a round.
     assert told.seconds(10.0, 6) == 3 * 2 * 10.0
     assert told.seconds(10.0, 1) == 24 * 10.0

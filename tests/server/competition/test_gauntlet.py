@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noughts_server.competition.gauntlet import Gauntlet
+from noughts_server.competition.formats.gauntlet import Gauntlet
 
 SCHEDULES = st.builds(Gauntlet, entries=st.integers(2, 25), games_per_pair=st.integers(1, 7))
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noughts_server.competition.knockout import EXTRA_PAIRS, Bracket, Decision, bracket, next_wave, seed_places
+from noughts_server.competition.bracket import Decision
+from noughts_server.competition.formats import KNOCKOUT
+from noughts_server.competition.formats.knockout import EXTRA_PAIRS, Bracket, bracket, seed_places
 from noughts_server.competition.waves import Encounter, Field, Played, Wave
 from tests.support.waves import Chance, waves_of
 
@@ -18,7 +20,7 @@ FIELDS = st.builds(Field, entries=ENTRIES, games=st.sampled_from([2, 4, 10]), st
 
 
 def played_out(begin: Field, chance: Chance) -> Field:
-    *_, (end, last) = waves_of(next_wave, begin, chance)
+    *_, (end, last) = waves_of(KNOCKOUT.next_wave, begin, chance)
     assert last is None
     return end
 
@@ -69,7 +71,7 @@ def test_best_seeds_are_kept_apart_until_the_round_that_is_theirs(rounds: int) -
 @given(st.integers(2, 70))
 def test_where_the_better_seed_always_wins_the_first_two_meet_in_the_final_only(entries: int) -> None:
     now = Field(entries)
-    while (wave := next_wave(now)) is not None:
+    while (wave := KNOCKOUT.next_wave(now)) is not None:
         won = []
         for first, second in wave.encounters:
             points = 2.0 if first < second else 0.0
@@ -89,19 +91,21 @@ def test_where_the_better_seed_always_wins_the_first_two_meet_in_the_final_only(
 @given(st.integers(2, 70))
 def test_byes_are_those_of_the_best_seeds_and_of_the_first_round_only(entries: int) -> None:
     begin = Field(entries)
-    waves = [wave for _, wave in waves_of(next_wave, begin, Chance(entries)) if wave]
+    waves = [wave for _, wave in waves_of(KNOCKOUT.next_wave, begin, Chance(entries)) if wave]
     size = 2 ** (entries - 1).bit_length()
     assert waves[0].byes == tuple(range(size - entries))
     assert not any(wave.byes for wave in waves[1:])
 
 
 def test_bracket_of_eight_is_the_usual_one() -> None:
-    assert next_wave(Field(8)) == Wave(1, (Encounter(0, 7), Encounter(3, 4), Encounter(2, 5), Encounter(1, 6)), 2)
+    assert KNOCKOUT.next_wave(Field(8)) == Wave(
+        1, (Encounter(0, 7), Encounter(3, 4), Encounter(2, 5), Encounter(1, 6)), 2
+    )
 
 
 def test_drawn_match_goes_on_by_pairs_begun_in_turn_and_ends_with_the_better_seed() -> None:
     now, waves = Field(2, games=4), []
-    while (wave := next_wave(now)) is not None:
+    while (wave := KNOCKOUT.next_wave(now)) is not None:
         waves.append(wave)
         drawn = Played(1, *wave.encounters[0], wave.games / 2, wave.games / 2, wave.games)
         now = Field(2, games=4, played=(*now.played, drawn))
@@ -121,7 +125,7 @@ def test_extra_pair_that_is_won_decides() -> None:
         2.5,
         4,
     )
-    assert next_wave(now) is None
+    assert KNOCKOUT.next_wave(now) is None
 
 
 def test_fewer_forfeits_come_before_the_better_seed() -> None:
@@ -156,7 +160,7 @@ def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
     ]
     # Who won and was withdrawn then loses the next match.
     assert (tree.champion, tree.rounds[1][0].decision) == (2, Decision.WALKOVER)
-    assert next_wave(now) is None
+    assert KNOCKOUT.next_wave(now) is None
 
 
 def test_whoever_went_on_by_walkover_stays_in_the_bracket_when_withdrawn_later() -> None:
@@ -181,7 +185,7 @@ def test_decided_walkover_holds_if_its_winner_withdraws_later() -> None:
 @given(FIELDS, SEEDS, st.sampled_from([0.3, 1.0]))
 def test_decided_match_keeps_its_winner_whoever_withdraws(field: Field, seed: int, draws: float) -> None:
     decided: dict[tuple[int, int], int] = {}
-    for now, _ in waves_of(next_wave, field, Chance(seed, draws, withdrawals=0.7)):
+    for now, _ in waves_of(KNOCKOUT.next_wave, field, Chance(seed, draws, withdrawals=0.7)):
         winners = {
             (number, place): match.winner
             for number, matches in enumerate(bracket(now).rounds)
@@ -194,22 +198,22 @@ def test_decided_match_keeps_its_winner_whoever_withdraws(field: Field, seed: in
 
 def test_all_withdrawn_leave_the_place_to_the_best_seed() -> None:
     assert bracket(Field(5, withdrawn=dict.fromkeys(range(5), 1))).champion == 0
-    assert next_wave(Field(5, withdrawn=dict.fromkeys(range(5), 1))) is None
+    assert KNOCKOUT.next_wave(Field(5, withdrawn=dict.fromkeys(range(5), 1))) is None
 
 
 @settings(deadline=None)
 @given(st.integers(3, 40), SEEDS)
 def test_every_entry_has_one_match_a_round(entries: int, seed: int) -> None:
-    for _, wave in waves_of(next_wave, Field(entries), Chance(seed)):
+    for _, wave in waves_of(KNOCKOUT.next_wave, Field(entries), Chance(seed)):
         playing = Counter(chain(*wave.encounters, wave.byes)) if wave else Counter()
         assert max(playing.values(), default=0) <= 1
 
 
 def test_same_field_gives_the_same_wave() -> None:
     field = Field(11, played=[Played(1, 4, 11 - 4, 1, 1, 2)])
-    assert next_wave(field) == next_wave(field)
+    assert KNOCKOUT.next_wave(field) == KNOCKOUT.next_wave(field)
 
 
 @pytest.mark.parametrize("entries", [0, 1])
 def test_who_is_alone_has_won(entries: int) -> None:
-    assert next_wave(Field(entries)) is None
+    assert KNOCKOUT.next_wave(Field(entries)) is None

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_server.competition.ladder import AHEAD, PLACEMENT, WINDOW, Ladder
+from noughts_server.competition.formats.ladder import AHEAD, PLACEMENT, WINDOW, Ladder
 from noughts_server.competition.waves import Encounter, Played
 from tests.support.settings import examples
 

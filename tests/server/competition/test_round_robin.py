@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_server.competition.round_robin import RoundRobin
+from noughts_server.competition.formats.round_robin import RoundRobin
 from noughts_server.competition.units import unit_count, unit_games, unit_ordinals
 
 SCHEDULES = st.builds(RoundRobin, entries=st.integers(2, 25), games_per_pair=st.integers(1, 5))

@@ -14,16 +14,11 @@ from py4swiss.trf.codes import PlayerCode
 from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
 from py4swiss.trf.sections import PlayerSection, XSection
 
-from noughts_server.competition.swiss import (
-    buchholz,
-    check_rounds,
-    final_order,
-    may_end_early,
-    most_rounds,
-    next_wave,
-    scores,
-    usual_rounds,
-)
+from noughts_server.competition.formats import SWISS
+from noughts_server.competition.formats.rounds_by_points import buchholz, final_order, scores, usual_rounds
+from noughts_server.competition.formats.swiss import most_rounds
+from noughts_server.competition.formats.tournament_format import FormatError
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.waves import Encounter, Field, Played, Wave
 from tests.support.settings import examples
 from tests.support.waves import Chance, waves_of
@@ -80,7 +75,7 @@ def test_nobody_meets_twice_or_sits_out_twice_and_every_round_has_everybody_once
 ) -> None:
     rounds = data.draw(st.integers(1, most_rounds(entries)))
     begin = Field(entries, rounds=rounds, seed=chance.seed)
-    *waves, (end, last) = waves_of(next_wave, begin, chance)
+    *waves, (end, last) = waves_of(SWISS.next_wave, begin, chance)
     assert last is None
     assert [wave.round for _, wave in waves if wave] == list(range(1, rounds + 1))
     for _, wave in waves:
@@ -95,7 +90,7 @@ def test_nobody_meets_twice_or_sits_out_twice_and_every_round_has_everybody_once
 @settings(deadline=None)
 @given(ENTRIES, SEEDS)
 def test_withdrawn_entries_are_not_paired_again_and_the_others_still_meet_once(entries: int, seed: int) -> None:
-    *waves, (end, _) = waves_of(next_wave, Field(entries, seed=seed), Chance(seed, withdrawals=0.7))
+    *waves, (end, _) = waves_of(SWISS.next_wave, Field(entries, seed=seed), Chance(seed, withdrawals=0.7))
     for field, wave in waves:
         assert wave is not None
         assert sorted(chain(*wave.encounters, wave.byes)) == sorted(set(range(entries)) - field.withdrawn.keys())
@@ -108,7 +103,7 @@ def test_withdrawn_entries_are_not_paired_again_and_the_others_still_meet_once(e
 def test_differences_in_points_are_the_smallest_of_all_pairings(entries: int, chance: Chance) -> None:
     # As many rounds as half the seats: none has to leave anything for the rounds after it.
     rounds = max(1, (entries + 1) // 4)
-    for field, wave in waves_of(next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
+    for field, wave in waves_of(SWISS.next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
         if wave is not None:
             assert costs(field, wave) == min(all_costs(field))
 
@@ -117,7 +112,7 @@ def test_differences_in_points_are_the_smallest_of_all_pairings(entries: int, ch
 @given(st.integers(3, 8), SEEDS)
 def test_differences_are_the_smallest_also_in_the_last_round_of_all(entries: int, seed: int) -> None:
     begin = Field(entries, rounds=most_rounds(entries), seed=seed)
-    *_, (field, wave), _ = waves_of(next_wave, begin, Chance(seed))
+    *_, (field, wave), _ = waves_of(SWISS.next_wave, begin, Chance(seed))
     assert wave is not None
     assert costs(field, wave) == min(all_costs(field))
 
@@ -128,7 +123,7 @@ def test_differences_are_the_smallest_also_in_the_last_round_of_all(entries: int
 def test_pairs_that_are_far_apart_need_not_be_looked_at(entries: int, chance: Chance) -> None:
     # The yardstick looks at all pairs; ours only at those that a proof leaves.
     rounds = (entries + 1) // 2
-    for field, wave in waves_of(next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
+    for field, wave in waves_of(SWISS.next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
         if wave is None:
             continue
         points = scores(field)
@@ -192,7 +187,7 @@ def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: in
             return Played(number, *encounter, points, games - points, games)
 
     compared = 0
-    for field, wave in waves_of(next_wave, Field(entries, seed=seed), WholeEncounters(seed)):
+    for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=seed), WholeEncounters(seed)):
         if wave is None:
             continue
         theirs = DutchEngine.generate_pairings(tournament_report(field, wave.round - 1))
@@ -208,7 +203,7 @@ def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: in
 
 
 def test_first_round_has_the_upper_half_against_the_lower() -> None:
-    wave = next_wave(Field(9, seed=5))
+    wave = SWISS.next_wave(Field(9, seed=5))
     assert wave is not None
     assert {frozenset(pair) for pair in wave.encounters} == {frozenset((seed, seed + 4)) for seed in range(4)}
     assert wave.byes == (8,)
@@ -217,7 +212,7 @@ def test_first_round_has_the_upper_half_against_the_lower() -> None:
 @settings(deadline=None)
 @given(ENTRIES, CHANCES)
 def test_whoever_began_fewer_encounters_begins(entries: int, chance: Chance) -> None:
-    for field, wave in waves_of(next_wave, Field(entries, seed=chance.seed), chance):
+    for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=chance.seed), chance):
         balance = Counter(encounter.first for encounter in field.played)
         balance.subtract(encounter.second for encounter in field.played)
         for first, second in wave.encounters if wave else ():
@@ -226,8 +221,8 @@ def test_whoever_began_fewer_encounters_begins(entries: int, chance: Chance) -> 
 
 def test_same_field_gives_the_same_wave_and_another_seed_other_sides() -> None:
     field, other = Field(16, seed=1), [Field(16, seed=seed) for seed in range(8)]
-    assert next_wave(field) == next_wave(field)
-    assert len({next_wave(now) for now in other}) == 2
+    assert SWISS.next_wave(field) == SWISS.next_wave(field)
+    assert len({SWISS.next_wave(now) for now in other}) == 2
 
 
 def test_odd_games_of_an_encounter_and_byes_count_as_points() -> None:
@@ -246,12 +241,12 @@ def test_buchholz_parts_those_of_equal_points() -> None:
 
 
 def test_one_who_is_left_meets_nobody() -> None:
-    assert next_wave(Field(4, withdrawn={0: 1, 1: 1, 3: 1}, rounds=2)) is None
+    assert SWISS.next_wave(Field(4, withdrawn={0: 1, 1: 1, 3: 1}, rounds=2)) is None
 
 
 def test_tournament_ends_when_all_who_are_left_have_met() -> None:
     played = [Played(1, 0, 1, 2, 0, 2), Played(1, 2, 3, 2, 0, 2)]
-    assert next_wave(Field(4, withdrawn={2: 1, 3: 1}, played=played, rounds=3)) is None
+    assert SWISS.next_wave(Field(4, withdrawn={2: 1, 3: 1}, played=played, rounds=3)) is None
 
 
 @pytest.mark.parametrize(
@@ -259,7 +254,7 @@ def test_tournament_ends_when_all_who_are_left_have_met() -> None:
     [(12, 11, False), (13, 7, False), (13, 8, True), (14, 8, True), (40, 20, False), (40, 21, True)],
 )
 def test_whether_all_rounds_can_be_promised_is_known_beforehand(entries: int, rounds: int, may: bool) -> None:
-    assert may_end_early(entries, rounds) == may
+    assert bool(SWISS.caution(entries, TournamentSettings(rounds=rounds))) == may
 
 
 @pytest.mark.parametrize("entries, rounds", [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (200, 8)])
@@ -270,20 +265,18 @@ def test_usual_number_of_rounds_leaves_one_without_a_loss(entries: int, rounds: 
 @pytest.mark.parametrize(
     "entries, rounds, message",
     [
-        (1, 1, "needs 2 entries or more, got 1"),
-        (6, -1, "must be 1 or more"),
-        (6, 6, "6 entries can play 5 rounds without a rematch, got 6"),
-        (7, 8, "7 entries can play 7 rounds without a rematch, got 8"),
+        (6, 6, "got 6, expected at most 5: 6 entries can play 5 rounds without a rematch"),
+        (7, 8, "got 8, expected at most 7: 7 entries can play 7 rounds without a rematch"),
     ],
 )
 def test_rounds_that_cannot_be_played_are_refused(entries: int, rounds: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        check_rounds(entries, rounds)
+    with pytest.raises(FormatError, match=message):
+        SWISS.check_entries(entries, TournamentSettings(rounds=rounds))
 
 
 @pytest.mark.parametrize("entries, rounds", [(6, 5), (7, 7), (2, 0)])
 def test_rounds_that_can_be_played_are_not_refused(entries: int, rounds: int) -> None:
-    check_rounds(entries, rounds)
+    SWISS.check_entries(entries, TournamentSettings(rounds=rounds))
 
 
 def test_rounds_that_withdrawals_have_left_are_all_played() -> None:
@@ -296,7 +289,7 @@ def test_rounds_that_withdrawals_have_left_are_all_played() -> None:
             played=[Played(1, one, one + 4, 2, 0, 2) for one in range(4)],
             rounds=7,
         )
-        *_, (end, _) = waves_of(next_wave, begin, Chance(1))
+        *_, (end, _) = waves_of(SWISS.next_wave, begin, Chance(1))
         return max(encounter.round for encounter in end.played)
 
     assert played_out(frozenset()) == 7

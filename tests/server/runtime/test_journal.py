@@ -17,7 +17,7 @@ from noughts_referee.game import Game
 from noughts_referee.referee import Referee, Seated
 from noughts_referee.rules import Choice, Draws, Put, Take
 from noughts_referee.work_units import GameSoFar, pack_moves, pack_times
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import KNOCKOUT, SWISS
 from noughts_server.openings.settings import Openings, OpeningsKind
 from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.runtime.director import Director
@@ -146,13 +146,13 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "a knockout by swap2": {
         "variant": "gomoku+swap2",
-        "schedule": ScheduleKind.KNOCKOUT,
+        "schedule": KNOCKOUT,
         "draw_after": 40,
         "concurrency": 2,
     },
     "a Swiss in which only one has a long time": {
         "variant": "mnk:6,6,5",
-        "schedule": ScheduleKind.SWISS,
+        "schedule": SWISS,
         "rounds": 2,
         "time": FAST,
         "own_times": {"bob": LONG},

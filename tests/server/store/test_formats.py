@@ -12,8 +12,8 @@ import pytest
 
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
-from noughts_server.competition.knockout import Decision
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.bracket import Decision
+from noughts_server.competition.formats import GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS, TournamentFormat
 from noughts_server.errors import InvalidArgument, WrongState
 from noughts_server.store import brackets
 from noughts_server.store.bots import log_in
@@ -37,9 +37,9 @@ from tests.support.arena import NOW, Arena, open_arena
 
 BOTS = ("ada", "bob", "cleo", "dora", "emil", "fay", "gus")
 WAVES: dict[str, dict[str, Any]] = {
-    "swiss": {"schedule": ScheduleKind.SWISS, "rounds": 4},
-    "knockout": {"schedule": ScheduleKind.KNOCKOUT, "games_per_pair": 4},
-    "decided": {"schedule": ScheduleKind.KNOCKOUT, "games_per_pair": 6, "stop_when_decided": True},
+    "swiss": {"schedule": SWISS, "rounds": 4},
+    "knockout": {"schedule": KNOCKOUT, "games_per_pair": 4},
+    "decided": {"schedule": KNOCKOUT, "games_per_pair": 6, "stop_when_decided": True},
 }
 
 
@@ -104,7 +104,7 @@ async def test_games_of_a_transaction_that_fails_leave_no_pairing_behind(arena: 
 
 
 async def test_a_bye_of_a_swiss_counts_as_winning_all_games_of_an_encounter(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, games_per_pair=4)
+    await arena.tournament(bots=BOTS, schedule=SWISS, games_per_pair=4)
     await play_to_the_end(arena)
     table = await arena.store.read(partial(standings, tournament=await get(arena)))
     sat_out = Counter(entry for (entry,) in arena.rows("SELECT entry FROM byes"))
@@ -116,7 +116,7 @@ async def test_a_bye_of_a_swiss_counts_as_winning_all_games_of_an_encounter(aren
 
 
 async def test_the_table_of_a_knockout_begins_with_its_winner(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS, schedule=ScheduleKind.KNOCKOUT)
+    await arena.tournament(bots=BOTS, schedule=KNOCKOUT)
     await play_to_the_end(arena)
     table = await arena.store.read(partial(standings, tournament=await get(arena)))
     final = {entry for _, first, second, _, number in pairings(arena) if number == 3 for entry in (first, second)}
@@ -124,7 +124,7 @@ async def test_the_table_of_a_knockout_begins_with_its_winner(arena: Arena) -> N
 
 
 async def test_the_bracket_of_a_knockout_is_told_with_labels_and_what_came_of_each_match(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS, schedule=ScheduleKind.KNOCKOUT)
+    await arena.tournament(bots=BOTS, schedule=KNOCKOUT)
     begun = (await arena.store.read(partial(crosstable, tournament=await get(arena)))).matches
     assert [(match.first, match.second, match.decision) for match in begun if match.round == 1] == [
         (BOTS[0], None, Decision.BYE),
@@ -142,7 +142,7 @@ async def test_the_bracket_of_a_knockout_is_told_with_labels_and_what_came_of_ea
 
 
 async def test_the_rounds_of_a_swiss_are_told_with_labels_and_what_came_of_each_encounter(arena: Arena) -> None:
-    tournament = await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=3)
+    tournament = await arena.tournament(bots=BOTS, schedule=SWISS, rounds=3)
     begun = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
     assert [(each.round, each.games, each.winner, each.decision) for each in begun] == [
         *[(1, 0, None, None)] * 3,
@@ -177,7 +177,7 @@ async def test_of_very_many_rounds_of_a_swiss_the_newest_are_told(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(brackets, "_MOST_ENCOUNTERS", 7)
-    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=4)
+    await arena.tournament(bots=BOTS, schedule=SWISS, rounds=4)
     await play_to_the_end(arena)
     told = (await arena.store.read(partial(crosstable, tournament=await get(arena)))).encounters
     assert {each.round for each in told} == {3, 4}
@@ -198,11 +198,11 @@ async def test_the_crosstable_of_the_top_is_that_part_of_the_whole(arena: Arena)
 
 async def test_more_rounds_than_opponents_are_refused_at_the_start(arena: Arena) -> None:
     with pytest.raises(WrongState, match="4 entries can play 3 rounds"):
-        await arena.tournament(bots=BOTS[:4], schedule=ScheduleKind.SWISS, rounds=4)
+        await arena.tournament(bots=BOTS[:4], schedule=SWISS, rounds=4)
 
 
 async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_why(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS[:4], schedule=ScheduleKind.SWISS, rounds=4, start=False)
+    await arena.tournament(bots=BOTS[:4], schedule=SWISS, rounds=4, start=False)
     tournament = await arena.store.write(partial(start_or_cancel, slug="cup", now_ms=NOW))
     assert tournament.state is TournamentState.CANCELLED
     assert "4 entries can play 3 rounds" in tournament.reason
@@ -213,7 +213,7 @@ async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_
     [
         ({"rounds": 3}, "rounds"),
         ({"stop_when_decided": True}, "stop_when_decided"),
-        ({"schedule": ScheduleKind.SWISS, "games_per_pair": 3}, "games_per_pair"),
+        ({"schedule": SWISS, "games_per_pair": 3}, "games_per_pair"),
         ({"draw_after": -1}, "draw_after"),
     ],
 )
@@ -244,9 +244,9 @@ async def join_late(arena: Arena, name: str) -> None:
     await arena.store.write(partial(join_tournament, slug="cup", bot=name))
 
 
-@pytest.mark.parametrize("kind", [ScheduleKind.ROUND_ROBIN, ScheduleKind.GAUNTLET])
+@pytest.mark.parametrize("kind", [ROUND_ROBIN, GAUNTLET])
 async def test_a_late_entry_meets_all_whom_it_has_to_meet_and_nobody_else_plays_again(
-    arena: Arena, kind: ScheduleKind
+    arena: Arena, kind: TournamentFormat
 ) -> None:
     await arena.tournament(bots=BOTS[:3], games_per_pair=2, schedule=kind)
     await arena.commit((await arena.play(await get(arena)))[:3])
@@ -257,7 +257,7 @@ async def test_a_late_entry_meets_all_whom_it_has_to_meet_and_nobody_else_plays_
     await arena.store.write(partial(extend_tournament, slug="cup", games_per_pair=2))
     await play_to_the_end(arena)
     met = Counter(arena.rows("SELECT first_entry, second_entry FROM games"))
-    pairs = combinations(range(5), 2) if kind is ScheduleKind.ROUND_ROBIN else [(0, other) for other in range(1, 5)]
+    pairs = combinations(range(5), 2) if kind is ROUND_ROBIN else [(0, other) for other in range(1, 5)]
     assert met == Counter({side: 2 for one, other in pairs for side in ((one, other), (other, one))})
 
 
@@ -296,7 +296,7 @@ async def test_slots_of_an_entry_and_of_a_pair_are_found_among_rows_as_among_ari
 
 
 async def test_rounds_added_to_a_finished_swiss_are_played(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=2)
+    await arena.tournament(bots=BOTS, schedule=SWISS, rounds=2)
     await play_to_the_end(arena)
     with pytest.raises(InvalidArgument, match="got '6', expected at most 5 more: 7 entries can play 7 rounds"):
         await arena.store.write(partial(extend_tournament, slug="cup", rounds=6))
@@ -329,7 +329,7 @@ async def test_who_fails_too_often_is_withdrawn_in_the_transaction_of_the_game(a
 
 
 async def test_who_leaves_a_swiss_is_paired_no_more(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS, schedule=ScheduleKind.SWISS, rounds=4)
+    await arena.tournament(bots=BOTS, schedule=SWISS, rounds=4)
     left = await arena.store.write(partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left"))
     assert [each.entry for each in left] == [2]
     await play_to_the_end(arena)
@@ -339,7 +339,7 @@ async def test_who_leaves_a_swiss_is_paired_no_more(arena: Arena) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("forgetful", [False, True], ids=["", "restarted now and then"])
 async def test_a_ladder_goes_on_whatever_ends_first_and_takes_who_comes_late(arena: Arena, forgetful: bool) -> None:
-    await arena.tournament(bots=BOTS, schedule=ScheduleKind.LADDER, games_per_pair=4, concurrency=64)
+    await arena.tournament(bots=BOTS, schedule=LADDER, games_per_pair=4, concurrency=64)
     chance = Random(3)
     open_games: dict[int, FinishedGame] = {}
     for step in range(150):
@@ -374,7 +374,7 @@ async def test_a_ladder_goes_on_whatever_ends_first_and_takes_who_comes_late(are
 
 
 async def test_a_ladder_of_one_waits_for_another(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS[:2], schedule=ScheduleKind.LADDER)
+    await arena.tournament(bots=BOTS[:2], schedule=LADDER)
     await arena.store.write(partial(withdraw_entry, slug="cup", label="ada", now_ms=NOW))
     await arena.commit(await arena.play(await get(arena)))
     stalled = await get(arena)
@@ -384,7 +384,7 @@ async def test_a_ladder_of_one_waits_for_another(arena: Arena) -> None:
 
 
 async def test_a_ladder_forgets_what_a_failed_transaction_has_paired(arena: Arena) -> None:
-    tournament = await arena.tournament(bots=BOTS, schedule=ScheduleKind.LADDER)
+    tournament = await arena.tournament(bots=BOTS, schedule=LADDER)
     games = await arena.play(tournament)
     await arena.commit(games[:2])
     before = pairings(arena)

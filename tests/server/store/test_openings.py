@@ -8,7 +8,7 @@ import pytest
 
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import Unit
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import KNOCKOUT
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import opening_of
@@ -56,7 +56,7 @@ async def test_swapped_games_of_a_pair_have_one_opening_and_a_restart_gives_the_
 
 
 async def test_rounds_that_follow_from_results_have_openings_as_well(arena: Arena) -> None:
-    slots = await begun(arena, RANDOM, schedule=ScheduleKind.KNOCKOUT)
+    slots = await begun(arena, RANDOM, schedule=KNOCKOUT)
     openings = [opening for *_, opening in slots]
     assert len(openings) == 4
     assert openings[0] == openings[1] != openings[2] == openings[3]

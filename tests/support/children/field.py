@@ -16,7 +16,7 @@ from noughts_bots.specs import parse_spec
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.clock import parse_time_control
-from noughts_server.competition.schedule import ScheduleKind
+from noughts_server.competition.formats import GAUNTLET, ROUND_ROBIN
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.launcher import Locking, launching
 from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
@@ -98,7 +98,7 @@ class Field:
             settings=TournamentSettings(
                 variant=variant,
                 time=parse_time_control(time),
-                schedule=ScheduleKind.GAUNTLET if gauntlet else ScheduleKind.ROUND_ROBIN,
+                schedule=GAUNTLET if gauntlet else ROUND_ROBIN,
                 games_per_pair=games,
                 concurrency=concurrency,
                 seed=5,

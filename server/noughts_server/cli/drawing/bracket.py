@@ -9,7 +9,7 @@ from rich.table import Table
 from noughts_server.cli.output import points, table
 
 if TYPE_CHECKING:
-    from noughts_server.competition.knockout import Decision
+    from noughts_server.competition.bracket import Decision
 
 BRACKET_HEADING = "Bracket"
 _MOST_PRINTED = 64

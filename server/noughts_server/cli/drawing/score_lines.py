@@ -22,10 +22,9 @@ def score_lines(plan: "LocalPlan", every: int | None) -> "Callable[[PlayedGame],
     if every is None or stderr().is_terminal:
         return None
     from noughts_bots.specs import unique_labels
-    from noughts_server.competition.schedule import most_games
 
     settings = plan.settings
-    total = most_games(settings.schedule, len(plan.specs), settings.games_per_pair, settings.rounds)
+    total = settings.schedule.most_games(settings, len(plan.specs))
     of_all = "" if settings.schedule.follows_results else f" of {total:,}"
     return _ScoreLines(unique_labels(plan.specs), every, of_all, plan.sprt).heard
 

@@ -52,10 +52,10 @@ class Ranking(NamedTuple, Generic[Row]):
     """By label."""
 
 
-def rank(standings: Iterable[Row], pairs: Iterable["PairRow"], *, knockout: bool = False) -> Ranking[Row]:
+def rank(standings: Iterable[Row], pairs: Iterable["PairRow"], *, in_order: bool = False) -> Ranking[Row]:
     """The lines by points, head to head, Sonneborn-Berger and wins; `pairs` has the scores of all their games.
 
-    Those of a knockout stay in their order, which is by who has come how far.
+    With `in_order` they stay in their order, which is by who has come how far in a bracket.
     """
     from noughts_server.tables.standings import ranked
 
@@ -63,7 +63,7 @@ def rank(standings: Iterable[Row], pairs: Iterable["PairRow"], *, knockout: bool
     scores = {(pair.first, pair.second): Score(pair.wins, pair.draws, pair.losses) for pair in pairs}
     # Points that no game brought are of byes.
     byes = {label: row.points - row.wins - row.draws / 2 for label, row in lines.items()}
-    entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if knockout else None)}
+    entries = {entry.label: entry for entry in ranked(lines, scores, byes, list(lines) if in_order else None)}
     return Ranking([lines[label] for label in entries], entries)
 
 

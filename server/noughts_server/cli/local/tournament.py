@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from noughts_bots.specs import BotSpec
     from noughts_referee.rules import Variant
+    from noughts_server.competition.formats import TournamentFormat
     from noughts_server.local.run import LocalOutcome, LocalPlan
     from noughts_server.store.standings import Standing
 
@@ -252,12 +253,7 @@ def run(
     "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
     games of a ladder are null, and its eta_seconds are until all have played once.
     """
-    format_options.check_format(
-        format_options.read_schedule(playing.schedule),
-        playing.games,
-        rounds=playing.rounds,
-        stop_when_decided=playing.stop_when_decided,
-    )
+    _read_format(playing)
     if len(specs) < 2:
         raise UsageProblem(
             f"SPEC: got one bot ({specs[0]}), expected at least two",
@@ -268,7 +264,10 @@ def run(
         _run_there(_plan(named, playing, title, there=True), playing, (server, token, token_file), output_format)
         return
     plan = _plan(specs, playing, title)
-    _check_rounds(plan)
+    with format_options.usage_problems():
+        plan.settings.schedule.check_entries(len(plan.specs), plan.settings)
+    if caution := plan.settings.schedule.caution(len(plan.specs), plan.settings):
+        output.warn(f"--rounds: {caution}")
     if playing.dry_run:
         _show_forecast(plan, output_format)
         return
@@ -298,7 +297,7 @@ def _run_there(
         show_tournament(client, played, output_format)
     if running.is_interrupted(played):
         output.note(f"Stopped after {output.count(played.games_done, 'game')}.")
-        if str(plan.settings.schedule) != "ladder":
+        if not plan.settings.schedule.endless:
             raise SystemExit(INTERRUPTED)
     if played.reason:
         raise Problem(f"{played.name} was cancelled: {played.reason}")
@@ -311,22 +310,10 @@ def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
     show_forecasts(plan.settings, [len(plan.specs)], pace_by_trial(plan), output_format, one=True)
 
 
-def _check_rounds(plan: "LocalPlan") -> None:
-    """Raises UsageProblem where so few bots cannot play so many rounds of a Swiss."""
-    if str(plan.settings.schedule) != "swiss":
-        return
-    from noughts_server.competition.swiss import check_rounds, may_end_early
-
-    entries, rounds = len(plan.specs), plan.settings.rounds
-    try:
-        check_rounds(entries, rounds)
-    except ValueError as error:
-        raise UsageProblem(f"--rounds {rounds}: {error}") from error
-    if may_end_early(entries, rounds):
-        output.warn(
-            f"--rounds {rounds}: got more than half of {entries} bots, with which a Swiss may end early: when"
-            " no round is left in which nobody meets twice. A round robin has every pair"
-        )
+def _read_format(playing: RunOptions) -> "TournamentFormat":
+    return format_options.read_schedule(
+        playing.schedule, games=playing.games, rounds=playing.rounds, stop_when_decided=playing.stop_when_decided
+    )
 
 
 def _fuelled(specs: "tuple[BotSpec, ...]", fuel: int, time: str) -> "tuple[BotSpec, ...]":
@@ -383,7 +370,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
             variant=variant.name,
             time=time,
             own_times=own_times,
-            schedule=format_options.read_schedule(form.schedule),
+            schedule=_read_format(form),
             rounds=form.rounds or 0,
             stop_when_decided=form.stop_when_decided,
             draw_after=playing.draw_after or 0,
@@ -471,8 +458,7 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
 
 
 def _ranking(plan: "LocalPlan", outcome: "LocalOutcome") -> "Ranking[Standing]":
-    knockout = str(plan.settings.schedule) == "knockout"
-    return rank(outcome.standings, outcome.pairs, knockout=knockout)
+    return rank(outcome.standings, outcome.pairs, in_order=plan.settings.schedule.places_by_bracket)
 
 
 def _crosstable(plan: "LocalPlan", outcome: "LocalOutcome") -> Crosstable:

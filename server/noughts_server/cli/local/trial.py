@@ -29,7 +29,7 @@ def _trial(plan: "LocalPlan") -> Pace:
     from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.options import LogLevel
     from noughts_server.cli.signals import run_loop
-    from noughts_server.competition.schedule import ScheduleKind
+    from noughts_server.competition.formats import ROUND_ROBIN
     from noughts_server.local.run import LocalStop, play_locally
     from noughts_server.store.sqlite import url_of
 
@@ -43,7 +43,7 @@ def _trial(plan: "LocalPlan") -> Pace:
 
     settings = replace(
         plan.settings,
-        schedule=ScheduleKind.ROUND_ROBIN,
+        schedule=ROUND_ROBIN,
         rounds=0,
         stop_when_decided=False,
         games_per_pair=_GAMES_OF_A_PAIR,

@@ -99,7 +99,7 @@ class RunThere:
             variant=settings.variant,
             time=time_message(settings.time),
             own_times={label: time_message(own) for label, own in settings.own_times.items()},
-            schedule=int(settings.schedule),  # type: ignore[arg-type]  # equal values
+            schedule=settings.schedule.number,  # type: ignore[arg-type]  # equal values
             games_per_pair=settings.games_per_pair,
             concurrency=settings.concurrency,
             seed=settings.seed,

@@ -99,8 +99,7 @@ def create(
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
     openings = read_openings(opening.openings, opening.openings_order, opening.symmetries, read_variant)
-    kind = format_options.read_schedule(schedule)
-    format_options.check_format(kind, games, rounds=rounds, stop_when_decided=stop_when_decided)
+    kind = format_options.read_schedule(schedule, games=games, rounds=rounds, stop_when_decided=stop_when_decided)
     if dry_run:
         from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
         from noughts_server.competition.tournament_settings import TournamentSettings
@@ -129,7 +128,7 @@ def create(
         variant=read_variant.name,
         time=time_message(read_time),
         own_times={label: time_message(own) for label, own in own_times.items()},
-        schedule=int(kind),  # type: ignore[arg-type]  # equal values
+        schedule=kind.number,  # type: ignore[arg-type]  # equal values
         games_per_pair=games,
         rounds=rounds or 0,
         stop_when_decided=stop_when_decided,

@@ -12,6 +12,7 @@ from noughts_server.cli.openings_options import openings_document, openings_word
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
+from noughts_server.competition.formats import format_of
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import tournaments_pb2 as pb
@@ -26,7 +27,7 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
     """Prints a tournament with its standings and its crosstable; with `fit` also ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable, matches = _crosstable(client, shown)
-    standings, ranks = rank(standings, crosstable.pairs, knockout=_schedule(shown) == "knockout")
+    standings, ranks = rank(standings, crosstable.pairs, in_order=format_of(shown.schedule).places_by_bracket)
     crosstable = Crosstable(ranks, crosstable.pairs)
     faults = {row.label: row.faults for row in standings if row.faults}
     fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
@@ -86,7 +87,7 @@ class _Match:
 
     def __init__(self, row: "pb.Match") -> None:
         from noughts_proto.v1 import tournaments_pb2 as pb
-        from noughts_server.competition.knockout import Decision
+        from noughts_server.competition.bracket import Decision
 
         self.round, self.games = row.round, row.games
         self.first, self.second, self.winner = row.first or None, row.second or None, row.winner or None
@@ -107,7 +108,7 @@ def _print(
     played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
     console.print(
         f"{state_wording(shown)}{played}\n"
-        f"{_schedule(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
+        f"{format_of(shown.schedule)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {_rated(shown)}, organised by {output.printable(shown.owner)}"
     )
@@ -160,12 +161,6 @@ def _seed(shown: "pb.Tournament") -> str:
     return f"seed secret until the end{chosen} (SHA-256 {shown.seed_hash})"
 
 
-def _schedule(shown: "pb.Tournament") -> str:
-    from noughts_proto.v1 import tournaments_pb2 as pb
-
-    return pb.Schedule.Name(shown.schedule).removeprefix("SCHEDULE_").lower().replace("_", "-")
-
-
 def _joining(shown: "pb.Tournament") -> str:
     """What has to come together for the start, by this machine's clock."""
     told = [f"{output.count(len(shown.standings), 'entry', 'entries')} of {shown.entries_min} to {shown.entries_max:,}"]
@@ -186,7 +181,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
         "variant": shown.variant,
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
-        "schedule": _schedule(shown),
+        "schedule": str(format_of(shown.schedule)),
         "games_per_pair": shown.games_per_pair,
         "rounds": shown.rounds,
         "stop_when_decided": shown.stop_when_decided,

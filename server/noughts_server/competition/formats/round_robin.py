@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from noughts_referee.work_units import Slot
+from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +115,24 @@ class RoundRobin:
             last = seats - 1
             return (last, opponent_of_last) if turn % 2 else (opponent_of_last, last)
         return (opponent_of_last + board) % circle, (opponent_of_last - board) % circle
+
+
+class RoundRobinFormat(FixedPairings):
+    """Everyone meets everyone."""
+
+    number = 1
+    title = "Round robin"
+    summary = "everyone against everyone"
+
+    def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
+        """See `TournamentFormat`."""
+        schedule = self.schedule(entries, settings.games_per_pair)
+        total = schedule.total
+        return Forecast(entries, settings.games_per_pair * schedule.rounds_per_cycle, total, total, (total,))
+
+    def schedule(self, entries: int, games_per_pair: int) -> RoundRobin:
+        """See `FixedPairings`."""
+        return RoundRobin(entries, games_per_pair)
+
+
+ROUND_ROBIN = RoundRobinFormat()

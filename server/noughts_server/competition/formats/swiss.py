@@ -14,9 +14,16 @@ the entries. Small fields look ahead, so that they play all rounds that were ask
 from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations, takewhile
 
-from noughts_referee.rules.chance import game_seed
-from noughts_server.competition.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
-from noughts_server.competition.waves import Encounter, Field, Wave
+from noughts_server.competition.formats.rounds_by_points import (
+    RoundsByPoints,
+    rounds_done,
+    scores,
+    usual_rounds,
+    with_sides,
+)
+from noughts_server.competition.formats.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
+from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings
+from noughts_server.competition.waves import Field, Wave
 
 # Pairs of so many places apart are tried first: they are enough in most rounds, and half a second for 200 entries.
 _NEARBY = 6
@@ -26,98 +33,9 @@ _FOLDED = 2
 _BYE = -1
 
 
-def usual_rounds(entries: int) -> int:
-    """So many rounds leave one entry at most without a loss, if nothing is drawn: log2, rounded up."""
-    return max(1, (entries - 1).bit_length())
-
-
 def most_rounds(entries: int) -> int:
     """As many as a round robin has: then everybody met everybody, and sat out once if their number is odd."""
     return entries - 1 + entries % 2
-
-
-def check_rounds(entries: int, rounds: int) -> None:
-    """Raises ValueError, in words for people, if so many entries cannot play so many rounds without a rematch.
-
-    0 rounds are the usual number.
-    """
-    if entries < 2:
-        raise ValueError(f"a Swiss tournament needs 2 entries or more, got {entries}")
-    if rounds < 0:
-        raise ValueError(f"the number of rounds must be 1 or more (0: the usual number), got {rounds}")
-    most = most_rounds(entries)
-    if rounds > most:
-        raise ValueError(
-            f"{entries} entries can play {most} {'round' if most == 1 else 'rounds'} without a rematch, got {rounds}; "
-            "ask for fewer rounds, or for a round robin"
-        )
-
-
-def may_end_early(entries: int, rounds: int) -> bool:
-    """Whether so many rounds are more than can be promised (see the beginning of this module)."""
-    seats = entries + entries % 2
-    return seats > LOOKAHEAD_SEATS and rounds > seats // 2
-
-
-def scores(field: Field) -> list[float]:
-    """The points of every entry, byes included."""
-    points = [0.0] * field.entries
-    for encounter in field.played:
-        points[encounter.first] += encounter.first_points
-        points[encounter.second] += encounter.second_points
-    for _, entry in field.byes:
-        points[entry] += field.games
-    return points
-
-
-def buchholz(field: Field) -> list[float]:
-    """The sum of the points of each entry's opponents. A bye is an opponent with the entry's own points."""
-    points = scores(field)
-    sums = [0.0] * field.entries
-    for encounter in field.played:
-        sums[encounter.first] += points[encounter.second]
-        sums[encounter.second] += points[encounter.first]
-    for _, entry in field.byes:
-        sums[entry] += points[entry]
-    return sums
-
-
-def final_order(field: Field) -> list[int]:
-    """The entries by points, then Buchholz, then seed; the best first."""
-    points, sums = scores(field), buchholz(field)
-    return sorted(range(field.entries), key=lambda entry: (-points[entry], -sums[entry], entry))
-
-
-def next_wave(field: Field) -> Wave | None:
-    """The next round. None: it was the last, or nobody is left whom one could meet."""
-    done = max([encounter.round for encounter in field.played] + [number for number, _ in field.byes], default=0)
-    rounds = field.rounds or usual_rounds(field.entries)
-    standing = _Standing.of(field)
-    if done >= rounds or len(standing.order) < 2:
-        return None
-    pairs = standing.pairs(rounds - done)
-    if pairs is None:
-        return None
-    meetings = [pair for pair in pairs if _BYE not in pair]
-    byes = tuple(max(pair) for pair in pairs if _BYE in pair)
-    return Wave(done + 1, _with_sides(meetings, field, done + 1), field.games, byes)
-
-
-def _with_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Encounter, ...]:
-    """Whoever began fewer of the encounters so far begins; of equals the better and the other in turn, after a lot."""
-    balance = [0] * field.entries
-    for encounter in field.played:
-        balance[encounter.first] += 1
-        balance[encounter.second] -= 1
-    lot = game_seed(field.seed, number) & 1
-    encounters = []
-    for better, other in pairs:
-        swapped = balance[better] > balance[other]
-        if balance[better] == balance[other]:
-            swapped = bool(lot)
-            lot ^= 1
-        encounters.append(Encounter(other, better) if swapped else Encounter(better, other))
-    return tuple(encounters)
 
 
 class _Standing:
@@ -248,3 +166,53 @@ class _Standing:
         (d - 1) / 2 of them: if d > 4r + 1, there is an exchange. Who has the bye may stand between, too.
         """
         return 4 * max(map(len, self._met.values())) + 2
+
+
+class Swiss(RoundsByPoints):
+    """Bots with about as many points meet, and no two of them twice."""
+
+    number = 3
+    title = "Swiss"
+    summary = "each round pairs bots with similar scores that have not met yet"
+
+    def check_entries(self, entries: int, settings: FormatSettings) -> None:
+        """See `TournamentFormat`."""
+        most = most_rounds(entries)
+        if settings.rounds > most:
+            possible = f"{entries} entries can play {most} {'round' if most == 1 else 'rounds'} without a rematch"
+            raise FormatError("rounds", settings.rounds, f"at most {most}", f"{possible}; a round robin can have more")
+
+    def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
+        """See `TournamentFormat`."""
+        before, most = settings.rounds or usual_rounds(entries), most_rounds(entries)
+        if before + rounds > most:
+            why = f"{entries} entries can play {most} rounds without a rematch, and the tournament has {before}"
+            raise FormatError("rounds", rounds, f"at most {max(0, most - before)} more", why)
+        return before + rounds
+
+    def caution(self, entries: int, settings: FormatSettings) -> str:
+        """See `TournamentFormat`: more rounds than half the entries cannot be promised to a large field."""
+        seats = entries + entries % 2
+        if seats <= LOOKAHEAD_SEATS or settings.rounds <= seats // 2:
+            return ""
+        return (
+            f"{settings.rounds} rounds are more than half of {entries} bots: a Swiss ends early if no round is left in"
+            " which no two bots meet again. A round robin has every pair"
+        )
+
+    def next_wave(self, field: Field) -> Wave | None:
+        """The next round. None: it was the last, or nobody is left whom one could meet."""
+        done = rounds_done(field)
+        rounds = field.rounds or usual_rounds(field.entries)
+        standing = _Standing.of(field)
+        if done >= rounds or len(standing.order) < 2:
+            return None
+        pairs = standing.pairs(rounds - done)
+        if pairs is None:
+            return None
+        meetings = [pair for pair in pairs if _BYE not in pair]
+        byes = tuple(max(pair) for pair in pairs if _BYE in pair)
+        return Wave(done + 1, with_sides(meetings, field, done + 1), field.games, byes)
+
+
+SWISS = Swiss()

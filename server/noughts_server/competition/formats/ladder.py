@@ -29,6 +29,8 @@ from heapq import heappop, heappush
 from itertools import chain, islice
 from typing import NamedTuple
 
+from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.formats.tournament_format import Endless, FormatSettings
 from noughts_server.competition.waves import Encounter, Played
 
 WINDOW = 2
@@ -362,3 +364,18 @@ class Ladder:
 def _step(bot: _Bot) -> float:
     """Elo for each point of surprise in an encounter's score: large at first, then that of a settled rating."""
     return max(24.0, 320.0 / (bot.encounters + 2))
+
+
+class LadderFormat(Endless):
+    """Bots with similar ratings meet until the tournament is stopped."""
+
+    number = 5
+    title = "Ladder"
+    summary = "bots with similar ratings meet until it is stopped"
+
+    def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
+        """See `TournamentFormat`."""
+        return Forecast(entries, None, None, None, (entries // 2 * settings.games_per_pair,))
+
+
+LADDER = LadderFormat()

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from noughts_referee.work_units import Slot
+from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.formats.tournament_format import FixedPairings, FormatSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +55,23 @@ class Gauntlet:
         if one == other or min(one, other) > 0:
             return iter(())
         return self.slots_of(max(one, other), before)
+
+
+class GauntletFormat(FixedPairings):
+    """The first entry meets all others."""
+
+    number = 2
+    title = "Gauntlet"
+    summary = "the first entry against all others"
+
+    def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
+        """See `TournamentFormat`."""
+        total = self.schedule(entries, settings.games_per_pair).total
+        return Forecast(entries, None, total, total, (total,))
+
+    def schedule(self, entries: int, games_per_pair: int) -> Gauntlet:
+        """See `FixedPairings`."""
+        return Gauntlet(entries, games_per_pair)
+
+
+GAUNTLET = GauntletFormat()

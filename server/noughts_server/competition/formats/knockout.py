@@ -10,55 +10,24 @@ A withdrawn side loses the match that it has not won yet; of two such sides the 
 takes the place, or the better seed if they left together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import inf
 
+from noughts_server.competition.bracket import BracketRound, Decision, Match
+from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, LateEntries
 from noughts_server.competition.waves import Encounter, Field, Played, Wave
 
 EXTRA_PAIRS = 4
 """How many colour-swapped pairs a match goes on at most after equal points."""
 
 
-class Decision(StrEnum):
-    """Why a match is over. The values are for people."""
-
-    BYE = "bye"
-    POINTS = "points"
-    EXTRA_PAIR = "extra pair"
-    FORFEITS = "fewer forfeits"
-    SEED = "better seed"
-    WALKOVER = "walkover"
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One place of the bracket. Entries count from 0; None where they are not known yet, or a bye."""
-
-    round: int
-    """From 1."""
-    first: int | None
-    """Who comes from the upper half of this part of the bracket."""
-    second: int | None
-    first_points: float = 0.0
-    second_points: float = 0.0
-    games: int = 0
-    winner: int | None = None
-    decision: Decision | None = None
-    """None: it is not over."""
-
-    @property
-    def open(self) -> bool:
-        """Both are known, and it is not decided."""
-        return self.first is not None and self.second is not None and self.winner is None
-
-
 @dataclass(frozen=True, slots=True)
 class Bracket:
     """All matches, round by round, each from the top of the bracket to its bottom. The first has the byes, too."""
 
-    rounds: tuple[tuple[Match, ...], ...]
+    rounds: tuple[BracketRound, ...]
 
     @property
     def champion(self) -> int | None:
@@ -90,7 +59,7 @@ def bracket(field: Field) -> Bracket:
     played: dict[tuple[int, frozenset[int]], list[Played]] = {}
     for encounter in field.played:
         played.setdefault((encounter.round, frozenset(encounter[1:3])), []).append(encounter)
-    rounds: list[tuple[Match, ...]] = []
+    rounds: list[BracketRound] = []
     for number in range(1, count + 1):
         matches = []
         for first, second in zip(advancing[::2], advancing[1::2], strict=True):
@@ -105,24 +74,6 @@ def bracket(field: Field) -> Bracket:
         advancing = [match.winner for match in matches]
         rounds.append(tuple(matches))
     return Bracket(tuple(rounds))
-
-
-def next_wave(field: Field) -> Wave | None:
-    """The encounters of all matches of the first round that is not over. None: the final is over.
-
-    Matches that go on are paired again, in the same round, once all of the round's encounters are over.
-    """
-    for matches in bracket(field).rounds:
-        open_matches = [match for match in matches if match.open]
-        if not open_matches:
-            continue
-        number = open_matches[0].round
-        fresh = not any(encounter.round == number for encounter in field.played)
-        # A match of which nothing was played has the whole length ahead; all that go on are appended pair by pair.
-        games = field.games if not field.stop_when_decided and fresh else 2
-        byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
-        return Wave(number, tuple(map(_encounter, open_matches)), games, tuple(sorted(byes)) if fresh else ())
-    return None
 
 
 def _encounter(match: Match) -> Encounter:
@@ -164,3 +115,48 @@ def _decide(
     if forfeits[leader] != forfeits[other]:
         return min(points, key=lambda entry: forfeits[entry]), Decision.FORFEITS
     return min(points), Decision.SEED
+
+
+class Knockout(InRounds):
+    """The loser of each match leaves; the winner of the final has won the tournament."""
+
+    number = 4
+    title = "Knockout"
+    summary = "the loser of a match is out"
+    own_settings = frozenset({"stop_when_decided"})
+    late_entries = LateEntries.NEVER
+    extendable = False
+    places_by_bracket = True
+
+    def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
+        """See `TournamentFormat`: more games follow equal points."""
+        games, rounds = settings.games_per_pair, (entries - 1).bit_length()
+        # A match that stops when decided is over, at the earliest, when the lead is larger than what is left.
+        quickest = min(2 * (games // 4 + 1), games) if settings.stop_when_decided else games
+        matches = [min(2**left, entries - 2**left) for left in range(rounds - 1, -1, -1)]
+        most = (entries - 1) * (games + 2 * EXTRA_PAIRS)
+        return Forecast(entries, rounds, (entries - 1) * quickest, most, tuple(each * games for each in matches))
+
+    def next_wave(self, field: Field) -> Wave | None:
+        """The encounters of all matches of the first round that is not over. None: the final is over.
+
+        Matches that go on are paired again, in the same round, once all of the round's encounters are over.
+        """
+        for matches in bracket(field).rounds:
+            open_matches = [match for match in matches if match.open]
+            if not open_matches:
+                continue
+            number = open_matches[0].round
+            fresh = not any(encounter.round == number for encounter in field.played)
+            # A match of which nothing was played has the whole length ahead; all that go on are appended pair by pair.
+            games = field.games if not field.stop_when_decided and fresh else 2
+            byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
+            return Wave(number, tuple(map(_encounter, open_matches)), games, tuple(sorted(byes)) if fresh else ())
+        return None
+
+    def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:
+        """See `TournamentFormat`."""
+        return bracket(read()).rounds
+
+
+KNOCKOUT = Knockout()

@@ -1,0 +1,82 @@
+"""What formats share that play a number of rounds in which points count: scores, sides, byes, forecasts."""
+
+from collections.abc import Sequence
+
+from noughts_referee.rules.chance import game_seed
+from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds, LateEntries
+from noughts_server.competition.waves import Encounter, Field
+
+
+def usual_rounds(entries: int) -> int:
+    """So many rounds leave one entry at most without a loss, if nothing is drawn: log2, rounded up."""
+    return max(1, (entries - 1).bit_length())
+
+
+def rounds_done(field: Field) -> int:
+    """Return the number of the last round that was paired; 0 before the first."""
+    return max([encounter.round for encounter in field.played] + [number for number, _ in field.byes], default=0)
+
+
+def scores(field: Field) -> list[float]:
+    """The points of every entry, byes included."""
+    points = [0.0] * field.entries
+    for encounter in field.played:
+        points[encounter.first] += encounter.first_points
+        points[encounter.second] += encounter.second_points
+    for _, entry in field.byes:
+        points[entry] += field.games
+    return points
+
+
+def buchholz(field: Field) -> list[float]:
+    """The sum of the points of each entry's opponents. A bye is an opponent with the entry's own points."""
+    points = scores(field)
+    sums = [0.0] * field.entries
+    for encounter in field.played:
+        sums[encounter.first] += points[encounter.second]
+        sums[encounter.second] += points[encounter.first]
+    for _, entry in field.byes:
+        sums[entry] += points[entry]
+    return sums
+
+
+def final_order(field: Field) -> list[int]:
+    """The entries by points, then Buchholz, then seed; the best first."""
+    points, sums = scores(field), buchholz(field)
+    return sorted(range(field.entries), key=lambda entry: (-points[entry], -sums[entry], entry))
+
+
+def with_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Encounter, ...]:
+    """Whoever began fewer of the encounters so far begins; of equals the better and the other in turn, after a lot."""
+    balance = [0] * field.entries
+    for encounter in field.played:
+        balance[encounter.first] += 1
+        balance[encounter.second] -= 1
+    lot = game_seed(field.seed, number) & 1
+    encounters = []
+    for better, other in pairs:
+        swapped = balance[better] > balance[other]
+        if balance[better] == balance[other]:
+            swapped = bool(lot)
+            lot ^= 1
+        encounters.append(Encounter(other, better) if swapped else Encounter(better, other))
+    return tuple(encounters)
+
+
+class RoundsByPoints(InRounds):
+    """A number of rounds, in which everybody plays and the most points win."""
+
+    own_settings = frozenset({"rounds"})
+    late_entries = LateEntries.ALWAYS
+    byes_win = True
+    lists_rounds = True
+
+    def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
+        """See `TournamentFormat`."""
+        return (settings.rounds or usual_rounds(entries)) + rounds
+
+    def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
+        """See `TournamentFormat`."""
+        rounds, games = settings.rounds or usual_rounds(entries), entries // 2 * settings.games_per_pair
+        return Forecast(entries, rounds, rounds * games, rounds * games, (games,) * rounds)

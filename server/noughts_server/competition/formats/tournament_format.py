@@ -1,0 +1,149 @@
+"""What a format of tournaments is: the object that everything else asks about it.
+
+A format belongs to one of three shapes. The pairings of `FixedPairings` follow from the number of entries, so nothing
+is stored. Those of `InRounds` follow from the results of the rounds before, and those of `Endless` from all games so
+far; they are stored as rows in the transaction that commits the games that they follow from, and only ever appended.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from enum import StrEnum
+from typing import ClassVar, Protocol
+
+from noughts_server.competition.bracket import BracketRound
+from noughts_server.competition.forecast import Forecast
+from noughts_server.competition.schedule import Schedule
+from noughts_server.competition.waves import Field, Wave
+
+
+class FormatSettings(Protocol):
+    """The settings of a tournament that concern its format."""
+
+    @property
+    def games_per_pair(self) -> int:
+        """Games of each pair that meets."""
+
+    @property
+    def rounds(self) -> int:
+        """Rounds; 0: as many as usual."""
+
+    @property
+    def stop_when_decided(self) -> bool:
+        """Whether a match ends as soon as one side cannot be overtaken."""
+
+
+class FormatError(ValueError):
+    """A format cannot have this setting: what was given, what is possible, and why."""
+
+    def __init__(self, setting: str, got: object, possible: str, why: str) -> None:
+        super().__init__(f"{setting}: got {got}, expected {possible}: {why}")
+        self.setting, self.got, self.why = setting, got, why
+        self.expected = f"{possible}: {why}"
+
+
+class LateEntries(StrEnum):
+    """When bots can join a tournament that has begun."""
+
+    NEVER = "never"
+    WHILE_PAUSED = "while it is paused"
+    ALWAYS = "at any time"
+
+
+OWN_SETTINGS = {"rounds": "number of rounds to choose", "stop_when_decided": "encounters to decide"}
+"""The settings that only some formats have (`TournamentFormat.own_settings`), with what the others lack."""
+
+
+class TournamentFormat(ABC):
+    """How the pairings of a tournament are made."""
+
+    number: ClassVar[int]
+    """In the protocol and in the database."""
+    title: ClassVar[str]
+    """For people: `Round robin`."""
+    summary: ClassVar[str]
+    """What it does, in a few words that follow a colon."""
+    own_settings: ClassVar[frozenset[str]] = frozenset()
+    """Those of `OWN_SETTINGS` that it has."""
+    late_entries: ClassVar[LateEntries]
+    follows_results: ClassVar[bool] = True
+    """Whether pairings follow from results. Each encounter then has an even number of games."""
+    endless: ClassVar[bool] = False
+    """Whether it continues until it is stopped."""
+    extendable: ClassVar[bool] = True
+    """Whether a finished tournament can be opened again."""
+    byes_win: ClassVar[bool] = False
+    """Whether a bye counts as winning every game of an encounter."""
+    lists_rounds: ClassVar[bool] = False
+    """Whether its view is the list of its encounters by round."""
+    places_by_bracket: ClassVar[bool] = False
+    """Whether standings go by how far an entry has come in the bracket, and only then by points."""
+
+    @property
+    def name(self) -> str:
+        """The word in commands and documents: `round-robin`."""
+        return self.title.lower().replace(" ", "-")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def check(self, settings: FormatSettings) -> None:
+        """Raise FormatError if the format cannot have these settings."""
+        for setting, lacking in OWN_SETTINGS.items():
+            value = getattr(settings, setting)
+            if value and setting not in self.own_settings:
+                default = str(type(value)()).lower()
+                raise FormatError(setting, str(value).lower(), default, f"a {self} has no {lacking}")
+        if self.follows_results and settings.games_per_pair % 2:
+            why = f"in each encounter of a {self} both bots begin equally often, so their number must be even"
+            raise FormatError("games_per_pair", settings.games_per_pair, "an even number", why)
+
+    def check_entries(self, entries: int, settings: FormatSettings) -> None:
+        """Raise FormatError if so many entries cannot play a tournament with these settings."""
+        return
+
+    def caution(self, entries: int, settings: FormatSettings) -> str:
+        """Return a sentence, without its full stop, on what so many entries may not get; empty if there is nothing."""
+        return ""
+
+    def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
+        """Return the number of rounds after `rounds` more. Raise FormatError if that is not possible."""
+        raise FormatError("rounds", rounds, "0", f"a {self} has no number of rounds to extend")
+
+    @abstractmethod
+    def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
+        """Return what is known of a tournament of so many entries, 2 or more, none of them withdrawn."""
+
+    def most_games(self, settings: FormatSettings, entries: int) -> int:
+        """Return how many games such a tournament has at most; if it is endless, until all have played once."""
+        forecast = self.forecast(settings, entries)
+        return forecast.usual if forecast.most is None else forecast.most
+
+    def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:
+        """Return the bracket, round by round, of the tournament that `read` returns; empty for a format without one."""
+        return ()
+
+
+class FixedPairings(TournamentFormat):
+    """A format whose pairings follow from the number of entries."""
+
+    late_entries = LateEntries.WHILE_PAUSED
+    follows_results = False
+
+    @abstractmethod
+    def schedule(self, entries: int, games_per_pair: int) -> Schedule:
+        """Return all slots of a tournament of so many entries."""
+
+
+class InRounds(TournamentFormat):
+    """A format whose rounds are paired one after the other, each by the results of those before."""
+
+    @abstractmethod
+    def next_wave(self, field: Field) -> Wave | None:
+        """Return what is played next once all that was paired is over; None at the end of the tournament."""
+
+
+class Endless(TournamentFormat):
+    """A format that pairs bots as soon as they are free, until it is stopped."""
+
+    late_entries = LateEntries.ALWAYS
+    endless = True
