@@ -338,7 +338,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(noughts: Any) -> None:
 def test_a_swiss_that_may_end_early_is_warned_of(noughts: Any) -> None:
     bots = " ".join(f"B{number}=random" for number in range(13))
     done = noughts(f"tournament run {bots} --schedule swiss --rounds 8 --time 1/move --dry-run --format json")
-    assert "got more than half of 13 bots, with which a Swiss may end early" in done.stderr
+    assert "8 rounds are more than half of 13 bots: a Swiss ends early if" in done.stderr
 
 
 def test_a_run_without_a_game_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
