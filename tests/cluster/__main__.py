@@ -32,10 +32,11 @@ def main() -> int:
         scenario = replace(scenario, troubles=())
     tally = Tally(say=_CONSOLE.print)
     asyncio.run(run(scenario, tally))
-    return _told(tally)
+    return told(tally)
 
 
-def _told(tally: Tally) -> int:
+def told(tally: Tally) -> int:
+    """Print what came of the run; return its exit code."""
     on_the_board = sum(tally.endings[each] for each in ON_THE_BOARD)
     table = Table("what", "", title=f"{tally.games:,} games")
     for name, seconds in tally.seconds.items():
@@ -50,7 +51,8 @@ def _told(tally: Tally) -> int:
     _CONSOLE.print(table)
     if tally.gaps:
         _CONSOLE.print(tally.gaps[:10])
-    return int(bool(tally.gaps) or on_the_board < tally.games or max(tally.seconds.values(), default=0) >= MOST_SECONDS)
+    wrong = any(tally.checked.values()) or bool(tally.gaps) or on_the_board < tally.games
+    return int(wrong or max(tally.seconds.values(), default=0) >= MOST_SECONDS)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Scenario:
 
 
 async def run(scenario: Scenario, tally: Tally) -> None:
-    """Plays all of it. Raises AssertionError where a game was lost, or stored twice, or ratings differ."""
+    """Plays all of it, and counts what came of it."""
     with bot_file() as path:
         offers = [word for name in CHILDREN for word in ("--offers", f"{name}=py:{path}:{scenario.child}")]
         options = ("--owner", "ada", *offers)
@@ -78,7 +78,7 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
         await cluster.finished("league", 600)
     tally.games = cluster.stored()
     tally.games_a_second = tally.games / (time.monotonic() - began)
-    tally.checked = await cluster.look_back("league")
+    tally.checked = await cluster.counted("league")
     tally.refused = refused(cluster)
     tally.again = attempts(cluster)
     tally.endings = cluster.endings("league")

@@ -19,7 +19,7 @@ async def test_kills_freezes_and_cut_links_cost_nothing_but_time() -> None:
     # With clocks: nobody may lose on time for what happens to others. Those who sleep leave the cores to other tests.
     scenario = Scenario(400, "mnk:9,9,5", "Unhurried", "Unhurried", referees=2, move_seconds=20, rest=0.2)
     await run(scenario, tally)
-    assert tally.checked == {"lost": 0, "stored twice": 0, "ratings that differ": 0}
+    assert tally.checked == {"lost": 0, "stored twice": 0, "ratings that differ": 0, "other damage": 0}
     assert tally.seconds.keys() == {*TROUBLES, CUT_LINK}
     assert all(seconds < MOST_SECONDS for seconds in tally.seconds.values()), tally.seconds
     assert tally.endings.keys() <= ON_THE_BOARD, tally.endings

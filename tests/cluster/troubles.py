@@ -36,7 +36,7 @@ class Tally:
     endings: Counter[int] = field(default_factory=Counter)
     """How games ended, by `Termination`."""
     checked: dict[str, int] = field(default_factory=dict)
-    """What `look_back` counted."""
+    """What must not be, as `Cluster.counted` counts it."""
     say: Callable[[str], object] = lambda line: None
 
     @property

@@ -1,0 +1,21 @@
+"""What `python -m tests.cluster` prints of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from noughts_referee.rules import Termination
+from tests.cluster.__main__ import told
+from tests.cluster.troubles import Tally
+
+
+@pytest.mark.parametrize("lost, code", [(0, 0), (3, 1)])
+def test_run_prints_what_it_counted_and_fails_if_that_is_not_zero(
+    capsys: pytest.CaptureFixture[str], lost: int, code: int
+) -> None:
+    tally = Tally(games=10, endings=Counter({Termination.LINE: 10}), checked={"lost": lost, "stored twice": 0})
+    assert told(tally) == code
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "lost, stored twice" in line]
+    assert f"{lost}, 0" in line
