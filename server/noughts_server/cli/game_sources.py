@@ -12,12 +12,11 @@ from typer import Argument, Option
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.resource_names import short, tournament_name
-from noughts_server.competition.formats import TournamentFormat, format_of
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import games_pb2
     from noughts_server.cli.client import Client
-    from noughts_server.cli.drawing.standings import StandingRow
+    from noughts_server.tables.about import About
     from noughts_server.tables.game_record import GameRecord
     from noughts_server.tables.tally import Tally
 
@@ -35,16 +34,13 @@ class Gathered(NamedTuple):
 
     title: str
     games: "Iterable[GameRecord]"
-    byes: dict[str, float] | None = None
-    """Points got without a game, by label; None where that is not kept."""
-    order: list[str] | None = None
-    """Of a knockout: the labels by who has come how far."""
+    about: "About"
 
     def tally(self) -> "Tally":
         """The games counted."""
         from noughts_server.tables.tally import Tally
 
-        return Tally(self.games, self.byes, self.order)
+        return Tally(self.games, self.about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +80,10 @@ class GameSource:
     def _read_file(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_server.records.formats import FormatError
         from noughts_server.records.game_records import GamesFileError, game_records
+        from noughts_server.tables.about import About
 
         try:
-            return make(Gathered(path.stem, _some(game_records(path), self.source)))
+            return make(Gathered(path.stem, _some(game_records(path), self.source), About()))
         except FormatError as error:
             raise UsageProblem(str(error), f"Expected {_WHAT}.") from None
         except GamesFileError as error:
@@ -95,12 +92,15 @@ class GameSource:
 
     def _read_database(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_server.cli.database import in_database
+        from noughts_server.cli.remote.tournament_view import about_of
+        from noughts_server.messages.conversions import tournament_message
         from noughts_server.records.game_records import game_record
         from noughts_server.records.replay import recorded
+        from noughts_server.services.tournaments import crosstable_message
         from noughts_server.store.database import Connection
         from noughts_server.store.games import export
         from noughts_server.store.sqlite import url_of
-        from noughts_server.store.standings import standings
+        from noughts_server.store.standings import whole_crosstable
         from noughts_server.store.tournaments import get_tournament, list_tournaments
 
         def read(connection: Connection) -> Made:
@@ -116,19 +116,22 @@ class GameSource:
                     output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = chosen.settings.title or chosen.name.removeprefix("tournaments/")
             games = _some((game_record(recorded(game)) for game in export(connection, chosen.id)), chosen.name)
-            return make(_gathered(title, games, standings(connection, chosen), chosen.settings.schedule))
+            table = crosstable_message(whole_crosstable(connection, chosen))
+            return make(Gathered(title, games, about_of(tournament_message(chosen), table)))
 
         return in_database(url_of(path), lambda store: store.read(read))
 
     def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_proto.v1 import tournaments_pb2 as pb
         from noughts_server.cli.client import connected
+        from noughts_server.cli.remote.tournament_view import about_of
 
         name = tournament_name(self.source)
         with connected(self.server, self.token, self.token_file) as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
+            table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
             games = _some(map(_from_message, _at_server(client, name)), name)
-            return make(_gathered(shown.title or short(shown.name), games, shown.standings, format_of(shown.schedule)))
+            return make(Gathered(shown.title or short(shown.name), games, about_of(shown, table)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +184,6 @@ def _read_stored(database: str, name: str, write: "Callable[[Iterable[games_pb2.
             write(map(game_message, page.items), title)
 
     in_database(database, lambda store: store.read(read))
-
-
-def _gathered(
-    title: str, games: "Iterable[GameRecord]", standings: "Iterable[StandingRow]", schedule: TournamentFormat
-) -> Gathered:
-    rows = list(standings)
-    byes = {row.label: row.points - row.wins - row.draws / 2 for row in rows}
-    return Gathered(title, games, byes, list(byes) if schedule.places_by_bracket else None)
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:

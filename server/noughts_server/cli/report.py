@@ -56,9 +56,7 @@ def report(
     from noughts_server.report.page import page
 
     collected = games.read(
-        lambda found: collect(
-            title or found.title, found.games, most_games=most_games, byes=found.byes, order=found.order
-        )
+        lambda found: collect(title or found.title, found.games, most_games=most_games, about=found.about)
     )
     if sprt is not None and collected.course is None:
         raise UsageProblem(

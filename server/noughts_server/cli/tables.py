@@ -34,6 +34,7 @@ class Kind(StrEnum):
     ALL = "all"
     STANDINGS = "standings"
     CROSSTABLE = "crosstable"
+    PAIRINGS = "pairings"
     SIDES = "sides"
     TERMINATIONS = "terminations"
     OPENINGS = "openings"
@@ -64,15 +65,17 @@ def tables(
         TablesFormat, Option("--format", help="`csv` is one table, `markdown` for pages.")
     ] = TablesFormat.TEXT,
 ) -> None:
-    """Standings with tie-breaks, crosstable, by side, termination and opening, move times.
+    """Standings with tie-breaks, crosstable, pairings by round, by side, termination and opening, move times.
 
     Ranks go by points, then head to head (the points among those with equal points, where all of them have met equally
     often), then Sonneborn-Berger (the points against each opponent times all its points), then wins. Who is equal in
     all of that shares a rank.
 
-    JSON: {"tournament", "games", "void", "distinct_games", "variants": {V: games}, and by kind "standings", "sides",
-    "terminations", "openings", "times": a list of rows, "crosstable": {"labels", "cells": {A: {B: {"wins", "draws",
-    "losses", "first", "second"}}}}}. Times are in milliseconds. CSV has the same keys; it needs --kind.
+    JSON: {"tournament", "games", "void", "distinct_games", "variants": {V: games}, "schedule", "time", "start_time",
+    "end_time", "rounds", "byes": {A: rounds}, "withdrawn": {A: why}, and by kind "standings", "pairings" (of a knockout
+    or a Swiss tournament), "sides", "terminations", "openings", "times": a list of rows, "crosstable": {"labels",
+    "cells": {A: {B: {"wins", "draws", "losses", "first", "second"}}}}}. Times are in milliseconds. CSV has the same
+    keys; it needs --kind.
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
@@ -81,6 +84,8 @@ def tables(
 
     title, tally = games.read(lambda found: (found.title, found.tally()))
     wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
+    if kind is Kind.ALL and not tally.about.matches and output_format is not TablesFormat.JSON:
+        wanted.remove(TableKind.PAIRINGS)
     # People who want more than a screen of openings ask for them.
     openings = _OPENINGS_SHOWN if limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL else limit
     made = [make_table(each, tally, openings if each is TableKind.OPENINGS else limit) for each in wanted]
@@ -105,6 +110,7 @@ def _document(title: str, tally: "Tally", made: "list[Table]") -> dict[str, Any]
         "void": tally.void,
         "distinct_games": tally.distinct,
         "variants": dict(sorted(tally.variants.items())),
+        **tally.about.document(),
     }
     return head | {
         table.kind: _crosstable(tally, table) if table.kind == TableKind.CROSSTABLE else table.document()
@@ -127,6 +133,8 @@ def _show(title: str, tally: "Tally", made: "list[Table]") -> None:
     variants = ", ".join(sorted(tally.variants))
     repeated = f", {tally.distinct:,} of them distinct" if tally.distinct < tally.games else ""
     output.heading(console, f"{title}: {variants}, {output.count(tally.games, 'game')}{repeated}")
+    if facts := ", ".join(f"{name} {text}" for name, text in tally.about.facts()):
+        console.print(output.printable(facts), soft_wrap=True)
     for table in made:
         console.print()
         show_table(console, table)

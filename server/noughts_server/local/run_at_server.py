@@ -125,7 +125,7 @@ class RunAtServer:
             interrupted=tournament.state is not TournamentState.FINISHED and not match.over,
             standings=table,
             pairs=tuple(crosstable.cells),
-            matches=crosstable.matches,
+            matches=(*crosstable.matches, *crosstable.encounters),
             terminations=ends,
             faults=self._children.faults.found,
             fatal=self._fatal,

@@ -47,4 +47,5 @@ def game_record(game: RecordedGame) -> GameRecord:
         opening=game.opening,
         agreed=game.agreed,
         fault=game.fault,
+        date=game.occasion.get("date", ""),
     )

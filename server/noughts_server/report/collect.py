@@ -1,11 +1,12 @@
 """What a report is made of, gathered in one pass over the games: little is kept of each."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from noughts_referee.rules import FAULTS
 from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchGame, MatchGames, MatchStatistics
+from noughts_server.tables.about import About
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.tally import Tally
 
@@ -153,11 +154,10 @@ def collect(
     games: Iterable[GameRecord],
     *,
     most_games: int,
-    byes: Mapping[str, float] | None = None,
-    order: Sequence[str] | None = None,
+    about: About = About(),  # noqa: B008  # immutable
 ) -> Collected:
-    """Reads the games once. `byes` and `order` are those of `ranked`; `most_games` may be 0."""
-    tally, sample = Tally(byes=byes, order=order), Sample(most_games)
+    """Reads the games once; `most_games` may be 0."""
+    tally, sample = Tally(about=about), Sample(most_games)
     course: MatchCourse | None = None
     for number, game in enumerate(map(_printable, games), start=1):
         course = course or MatchCourse(game.first)

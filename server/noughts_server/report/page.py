@@ -87,6 +87,7 @@ def _facts(tally: Tally) -> Iterator[tuple[str, str]]:
     decided = [counts.score for counts in tally.pairs.values()]
     games = sum(score.games for score in decided)
     yield "variant", ", ".join(sorted(tally.variants))
+    yield from ((name, printable(text)) for name, text in tally.about.facts())
     yield "bots", f"{len(tally.labels):,}"
     yield "games", f"{tally.games:,}"
     if tally.distinct < tally.games:
@@ -107,6 +108,9 @@ def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
         found = match(collected.course, other, test)
         yield Part("match", "Match", lines=found.lines, pictures=[found.picture] if found.picture else [])
     yield _crosstable(tally)
+    if tally.about.matches:
+        pairings = make_table(TableKind.PAIRINGS, tally, MOST_ROWS)
+        yield Part(TableKind.PAIRINGS, pairings.caption, tables=[pairings])
     yield from _ratings(tally)
     yield Part("sides", "By side", tables=[make_table(TableKind.SIDES, tally, MOST_ROWS)])
     yield Part("terminations", "By termination", tables=[make_table(TableKind.TERMINATIONS, tally, MOST_ROWS)])

@@ -32,7 +32,7 @@ from noughts_server.store.entries import entry_owners, join_tournament
 from noughts_server.store.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
 from noughts_server.store.scopes import ORGANISE, play_as
 from noughts_server.store.seeds import SeedKind
-from noughts_server.store.standings import Standing, crosstable, standings
+from noughts_server.store.standings import Crosstable, Standing, crosstable, standings
 from noughts_server.store.tournaments import (
     Kind,
     NewTournament,
@@ -189,19 +189,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 connection, get_tournament(connection, slug), page_token=request.page_token, top=request.top
             )
         )
-        cells = [
-            pb.CrosstableCell(
-                first=cell.first, second=cell.second, wins=cell.wins, draws=cell.draws, losses=cell.losses
-            )
-            for cell in table.cells
-        ]
-        return pb.GetCrosstableResponse(
-            standings=map(standing_message, table.standings),
-            cells=cells,
-            next_page_token=table.next_page_token,
-            matches=map(match_message, table.matches),
-            encounters=map(match_message, table.encounters),
-        )
+        return crosstable_message(table)
 
     async def _full(self, slug: str) -> pb.Tournament:
         """The tournament with its standings and who is missing."""
@@ -219,6 +207,17 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         if self._absence:
             message.absence_limit.FromMicroseconds(round(self._absence * 1e6))
         return message
+
+
+def crosstable_message(table: Crosstable) -> pb.GetCrosstableResponse:
+    """A crosstable, or a page of it, for the wire."""
+    return pb.GetCrosstableResponse(
+        standings=map(standing_message, table.standings),
+        cells=[pb.CrosstableCell(**cell._asdict()) for cell in table.cells],
+        next_page_token=table.next_page_token,
+        matches=map(match_message, table.matches),
+        encounters=map(match_message, table.encounters),
+    )
 
 
 def _new_tournament(message: pb.Tournament) -> NewTournament:

@@ -25,6 +25,8 @@ class GameRecord(NamedTuple):
     """How many of the first moves were put by agreement (swap, swap2)."""
     fault: str = ""
     """Why the loser lost, if by its own doing: a phrase that follows "it"."""
+    date: str = ""
+    """When it was played, e.g. `2026-11-24`; empty if that was not kept."""
 
     @property
     def first_chosen(self) -> int:

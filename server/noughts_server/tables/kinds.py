@@ -6,6 +6,7 @@ from enum import StrEnum
 from noughts_referee.rules import VariantError, cell_name, parse_variant
 from noughts_server.competition.score import Score
 from noughts_server.natural_order import natural_key
+from noughts_server.tables.pairings import pairings_table
 from noughts_server.tables.standings import TIE_BREAKS, RankedEntry
 from noughts_server.tables.table import Column, Table, Unit, Value
 from noughts_server.tables.tally import Counts, Tally
@@ -16,6 +17,7 @@ class TableKind(StrEnum):
 
     STANDINGS = "standings"
     CROSSTABLE = "crosstable"
+    PAIRINGS = "pairings"
     SIDES = "sides"
     TERMINATIONS = "terminations"
     OPENINGS = "openings"
@@ -38,7 +40,7 @@ def make_table(kind: TableKind, tally: Tally, limit: int | None = None) -> Table
 
 
 def _standings(tally: Tally, limit: int | None) -> Table:
-    standings = tally.standings()
+    standings, byes = tally.standings(), tally.about.byes
     rows = [
         (
             row.rank,
@@ -50,6 +52,7 @@ def _standings(tally: Tally, limit: int | None) -> Table:
             row.score.losses,
             row.head_to_head,
             row.sonneborn_berger,
+            *([byes.get(row.label, 0)] if byes else []),
         )
         for row in standings[:limit]
     ]
@@ -60,8 +63,9 @@ def _standings(tally: Tally, limit: int | None) -> Table:
         *_SCORE,
         Column("head_to_head", "h2h", Unit.POINTS),
         Column("sonneborn_berger", "SB", Unit.POINTS),
+        *([Column("byes", "byes", Unit.COUNT)] if byes else []),
     )
-    notes = [_ranking_note(tally)]
+    notes = [_ranking_note(tally), *tally.about.notes()[:_MOST_NOTES]]
     notes += _void_note(tally) + _left_out(len(rows), len(standings), "entries")
     return Table(TableKind.STANDINGS, "Standings", columns, rows, notes)
 
@@ -90,6 +94,10 @@ def _points(scores: dict[tuple[str, str], Score], label: str, other: str) -> flo
 def pair_score(scores: dict[tuple[str, str], Score], label: str, other: str) -> Score:
     """What `label` scored in all its games against `other`."""
     return scores.get((label, other), Score()) + scores.get((other, label), Score()).mirrored
+
+
+def _pairings(tally: Tally, limit: int | None) -> Table:
+    return pairings_table(tally.about.matches, bracket=tally.by_place, limit=limit)
 
 
 def _sides(tally: Tally, limit: int | None) -> Table:
@@ -235,6 +243,7 @@ def _left_out(shown: int, there: int, what: str) -> list[str]:
 _MAKERS: dict[TableKind, Callable[[Tally, int | None], Table]] = {
     TableKind.STANDINGS: _standings,
     TableKind.CROSSTABLE: _crosstable,
+    TableKind.PAIRINGS: _pairings,
     TableKind.SIDES: _sides,
     TableKind.TERMINATIONS: _terminations,
     TableKind.OPENINGS: _openings,

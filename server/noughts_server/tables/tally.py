@@ -1,12 +1,13 @@
 """All that tables are made of, added up game by game: of a single game only a number is kept, to know it again."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import astuple
 from typing import NamedTuple
 
 from noughts_referee.rules import FAULTS, Termination
 from noughts_server.competition.score import Score
+from noughts_server.tables.about import About
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.standings import RankedEntry, ranked
 from noughts_server.tables.time_histogram import TimeHistogram
@@ -70,12 +71,12 @@ class Tally:
     def __init__(
         self,
         games: Iterable[GameRecord] = (),
-        byes: Mapping[str, float] | None = None,
-        order: Sequence[str] | None = None,
+        about: About = About(),  # noqa: B008  # immutable
     ) -> None:
-        """Counts these games. For `byes` and `order` see `ranked`; labels there need not have played."""
-        self.labels: dict[str, None] = dict.fromkeys(order or byes or ())
-        self._byes, self._order = byes, order
+        """Counts these games of a tournament; labels in `about` need not have played."""
+        self.labels: dict[str, None] = dict.fromkeys(about.order or about.bye_points)
+        self._about = about
+        self._dates: set[str] = set()
         self.variants: Counter[str] = Counter()
         self.pairs: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
         """By (first mover, second mover)."""
@@ -97,6 +98,8 @@ class Tally:
         first, second, moves = game.first, game.second, game.moves
         self.labels.setdefault(first)
         self.labels.setdefault(second)
+        if game.date:
+            self._dates.add(game.date)
         self.variants[game.variant] += 1
         plies = len(moves)
         self.pairs[first, second].add(game.result, plies)
@@ -161,13 +164,20 @@ class Tally:
         return [PairRow(first, second, *astuple(score)) for (first, second), score in self.scores.items()]
 
     @property
+    def about(self) -> About:
+        """What is known beside the games; the dates are those of the games if nothing else is known."""
+        if self._about.began or not self._dates:
+            return self._about
+        return self._about._replace(began=min(self._dates), ended=max(self._dates))
+
+    @property
     def by_place(self) -> bool:
         """Whether ranks are those that the tournament gave (a knockout), not by points."""
-        return self._order is not None
+        return self._about.order is not None
 
     def standings(self) -> list[RankedEntry]:
         """The standings by the tie-breaks of `standings`."""
-        return ranked(self.labels, self.scores, self._byes, self._order)
+        return ranked(self.labels, self.scores, self._about.bye_points, self._about.order)
 
     def time_losses(self, label: str) -> int:
         """How many games this entry lost on time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import time
 from io import StringIO
 from pathlib import Path
@@ -36,8 +37,10 @@ def test_a_file_and_a_database_give_the_same_tables(noughts: Any, played: Path) 
     of_file, of_database = (
         json.loads(noughts(f"tournament tables {played}/games.{kind} --format json").stdout) for kind in ("jsonl", "db")
     )
-    of_file.pop("tournament")
-    of_database.pop("tournament")
+    # A file of games does not say how and when they were played.
+    for name in ("tournament", "schedule", "time", "start_time", "end_time"):
+        of_file.pop(name)
+        assert of_database.pop(name)
     assert of_file == of_database
     assert (of_file["games"], of_file["void"]) == (12, 0)
     assert [row["rank"] for row in of_file["standings"]] == [1, 2, 3]
@@ -79,8 +82,57 @@ def test_bracket_of_a_knockout_is_shown_round_by_round(noughts: Any) -> None:
     assert (bracket[0]["decision"], bracket[0]["winner"]) == ("bye", "random")
     assert {bracket[2]["first"], bracket[2]["second"]} == {"random", bracket[1]["winner"]}
     text = noughts(line).stdout
-    assert "semifinals  random" in text
-    assert f"final       random - {bracket[1]['winner']}" in text
+    assert re.search(r"1 +semifinals +random +0 +random +bye", text)
+    assert re.search(rf"2 +final +random +{bracket[1]['winner']} ", text)
+
+
+def test_pairings_of_a_swiss_tournament_are_listed_by_round(noughts: Any, tmp_path: Path) -> None:
+    line = (
+        "tournament run random first-free minimax pascal:level=0 nextstep:depth=1 --schedule swiss --rounds 3 --seed 3"
+    )
+    ran = json.loads(noughts(f"{line} --time 1/move --db {tmp_path}/cup.db --format json").stdout)
+    read = json.loads(noughts(f"tournament tables {tmp_path}/cup.db --format json").stdout)
+    assert [(row["round"], row["first"], row["second"]) for row in read["pairings"]] == [
+        (row["round"], row["first"], row["second"]) for row in ran["pairings"]
+    ]
+    assert [row["round"] for row in read["pairings"]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    byes = [row["first"] for row in read["pairings"] if row["second"] is None]
+    assert len(set(byes)) == 3
+    assert read["byes"] == dict.fromkeys(byes, 1)
+    assert {row["name"] for row in read["standings"] if row["byes"]} == set(byes)
+    assert (read["schedule"], read["time"], read["rounds"]) == ("swiss", "1/move", 3)
+    assert read["start_time"] <= read["end_time"]
+    rows = csv.DictReader(StringIO(noughts(f"tournament tables {tmp_path}/cup.db --kind pairings --format csv").stdout))
+    assert [row["first"] for row in rows] == [row["first"] for row in ran["pairings"]]
+    text = noughts(f"tournament tables {tmp_path}/cup.db").stdout
+    assert "schedule swiss, rounds 3, time 1/move, began 20" in text
+    assert "Rounds" in text
+    noughts(f"report {tmp_path}/cup.db -o {tmp_path}")
+    page = (tmp_path / "report.html").read_text()
+    for fact in (
+        "<dt>schedule</dt><dd>swiss",
+        "<dt>rounds</dt><dd>3",
+        "<dt>time</dt><dd>1/move",
+        "<dt>ended</dt><dd>20",
+    ):
+        assert fact in page
+    assert '<section id="pairings">' in page
+
+
+def test_a_file_of_games_has_no_pairings_and_says_so(noughts: Any, played: Path) -> None:
+    text = noughts(f"tournament tables {played}/games.jsonl --kind pairings").stdout
+    assert "Only a knockout and a Swiss tournament have pairings" in " ".join(text.split())
+    assert "Rounds" not in noughts(f"tournament tables {played}/games.jsonl").stdout
+
+
+def test_tables_and_reports_tell_the_dates_of_the_games_of_a_file(noughts: Any, tmp_path: Path) -> None:
+    line = {"variant": "tictactoe", "first": "a", "second": "b", "seed": 1, "moves": [0, 3, 1, 4, 2], "result": "1-0"}
+    dates = ("2026-03-02", "2026-03-01", "2026-03-04")
+    file = tmp_path / "games.jsonl"
+    file.write_text("".join(json.dumps({**line, "termination": "line", "date": date}) + "\n" for date in dates))
+    read = json.loads(noughts(f"tournament tables {file} --format json").stdout)
+    assert (read["start_time"], read["end_time"]) == ("2026-03-01", "2026-03-04")
+    assert "began 2026-03-01, ended 2026-03-04" in noughts(f"tournament tables {file}").stdout
 
 
 def test_text_names_every_table(noughts: Any, played: Path) -> None:
@@ -160,3 +212,29 @@ def test_a_tournament_at_a_server_is_read_over_the_network(noughts: Any, server:
             assert ours[key] == theirs[key]
     missing = noughts("tournament tables cap", code=1, env=env)
     assert "tournaments/cap" in missing.stderr
+
+
+def test_pairings_and_withdrawals_of_a_tournament_at_a_server_are_shown(noughts: Any, server: str, token: str) -> None:
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+
+    def shown(line: str) -> Any:
+        return json.loads(noughts(f"tournament {line} --format json", env=env).stdout)
+
+    with online(server, token, one="random", two="random", three="random"):
+        noughts("tournament create cup --schedule swiss --rounds 2 --games 100000 --concurrency 1", env=env)
+        noughts("tournament join cup --all-online", env=env)
+        noughts("tournament start cup", env=env)
+        deadline = time.monotonic() + 60
+        while not shown("show cup")["games"]:
+            assert time.monotonic() < deadline
+        (bye,) = [row["first"] for row in shown("show cup")["pairings"] if row["decision"] == "bye"]
+        playing = {"one", "two", "three"} - {bye}
+        noughts(f"tournament withdraw cup {min(playing)}", env=env)
+        noughts("tournament cancel cup", env=env)
+    (pairing, _) = shown("show cup")["pairings"][:2]
+    assert {pairing["first"], pairing["second"]} == playing
+    text = noughts("tournament show cup", env=env).stdout
+    assert "Rounds" in text
+    tables = shown("tables cup")
+    assert (tables["schedule"], tables["byes"][bye], list(tables["withdrawn"])) == ("swiss", 1, [min(playing)])
+    assert f"Withdrawn: {min(playing)}" in noughts("tournament tables cup --kind standings", env=env).stdout

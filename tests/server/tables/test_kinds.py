@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.competition.score import Score
+from noughts_server.tables.about import About
 from noughts_server.tables.formats import as_csv, as_markdown
 from noughts_server.tables.game_record import GameRecord
 from noughts_server.tables.kinds import TableKind, make_table
@@ -210,5 +211,7 @@ def test_cells_are_written_for_people(value: float | None, unit: Unit, shown: st
 
 def test_a_knockout_is_not_said_to_be_ranked_by_points() -> None:
     labels = list(Tally(GAMES).labels)
-    (note,) = [note for note in make_table(TableKind.STANDINGS, Tally(GAMES, order=labels)).notes if "void" not in note]
+    (note,) = [
+        note for note in make_table(TableKind.STANDINGS, Tally(GAMES, About(order=labels))).notes if "void" not in note
+    ]
     assert note == "Ranks go by who has come how far."

@@ -7,11 +7,11 @@ from typer import Argument, Option
 
 from noughts_server.cli import child_options, completion, connection_options, format_options, options, output
 from noughts_server.cli.command import command
-from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
+from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
@@ -24,6 +24,7 @@ from noughts_server.cli.openings_options import (
     read_openings,
 )
 from noughts_server.cli.output import Format
+from noughts_server.tables.pairings import pairings_document, pairings_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +53,8 @@ _OPTION_OF = {"database": "db"}
 _LARGEST_GAMES = 1_000_000
 _LONGEST_TITLE = 200
 _MOST_GAMES_OF_A_TEST = 100_000
+_MOST_PAIRINGS = 64
+"""For people."""
 
 SpecArgument = Annotated[
     list[str],
@@ -247,8 +250,9 @@ def run(
     go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
     B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
     began. A knockout has "bracket": [{"round", "first", "second", "first_points", "second_points", "games", "winner",
-    "decision"}], null where it is open. With --fit also "fit", as of `noughts rate`; with --time-of also "own_times":
-    {LABEL: T}. "openings", "faults" and the exit code are as of `match`.
+    "decision"}], null where it is open; a Swiss tournament has the same as "pairings". With --fit also "fit", as of
+    `noughts rate`; with --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of
+    `match`.
     With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
     "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
     games of a ladder are null, and its eta_seconds are until all have played once.
@@ -466,6 +470,7 @@ def _crosstable(plan: "LocalPlan", outcome: "LocalOutcome") -> Crosstable:
 
 
 def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
+    key = "bracket" if plan.settings.schedule.places_by_bracket else "pairings"
     return {
         "games": outcome.games,
         "standings": standings_document(*_ranking(plan, outcome)),
@@ -473,7 +478,7 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
         "variant": plan.settings.variant,
         **output.seed_document(plan.settings.seed),
         "terminations": outcome.terminations,
-        **({"bracket": bracket_document(outcome.matches)} if outcome.matches else {}),
+        **({key: pairings_document(outcome.matches)} if outcome.matches else {}),
         **_conditions_document(plan),
     }
 
@@ -504,8 +509,8 @@ def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> 
     console.print(_crosstable(plan, outcome).table(console))
     console.print()
     if outcome.matches:
-        output.heading(console, BRACKET_HEADING)
-        console.print(bracket_table(outcome.matches))
+        bracket = plan.settings.schedule.places_by_bracket
+        show_table(console, pairings_table(outcome.matches, bracket=bracket, limit=_MOST_PAIRINGS))
         console.print()
     output.heading(console, "Leaderboard")
     console.print(standings_table(*_ranking(plan, outcome)))

@@ -4,30 +4,35 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
-from noughts_server.cli.drawing.bracket import BRACKET_HEADING, bracket_document, bracket_table
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
+from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.competition.formats import format_of
+from noughts_server.tables.pairings import pairings_document, pairings_table
 
 if TYPE_CHECKING:
     from noughts_proto.v1 import tournaments_pb2 as pb
     from noughts_server.cli.client import Client
+    from noughts_server.tables.about import About
     from noughts_server.tables.standings import RankedEntry
 
 _MOST_PRINTED = 128
 """Entries of a crosstable for people."""
+_MOST_PAIRINGS = 64
+"""Pairings for people."""
 
 
 def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format, *, fit: bool = False) -> None:
     """Prints a tournament with its standings and its crosstable; with `fit` also ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable, matches = _crosstable(client, shown)
-    standings, ranks = rank(standings, crosstable.pairs, in_order=format_of(shown.schedule).places_by_bracket)
+    places_by_bracket = format_of(shown.schedule).places_by_bracket
+    standings, ranks = rank(standings, crosstable.pairs, in_order=places_by_bracket)
     crosstable = Crosstable(ranks, crosstable.pairs)
     faults = {row.label: row.faults for row in standings if row.faults}
     fitted = fit_of_pairs(crosstable.labels, crosstable.pairs) if fit else None
@@ -36,7 +41,7 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
         document["standings"] = standings_document(standings, ranks)
         document["crosstable"] = crosstable.document()
         if matches:
-            document["bracket"] = bracket_document(matches)
+            document["bracket" if places_by_bracket else "pairings"] = pairings_document(matches)
         document["faults"] = [{"bot": label, "games": count} for label, count in faults.items()]
         document["offline"] = list(shown.offline)
         document["absence_limit"] = _absence_limit(shown)
@@ -54,18 +59,40 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
 
 
 def _crosstable(client: "Client", shown: "pb.Tournament") -> tuple[Crosstable, "list[_Match]"]:
-    """All of it, however many pages that takes, and the bracket of a knockout."""
+    """All of it, however many pages that takes, and the pairings of a knockout or a Swiss tournament."""
     from noughts_proto.v1 import tournaments_pb2 as pb
 
     request = pb.GetCrosstableRequest(name=shown.name)
     page = client.call(client.tournaments.GetCrosstable, request)
     labels, cells = [row.label for row in page.standings], list(page.cells)
-    matches = list(map(_Match, page.matches))
+    matches = _matches(page)
     while page.next_page_token:
         request.page_token = page.next_page_token
         page = client.call(client.tournaments.GetCrosstable, request)
         cells += page.cells
     return Crosstable(labels, cells), matches
+
+
+def _matches(page: "pb.GetCrosstableResponse") -> "list[_Match]":
+    return list(map(_Match, (*page.matches, *page.encounters)))
+
+
+def about_of(shown: "pb.Tournament", table: "pb.GetCrosstableResponse") -> "About":
+    """What tables and reports tell of a tournament beside its games; `table` may be the first page."""
+    from noughts_server.tables.about import About
+
+    rows = list(map(_Standing, table.standings))
+    return About(
+        schedule=format_of(shown.schedule).name,
+        time=f"{time_wording(shown)}{_own_times(shown)}",
+        began=iso(milliseconds(shown, "start_time")) or "",
+        ended=iso(milliseconds(shown, "end_time")) or "",
+        byes={row.label: row.byes for row in rows if row.byes},
+        bye_points={row.label: row.points - row.wins - row.draws / 2 for row in rows},
+        withdrawn={row.label: row.withdrawn_reason for row in rows if row.withdrawn_at is not None},
+        order=[row.label for row in rows] if format_of(shown.schedule).places_by_bracket else None,
+        matches=_matches(table),
+    )
 
 
 class _Standing:
@@ -129,8 +156,8 @@ def _print(
             console.print(notes, soft_wrap=True)
     if matches:
         console.print()
-        output.heading(console, BRACKET_HEADING)
-        console.print(bracket_table(matches))
+        bracket = format_of(shown.schedule).places_by_bracket
+        show_table(console, pairings_table(matches, bracket=bracket, limit=_MOST_PAIRINGS))
     if shown.games_done:
         console.print()
         output.heading(console, CROSSTABLE_HEADING)

@@ -1,0 +1,86 @@
+"""Who met whom: the bracket of a knockout, and the rounds of a Swiss tournament."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Protocol
+
+from noughts_server.tables.table import Column, Table, Unit, Value
+
+if TYPE_CHECKING:
+    from noughts_server.competition.bracket import Decision
+
+_STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
+
+
+class MatchRow(Protocol):
+    """One place of a bracket, or one pairing of a round, by labels; None where they are not known yet."""
+
+    @property
+    def round(self) -> int: ...
+    @property
+    def first(self) -> str | None: ...
+    @property
+    def second(self) -> str | None: ...
+    @property
+    def first_points(self) -> float: ...
+    @property
+    def second_points(self) -> float: ...
+    @property
+    def games(self) -> int: ...
+    @property
+    def winner(self) -> str | None: ...
+    @property
+    def decision(self) -> "Decision | None": ...
+
+
+def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
+    """`[{"round", "first", "second", "first_points", "second_points", "games", "winner", "decision"}]`.
+
+    Null where it is not known yet; "decision" is bye, points, extra_pair, forfeits, seed or walkover.
+    """
+    return [
+        {
+            "round": match.round,
+            "first": match.first,
+            "second": match.second,
+            "first_points": match.first_points,
+            "second_points": match.second_points,
+            "games": match.games,
+            "winner": match.winner,
+            "decision": None if match.decision is None else match.decision.name.lower(),
+        }
+        for match in matches
+    ]
+
+
+def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | None = None) -> Table:
+    """Return the pairings round by round; with `limit` so many, the newest ones."""
+    rows: list[tuple[Value, ...]] = []
+    for number, group in groupby(matches, key=lambda match: match.round):
+        in_round = list(group)
+        stage = _STAGES.get(len(in_round), f"round of {2 * len(in_round)}")
+        rows += [(number, *([stage] if bracket else []), *_cells(match)) for match in in_round]
+    columns = (
+        Column("round", "round", Unit.COUNT),
+        *([Column("stage", "stage")] if bracket else []),
+        Column("first", "first"),
+        Column("second", "second"),
+        Column("first_points", "points", Unit.POINTS),
+        Column("second_points", "points", Unit.POINTS),
+        Column("games", "games", Unit.COUNT),
+        Column("winner", "goes on" if bracket else "won"),
+        Column("decision", "by"),
+    )
+    shown = rows[-limit:] if limit else rows
+    notes = [f"The newest {len(shown):,} of {len(rows):,} pairings."] if len(shown) < len(rows) else []
+    if not rows:
+        notes = ["Only a knockout and a Swiss tournament have pairings by round, and only if they have begun."]
+    return Table("pairings", "Bracket" if bracket else "Rounds", columns, shown, notes)
+
+
+def _cells(match: MatchRow) -> tuple[Value, ...]:
+    decision = None if match.decision is None else match.decision.value
+    if match.second is None and match.winner is not None:
+        return match.first, None, None, None, match.games, match.winner, decision
+    points = (match.first_points, match.second_points) if match.games else (None, None)
+    return match.first or "?", match.second or "?", *points, match.games, match.winner, decision
