@@ -65,6 +65,8 @@ class _ScheduleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Schedule.Val
     """Who loses an encounter is out. Entries are seeded in the order in which they joined."""
     SCHEDULE_LADDER: _Schedule.ValueType  # 5
     """Goes on until it is paused or cancelled: near ratings meet, and entries may join and leave at any time."""
+    SCHEDULE_DANISH: _Schedule.ValueType  # 6
+    """Rounds between neighbours in the standings, also if they have met; as many as `rounds` says."""
 
 class Schedule(_Schedule, metaclass=_ScheduleEnumTypeWrapper):
     """How pairings are made."""
@@ -80,6 +82,8 @@ SCHEDULE_KNOCKOUT: Schedule.ValueType  # 4
 """Who loses an encounter is out. Entries are seeded in the order in which they joined."""
 SCHEDULE_LADDER: Schedule.ValueType  # 5
 """Goes on until it is paused or cancelled: near ratings meet, and entries may join and leave at any time."""
+SCHEDULE_DANISH: Schedule.ValueType  # 6
+"""Rounds between neighbours in the standings, also if they have met; as many as `rounds` says."""
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
 class _MatchDecision:

@@ -78,7 +78,7 @@ def read_schedule(text: str, *, games: int, rounds: int | None, stop_when_decide
     try:
         found = format_named(text)
     except ValueError as error:
-        raise UsageProblem(f"--schedule {text}: {error}") from error
+        raise UsageProblem(f"--schedule: {error}") from error
     with usage_problems():
         found.check(TournamentSettings(games_per_pair=games, rounds=rounds or 0, stop_when_decided=stop_when_decided))
     return found

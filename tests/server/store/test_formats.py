@@ -13,7 +13,7 @@ import pytest
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.bracket import Decision
-from noughts_server.competition.formats import GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS, TournamentFormat
+from noughts_server.competition.formats import DANISH, GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS, TournamentFormat
 from noughts_server.errors import InvalidArgument, WrongState
 from noughts_server.store import brackets
 from noughts_server.store.bots import log_in
@@ -38,6 +38,7 @@ from tests.support.arena import NOW, Arena, open_arena
 BOTS = ("ada", "bob", "cleo", "dora", "emil", "fay", "gus")
 WAVES: dict[str, dict[str, Any]] = {
     "swiss": {"schedule": SWISS, "rounds": 4},
+    "danish": {"schedule": DANISH, "rounds": 5},
     "knockout": {"schedule": KNOCKOUT, "games_per_pair": 4},
     "decided": {"schedule": KNOCKOUT, "games_per_pair": 6, "stop_when_decided": True},
 }

@@ -1,5 +1,6 @@
 """The formats of tournaments. A new one is a module of this package and a line in `FORMATS`."""
 
+from noughts_server.competition.formats.danish import DANISH
 from noughts_server.competition.formats.gauntlet import GAUNTLET
 from noughts_server.competition.formats.knockout import KNOCKOUT
 from noughts_server.competition.formats.ladder import LADDER
@@ -8,6 +9,7 @@ from noughts_server.competition.formats.swiss import SWISS
 from noughts_server.competition.formats.tournament_format import TournamentFormat
 
 __all__ = [
+    "DANISH",
     "FORMATS",
     "GAUNTLET",
     "KNOCKOUT",
@@ -19,7 +21,7 @@ __all__ = [
     "format_of",
 ]
 
-FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, KNOCKOUT, LADDER)
+FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, DANISH, KNOCKOUT, LADDER)
 """In the order in which people see them."""
 
 _BY_NUMBER = {each.number: each for each in FORMATS}
@@ -29,7 +31,7 @@ _BY_NAME = {each.name: each for each in FORMATS}
 def format_of(number: int) -> TournamentFormat:
     """Return the format with this number in the protocol and in the database. Raise ValueError if there is none."""
     if number not in _BY_NUMBER:
-        raise ValueError(f"format: got {number}, expected one of {', '.join(map(str, _BY_NUMBER))}")
+        raise ValueError(f"unknown format {number}; the formats are {', '.join(map(str, _BY_NUMBER))}")
     return _BY_NUMBER[number]
 
 
@@ -37,5 +39,5 @@ def format_named(name: str) -> TournamentFormat:
     """Return the format with this name, also with `_` for `-`. Raise ValueError if there is none."""
     found = _BY_NAME.get(name.replace("_", "-"))
     if found is None:
-        raise ValueError(f"format: got {name[:100]!r}, expected one of {', '.join(_BY_NAME)}")
+        raise ValueError(f"unknown format {name[:100]!r}; the formats are {', '.join(_BY_NAME)}")
     return found

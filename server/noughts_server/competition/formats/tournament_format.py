@@ -92,9 +92,11 @@ class TournamentFormat(ABC):
             value = getattr(settings, setting)
             if value and setting not in self.own_settings:
                 default = str(type(value)()).lower()
-                raise FormatError(setting, str(value).lower(), default, f"a {self} has no {lacking}")
+                raise FormatError(setting, str(value).lower(), default, f"a {self} tournament has no {lacking}")
         if self.follows_results and settings.games_per_pair % 2:
-            why = f"in each encounter of a {self} both bots begin equally often, so their number must be even"
+            why = (
+                f"in each encounter of a {self} tournament both bots begin equally often, so their number must be even"
+            )
             raise FormatError("games_per_pair", settings.games_per_pair, "an even number", why)
 
     def check_entries(self, entries: int, settings: FormatSettings) -> None:
@@ -107,7 +109,7 @@ class TournamentFormat(ABC):
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
         """Return the number of rounds after `rounds` more. Raise FormatError if that is not possible."""
-        raise FormatError("rounds", rounds, "0", f"a {self} has no number of rounds to extend")
+        raise FormatError("rounds", rounds, "0", f"a {self} tournament has no number of rounds to extend")
 
     @abstractmethod
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
