@@ -19,6 +19,7 @@ _GAMMA = 0x9E3779B97F4A7C15
 _PLY_STEP = 0xD1342543DE82EF95
 _OLD_SIDE_STEP = 0xA0761D6478BD642F
 _FEW_ROWS = 16
+_KEPT = 512
 _ONE_NUMBER, _TWO_NUMBERS = Struct("<Q").pack, Struct("<2Q").pack
 _EIGHT_NUMBERS, _SIXTEEN_NUMBERS = Struct("<8Q").unpack, Struct("<16Q").unpack
 
@@ -69,14 +70,14 @@ def commitment(tournament_seed: int) -> str:
 # neighbouring numbers, and each is told to two players: what was hashed last is kept.
 
 
-@lru_cache(maxsize=4096, typed=True)
+@lru_cache(maxsize=_KEPT, typed=True)
 def _games(tournament_seed: int, block: int) -> tuple[int, ...]:
     if isinstance(tournament_seed, OldSeed):
         return tuple(_mix(tournament_seed + number * _GAMMA) for number in range(8 * block, 8 * block + 8))
     return _EIGHT_NUMBERS(blake2b(_TWO_NUMBERS(tournament_seed & _MASK, block)).digest())
 
 
-@lru_cache(maxsize=4096, typed=True)
+@lru_cache(maxsize=_KEPT, typed=True)
 def _sides(tournament_seed: int, block: int) -> tuple[int, ...]:
     """Of the first game of the block first and second, then of the next."""
     games = _games(tournament_seed, block)

@@ -12,16 +12,22 @@ Returned = TypeVar("Returned")
 
 
 def in_database(
-    url: str | None, work: Callable[[Store], Awaitable[Returned]], *, alone: bool = False, create: bool = False
+    url: str | None,
+    work: Callable[[Store], Awaitable[Returned]],
+    *,
+    alone: bool = False,
+    create: bool = False,
+    reading: bool = False,
 ) -> Returned:
     """What `work` makes of the database at `url`, or of this user's default one; with `alone`, not beside a server.
 
-    Without `create` it must exist; with it, a new one is made, and that is said.
+    Without `create` it must exist; with it, a new one is made, and that is said. If `work` is only `reading`, the
+    database may be one that cannot be written.
     """
     url = read_database(url) or default_database_url()
 
     async def opened() -> Returned:
-        store = await Store.open(url, alone=alone, create=create)
+        store = await Store.open(url, alone=alone, create=create, reading=reading)
         if store.created:
             note(f"New database at {store.url}.")
         try:

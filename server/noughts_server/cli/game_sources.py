@@ -119,7 +119,7 @@ class GameSource:
             table = crosstable_message(whole_crosstable(connection, chosen))
             return make(Gathered(title, games, about_of(tournament_message(chosen), table)))
 
-        return in_database(url_of(path), lambda store: store.read(read))
+        return in_database(url_of(path), lambda store: store.read(read), reading=True)
 
     def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
         from noughts_proto.v1 import tournaments_pb2 as pb
@@ -183,7 +183,7 @@ def _read_stored(database: str, name: str, write: "Callable[[Iterable[games_pb2.
         for page in _pages(lambda token: list_games(connection, short(name), size=_PAGE, page_token=token)):
             write(map(game_message, page.items), title)
 
-    in_database(database, lambda store: store.read(read))
+    in_database(database, lambda store: store.read(read), reading=True)
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:

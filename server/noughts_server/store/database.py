@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
 from noughts_server.store import dialect, sqlite, troubles
-from noughts_server.store.migrate import upgrade
+from noughts_server.store.migrate import check_current, upgrade
 
 Result = TypeVar("Result")
 
@@ -85,8 +85,11 @@ class Store:
         now_ms: Callable[[], int] = wall_clock_ms,
         alone: bool = False,
         create: bool = True,
+        reading: bool = False,
     ) -> "Store":
         """Opens a database, makes it where there is none if `create`, and brings its schema up to date.
+
+        With `reading` it may also be a file that cannot be written, of the current schema.
 
         Transactions wait up to `busy_seconds` (`BUSY_SECONDS` unless set) for another process that holds the database.
         With `alone` no other store may be open that was opened so: two servers would play each other's tournaments.
@@ -103,7 +106,10 @@ class Store:
         try:
             store.created = is_new
             loop = asyncio.get_running_loop()
-            store.closed_to_others = await loop.run_in_executor(store._writer, _prepare, store._writing, parsed)
+            if reading and not kind.is_writable(parsed):
+                await loop.run_in_executor(store._readers, _check_current, store._reading, parsed)
+            else:
+                store.closed_to_others = await loop.run_in_executor(store._writer, _prepare, store._writing, parsed)
             store._identity = kind.identity(parsed)
             if alone:
                 store._lock = _lock(parsed)
@@ -277,6 +283,15 @@ def _lock(url: URL) -> dialect.Closing | None:
 
 
 _CHOOSE_PLACE = "Make it writable, or choose another place with --db."
+
+
+def _check_current(engine: Engine, url: URL) -> None:
+    kind = dialect.of_url(url)
+    try:
+        with engine.connect() as connection:
+            check_current(connection, kind.place(url))
+    except DBAPIError as error:
+        raise kind.unusable(url, kind.named(error) or DatabaseReadOnly(str(error))) from error
 
 
 def _prepare(engine: Engine, url: URL) -> bool:

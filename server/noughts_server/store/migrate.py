@@ -23,6 +23,14 @@ def upgrade(connection: Connection, database: str) -> None:
         _migrate(connection, database, found)
 
 
+def check_current(connection: Connection, database: str) -> None:
+    """Raises DatabaseUnusable unless the database has the schema of this version: it cannot be migrated."""
+    found = _revision(connection, database)
+    if found != REVISION:
+        problem = f"it cannot be written and has schema {found}, not {REVISION}"
+        raise DatabaseUnusable(database, problem, hint="Copy it to where it can be written.")
+
+
 def _create(connection: Connection) -> None:
     """The tables of the code. That the migrations would have made the same ones, a test holds."""
     metadata.create_all(connection, checkfirst=False)

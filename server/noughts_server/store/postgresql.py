@@ -93,6 +93,11 @@ def remove_if_empty(url: URL) -> None:
     """The place stays."""
 
 
+def is_writable(url: URL) -> bool:
+    """True: what a user may do, PostgreSQL says when it is asked."""
+    return True
+
+
 def size_bytes(url: URL) -> int:
     """What it takes on this machine's disk, which is nothing."""
     return 0

@@ -1,6 +1,7 @@
 """SQLite: what `dialect` asks of a database."""
 
 import os
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import IO, Any
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
@@ -95,6 +97,11 @@ def is_new(url: URL) -> bool:
     return not Path(str(url.database)).exists()
 
 
+def is_writable(url: URL) -> bool:
+    """Whether the file, if there is one, can be written, for all that is seen from outside."""
+    return is_new(url) or troubles.unwritable(Path(place(url))) is None
+
+
 def size_bytes(url: URL) -> int:
     """The size of the database's file and of its write-ahead log."""
     files = (Path(f"{url.database}{suffix}") for suffix in ("", "-wal"))
@@ -127,15 +134,22 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     """An engine with a pool of so many connections, which any thread may use one at a time.
 
     Transactions of one that writes take the database before they read anything. In one that does not, a statement that
-    would change anything fails.
+    would change anything fails; it also reads a file that cannot be written.
     """
+    target, read_only = place(url), not writes and not is_writable(url)
+    if read_only:
+        # Unless its log is in use, SQLite has to be told that nobody writes: it cannot make the file to find out.
+        log = Path(f"{target}-wal")
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+        target = f"file:{quote(os.path.abspath(target))}?{mode}"
     engine = create_engine(
         url,
+        creator=lambda: sqlite3.connect(target, busy_seconds, check_same_thread=False, uri=read_only),
         pool_size=connections,
         max_overflow=0,
-        connect_args={"timeout": busy_seconds, "check_same_thread": False},
     )
-    event.listen(engine, "connect", _set_up)
+    if not read_only:
+        event.listen(engine, "connect", _set_up)
     if not writes:
         event.listen(engine, "connect", _forbid_writing)
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"

@@ -55,7 +55,7 @@ def unusable(path: Path, error: NoughtsError) -> DatabaseUnusable:
     if isinstance(error, DatabaseFailing) and _free_bytes(path) < _LEAST_BYTES:
         error = DatabaseFull()
     if isinstance(error, DatabaseFailing | DatabaseReadOnly):
-        seen = _unwritable(path)
+        seen = unwritable(path)
         if seen is not None:
             return DatabaseUnusable(str(path), seen, hint="Make it writable, or choose another place with --db.")
         return DatabaseUnusable(str(path), f"{error.problem} ({error.got})", hint=error.remedy)
@@ -70,7 +70,7 @@ def _free_bytes(path: Path) -> int:
     return disk.f_bavail * disk.f_frsize
 
 
-def _unwritable(path: Path) -> str | None:
+def unwritable(path: Path) -> str | None:
     """Why the file cannot be written, as far as can be seen from outside."""
     folder = path.parent
     if path.is_dir():

@@ -1,6 +1,7 @@
 """Draws: repeatable from (seed, ply), uniform, and in exact proportion to weights. Every seed here is fixed."""
 
 import math
+import tracemalloc
 from collections import Counter
 from itertools import pairwise
 
@@ -80,6 +81,15 @@ def test_a_tournament_of_an_older_database_keeps_its_seeds() -> None:
     assert side_seeds(OldSeed(1), [2, 2], [0, 1]) == [OLD_SEED, (OLD_SEED + 0xA0761D6478BD642F) % 2**64]
     assert type(apart(OldSeed(1), 2)) is OldSeed
     assert side_seeds(1, [2], [0]) == [FIRST_SEED]  # equal numbers, and yet another seed
+
+
+def test_seeds_of_many_tournaments_take_little_memory() -> None:
+    tracemalloc.start()
+    for tournament_seed in range(2**40, 2**40 + 5_000):
+        side_seeds(tournament_seed, [1], [0])
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 1 << 20
 
 
 def test_who_knows_a_seed_and_all_constants_draws_the_opponents_lots_no_better_than_chance() -> None:

@@ -48,6 +48,7 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
                     connection, faults_of_stored, lambda done, total: show(done, total, "")
                 )
             ),
+            reading=True,
         )
     if output_format is Format.JSON:
         findings = [finding._asdict() for finding in report.findings]
@@ -88,6 +89,7 @@ def backup(
             lambda store: store.read(
                 lambda connection: back_up(connection, target, lambda done, total: show(done, total, ""))
             ),
+            reading=True,
         )
     size = target.stat().st_size
     if output_format is Format.JSON:

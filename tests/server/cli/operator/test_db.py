@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +16,8 @@ import pytest
 from noughts_server.testing import ServerUnderTest, serving
 from tests.support.command_line import invoked
 from tests.support.damage import damage_last_games
+from tests.support.mounts import small_disk
+from tests.support.processes import PROGRAM
 
 DAY_MS = 86_400_000
 
@@ -50,6 +53,19 @@ def copy(played: tuple[ServerUnderTest, Path], tmp_path: Path) -> Path:
     with closing(sqlite3.connect(played[1])) as source, closing(sqlite3.connect(file)) as target:
         source.backup(target)
     return file
+
+
+def test_a_database_on_a_read_only_disk_is_checked_and_copied(copy: Path, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "size=8m,mode=700") as disk:
+        (disk.here / "a%b?c.db").write_bytes(copy.read_bytes())
+        disk.remount("ro")
+        program, database = (*disk.enter, *PROGRAM), str(disk.folder / "a%b?c.db")
+        checked = subprocess.run([*program, "db", "check", "--db", database], capture_output=True, text=True)
+        assert (checked.returncode, checked.stdout) == (0, "2 tournaments, 104 games, 4 ratings: nothing wrong\n")
+        words = ["db", "backup", str(tmp_path / "copy.db"), "--db", database]
+        assert subprocess.run([*program, *words]).returncode == 0
+        refused = subprocess.run([*program, "db", "prune", "--db", database], capture_output=True, text=True)
+        assert (refused.returncode, "read-only" in refused.stderr) == (1, True)
 
 
 def test_database_of_a_running_server_is_found_right(played: tuple[ServerUnderTest, Path]) -> None:
