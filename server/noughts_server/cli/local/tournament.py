@@ -188,8 +188,7 @@ def match(
     JSON: {"games", "names": [A, B], "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second",
     "terminations", "elo": {"value", "error95", "los"}, "normalized_elo": {"value", "error95"}, "pentanomial": [LL, LD,
     WL+DD, WD, WW], "repeats"}; a_first and a_second are A's games in which it moved first, and second. With --sprt also
-    "sprt": {"llr", "lower", "upper", "decision": "H0", "H1" or "continue"}; elo and pentanomial are then those at the
-    decision.
+    "sprt": {"llr", "lower", "upper", "decision": "H0", "H1" or "continue"}; all counts are then those at the decision.
     With --time-of also "own_times": {LABEL: T}; with --openings also "openings": {"kind", "plies" or "name", "count"
     and "order", "symmetries"}.
     Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.processes import eventually
 
 FIRST_FREE = """
 from noughts_bots.api import Bot
@@ -76,6 +79,18 @@ def test_a_test_that_is_decided_stays_so_when_the_match_goes_on(noughts: Any, tm
     after = json.loads(noughts(f"{line} --resume --format json").stdout)
     assert (after["sprt"], after["pentanomial"]) == (before["sprt"], before["pentanomial"])
     assert after["games"] == before["games"]
+
+
+def test_an_interrupted_test_goes_on_to_the_same_result(noughts: Any, start: Any, tmp_path: Path) -> None:
+    line = "match A=random random --variant mnk:9,9,5 --seed 5 --sprt elo0=0,elo1=60 --concurrency 8 --format json"
+    whole = noughts(line).stdout
+    file = tmp_path / "games.jsonl"
+    with start(f"{line} --db {tmp_path / 'm.db'} -o {file}") as process:
+        eventually(lambda: file.exists() and file.stat().st_size, bool)
+        process.send_signal(signal.SIGINT)
+        told = json.loads(process.communicate(timeout=60)[0])
+    assert told["games"] == sum(told["terminations"].values()) == file.read_bytes().count(b"\n")
+    assert noughts(f"{line} --db {tmp_path / 'm.db'} --resume").stdout == whole
 
 
 def test_the_end_of_a_test_can_be_copied_and_its_way_is_told(noughts: Any) -> None:
