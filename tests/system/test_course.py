@@ -3,14 +3,18 @@
 import csv
 import json
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
-from noughts_server.cli.operator.course import next_night
+from noughts_server.cli.operator.course import _play_night, _read_course, next_night
+from tests.support.authority import Authority
 from tests.support.processes import asked, environment, eventually, first_line, said, started, told
 
+NOW = datetime(2026, 11, 24, 2, tzinfo=UTC)
 BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return {}\n"
 
 
@@ -102,6 +106,57 @@ def test_what_makes_no_course_is_refused(tmp_path: Path, content: str, options: 
     code = 1 if not options else 2
     assert complaint in said(line, environment(), code=code).stderr
     assert not (tmp_path / "c").exists()
+
+
+def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: Path) -> None:
+    folder, data = tmp_path / "c", environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    (tmp_path / "class.csv").write_text("ada\nbob\n")
+    site = "--site https://games.example --variant tictactoe --time none"
+    asked(f"course init {folder} --class {tmp_path / 'class.csv'} {site}", data)
+    assert "--name LOGIN-bot --server games.example:7450 --tls\n" in (folder / "INSTRUCTIONS.md").read_text()
+    serving = ["course", "serve", str(folder), "--listen", "0.0.0.0:0"]
+    assert "expected a loopback address" in said([*serving, "--web", "127.0.0.1:0"], data, code=2).stderr
+    refused = said(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
+    assert "tokens could be read on the way" in refused.stderr
+    authority = Authority(tmp_path)
+    identity = authority.identity("server", names=("games.example", "127.0.0.1"))
+    certificate = ["--tls-cert", str(identity.certificate), "--tls-key", str(identity.key)]
+    with started([*serving, *certificate, "--format", "json"], data) as server:
+        port = json.loads(first_line(server))["grpc"].rpartition(":")[2]
+        env = {**data, "NOUGHTS_SERVER": f"127.0.0.1:{port}", "NOUGHTS_TLS_CA": str(authority.certificate)}
+        for row in csv.DictReader((folder / "tokens.csv").read_text().splitlines()):
+            (tmp_path / "bot.py").write_text(BOT.format("position.free[0]"))
+            student = {**env, "NOUGHTS_TOKEN": row["token"]}
+            asked(f"bot submit {tmp_path / 'bot.py'} --name {row['login']}-bot", student)
+        eventually(
+            lambda: asked(f"bot list --online --server {env['NOUGHTS_SERVER']}", env)["bots"],
+            lambda bots: len(bots) == 2,
+        )
+        # As `course serve` does each night: by the certificate alone.
+        night = _play_night(folder, _read_course(folder), f"localhost:{port}", NOW, identity.dialling())
+        assert night.startswith("tournaments/night-")
+        server.terminate()
+        assert server.wait(20) == 0
+
+
+def test_a_site_beyond_this_machine_lets_people_sign_in_behind_https(tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    line = ["serve", "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0", "--format", "json"]
+    for more, open_ in (([], False), (["--https"], True), (["--insecure"], True)):
+        with started([*line, *more], data) as server:
+            port = json.loads(first_line(server))["web"].rpartition(":")[2]
+            page = eventually(partial(_read, f"http://127.0.0.1:{port}/signin"), bool)
+            assert ('name="token"' in page) is open_
+            server.terminate()
+            assert server.wait(20) == 0
+
+
+def _read(address: str) -> str:
+    try:
+        with urlopen(address, timeout=10) as page:
+            return str(page.read(), "utf-8")
+    except OSError:
+        return ""
 
 
 def test_the_next_night_is_today_or_tomorrow() -> None:

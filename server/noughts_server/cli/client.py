@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import grpc
 
 from noughts_proto.error_details import error_info
-from noughts_proto.security import failed_handshake, why_hung_up
+from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import (
@@ -127,10 +127,12 @@ class Client:
 
 
 @contextmanager
-def connected(server: str | None, token: str | None = None, token_file: Path | None = None) -> Iterator[Client]:
-    """A client of the server that the options name."""
+def connected(
+    server: str | None, token: str | None = None, token_file: Path | None = None, *, dialling: Dialling | None = None
+) -> Iterator[Client]:
+    """A client of the server that the options name; they also say how to connect, unless `dialling` does."""
     address, secret = connection_options.read_server(server), connection_options.read_token(token, token_file)
-    with connection_options.dialling(address, secret).channel(address) as channel:
+    with (dialling or connection_options.dialling(address, secret)).channel(address) as channel:
         yield Client(
             address,
             secret,

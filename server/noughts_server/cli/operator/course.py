@@ -14,17 +14,24 @@ from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 from typer import Argument, Option
 
+from noughts_proto.security import host_of, is_loopback
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.client import CallFailed, Client, connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
+from noughts_server.cli.operator.serve import CertificateOption, InsecureOption, KeyOption, read_identity
+from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption
+from noughts_server.cli.operator.web_minder import dialled
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import read_moment
 
 if TYPE_CHECKING:
+    from noughts_proto.security import Dialling
     from noughts_proto.v1 import tournaments_pb2
     from noughts_server.store.database import Connection, Store
     from noughts_server.store.tokens import NewToken
@@ -60,6 +67,8 @@ class Course:
     accept: str
     address: str
     """Where students find the site."""
+    server: str = connection_options.DEFAULT_ADDRESS
+    """Where their commands reach the server."""
 
 
 @command("noughts course init ai-101 --class class.csv --variant connect4 --closes 2026-12-18T23:59")
@@ -90,6 +99,15 @@ def init(
     address: Annotated[
         str, Option("--site", metavar="URL", help="Where students will find the site, for their instructions.")
     ] = "http://127.0.0.1:7480",
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT",
+            help="Where students reach the server, for their instructions. Default: the host of --site, port 7450",
+            show_default=False,
+        ),
+    ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Writes a league for a class: a token for each student, a nightly tournament, a page of instructions.
@@ -106,11 +124,13 @@ def init(
         raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both with a comma")
     options.read_time(time)  # it is one
     end = None if closes is None else read_moment(closes, "--closes")
+    server = server or f"{_host_of(address)}:{connection_options.DEFAULT_ADDRESS.rpartition(':')[2]}"
+    connection_options.read_address(server, "--server")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Problem(f"{folder}: it is there already, and not empty", "Choose another folder.")
     course = Course(
         name or folder.resolve().name, options.read_variant(variant).name, games, time, nightly,
-        end.isoformat() if end else "", accept, address.rstrip("/"),
+        end.isoformat() if end else "", accept, address.rstrip("/"), server,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -168,7 +188,20 @@ def serve(
     listen: Annotated[
         str, Option("--listen", metavar="HOST:PORT", help="Where bots and commands dial in; port 0: any free one.")
     ] = connection_options.DEFAULT_ADDRESS,
-    web: Annotated[str, Option("--web", metavar="HOST:PORT", help="Where browsers find the site.")] = "127.0.0.1:7480",
+    web: Annotated[
+        str | None,
+        Option(
+            "--web",
+            metavar="HOST:PORT",
+            help="Where browsers find the site. Default: 127.0.0.1:7480; no site with --tls-cert",
+            show_default=False,
+        ),
+    ] = None,
+    tls_cert: CertificateOption = None,
+    tls_key: KeyOption = None,
+    insecure: InsecureOption = False,
+    https: HttpsOption = False,
+    proxy: ProxyOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Runs the course's server until Ctrl-C, and plays a tournament of all bots each night.
@@ -176,9 +209,19 @@ def serve(
     JSON: as of `noughts serve`.
     """
     course = _read_course(folder)
+    identity = read_identity(tls_cert, tls_key)
+    dialling = None if identity is None else identity.dialling()
+    if identity is None:
+        web = web or DEFAULT_WEB
+        _check_sign_in(web, protected=https or insecure)
+    given = {"--web": web, "--tls-cert": tls_cert, "--tls-key": tls_key}
     command = [
         *(sys.executable, "-m", "noughts_server.cli", "serve", "--db", str(folder / _DATABASE), "--listen", listen),
-        *("--web", web, "--accept", course.accept, "--format", "json"),
+        *(part for option, value in given.items() if value is not None for part in (option, str(value))),
+        *(["--insecure"] if insecure else []),
+        *(["--https"] if https else []),
+        *(part for address in read_proxies(proxy) for part in ("--proxy", address)),
+        *("--accept", course.accept, "--format", "json"),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -193,7 +236,8 @@ def serve(
         else:
             console = output.stdout()
             output.heading(console, f"{course.name} is served at {ready['grpc']}")
-            console.print(f"Site: {ready['web']}\nEach night at {course.nightly} all bots meet in {course.variant}.")
+            site = f"Site: {ready['web']}\n" if ready["web"] else ""
+            console.print(f"{site}Each night at {course.nightly} all bots meet in {course.variant}.")
         due = next_night(course.nightly, datetime.now().astimezone())
         while True:
             try:
@@ -203,7 +247,9 @@ def serve(
             if now >= due:
                 due = next_night(course.nightly, now)
                 try:
-                    output.note(f"The night's tournament: {_play_night(folder, course, ready['grpc'], now)}")
+                    output.note(
+                        f"The night's tournament: {_play_night(folder, course, dialled(ready['grpc']), now, dialling)}"
+                    )
                 except Problem as problem:
                     output.warn(f"no tournament tonight: {problem.message}")
 
@@ -259,6 +305,17 @@ def report(
         output.print_json({"tournament": name, "reports": written})
     else:
         output.stdout().print(f"{output.count(len(written), 'report')} about {name} in {place}.", soft_wrap=True)
+
+
+def _check_sign_in(web: str, *, protected: bool) -> None:
+    """Raise UsageProblem for a website on which students could not sign in: their tokens could be read on the way."""
+    host, _ = connection_options.read_address(web, "--web")
+    if not (protected or is_loopback(host)):
+        raise UsageProblem(
+            f"--web {web!r}: got an address beyond this machine, where tokens could be read on the way;"
+            " expected a loopback address, or --https",
+            "Put a proxy that speaks HTTPS before it and give --https, or accept the risk with --insecure.",
+        )
 
 
 def next_night(clock: str, now: datetime) -> datetime:
@@ -352,6 +409,8 @@ def _tokens_csv(logins: list[dict[str, str]], made: dict[str, str]) -> str:
 
 
 def _instructions(course: Course) -> str:
+    # Beyond one machine a token travels encrypted.
+    tls = "" if is_loopback(host_of(course.server)) else " --tls"
     until = f" Bots are taken until {course.closes[:16].replace('T', ' ')}." if course.closes else ""
     python = (
         "Write it in a file `bot.py`:\n\n```python\nfrom noughts_bots import Bot\n\n\nclass Mine(Bot):\n"
@@ -375,7 +434,7 @@ def _instructions(course: Course) -> str:
         "## Hand it in\n\n"
         f"Open {course.address}/me, sign in with your token, and choose the file. Or from the command line:\n\n"
         "```\nexport NOUGHTS_TOKEN=...   # yours\n"
-        "noughts bot submit bot.py --name LOGIN-bot --server HOST:PORT\n```\n\n"
+        f"noughts bot submit bot.py --name LOGIN-bot --server {course.server}{tls}\n```\n\n"
         "It is tried at once. What is wrong is told, with what your bot printed. You may hand in as often as you like "
         "(thirty times an hour): the newest version plays the next night.\n\n"
         "## See how it does\n\n"
@@ -384,6 +443,14 @@ def _instructions(course: Course) -> str:
         "Only you can read what it wrote to its standard error.\n\n"
         "Your token is yours alone: it lets others hand in bots in your name.\n"
     )
+
+
+def _host_of(site: str) -> str:
+    """The host of a website's address; IPv6 addresses in brackets. Raises UsageProblem."""
+    host = urlsplit(site).hostname
+    if not host:
+        raise UsageProblem(f"--site {site!r}: expected an address, e.g. https://games.example")
+    return f"[{host}]" if ":" in host else host
 
 
 def _write_settings(folder: Path, course: Course) -> None:
@@ -408,12 +475,14 @@ def _read_tokens(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader((folder / _TOKENS).read_text(encoding="utf-8").splitlines()))
 
 
-def _play_night(folder: Path, course: Course, server: str | None, now: datetime) -> str:
+def _play_night(
+    folder: Path, course: Course, server: str | None, now: datetime, dialling: "Dialling | None" = None
+) -> str:
     """Makes the tournament, enters every bot that was handed in, and starts it. Returns its name. Raises Problem."""
     from noughts_proto.v1 import bots_pb2, tournaments_pb2
     from noughts_server.cli.remote.time_controls import time_message
 
-    with connected(server, token_file=folder / _ORGANISER) as client:
+    with connected(server, token_file=folder / _ORGANISER, dialling=dialling) as client:
         found = client.pages(
             client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
         )

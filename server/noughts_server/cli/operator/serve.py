@@ -10,6 +10,7 @@ from noughts_server.cli import bus_options, connection_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
 from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
+from noughts_server.cli.operator.web import HttpsOption
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import read_duration
 
@@ -47,7 +48,7 @@ InsecureOption = Annotated[
     bool,
     Option(
         "--insecure",
-        help="Listen, and use a bus, beyond this machine without protection: others can read tokens, or play.",
+        help="Listen, sign people in, and use a bus beyond this machine without protection: others can read tokens.",
     ),
 ]
 MetricsOption = Annotated[
@@ -137,6 +138,7 @@ def serve(
     reflection: ReflectionOption = True,
     web: WebOption = None,
     no_web: NoWebOption = False,
+    https: HttpsOption = False,
     absence: AbsenceOption = "10m",
     rate_own_games: RateOwnOption = False,
     accept: AcceptOption = None,
@@ -162,7 +164,7 @@ def serve(
     "web" and "metrics" are null where there are none. A site is a child process that is started again when it dies;
     games go on without it.
     """
-    identity = _identity(tls_cert, tls_key)
+    identity = read_identity(tls_cert, tls_key)
     if tls_client_ca is not None and identity is None:
         raise UsageProblem("--tls-client-ca: got no certificate of the server, expected --tls-cert and --tls-key too")
     _check_reach(listen, protected=identity is not None or insecure)
@@ -202,7 +204,8 @@ def serve(
         limits=_limits(limit or []),
         proxies=read_proxies(proxy),
     )
-    if not run_loop(serve_until_stopped(settings, output_format, listener, acceptance)):
+    site = [*(["--https"] if https else []), *(["--insecure"] if insecure else [])]
+    if not run_loop(serve_until_stopped(settings, output_format, listener, acceptance, site)):
         raise SystemExit(INTERRUPTED)
 
 
@@ -234,7 +237,8 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
     return Acceptance(kinds, names)
 
 
-def _identity(certificate: Path | None, key: Path | None) -> "Identity | None":
+def read_identity(certificate: Path | None, key: Path | None) -> "Identity | None":
+    """The certificate and the key of these options, if any. Raises UsageProblem if one is missing."""
     from noughts_proto.security import Identity
 
     if certificate is None and key is None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import shlex
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,12 @@ async def serve_until_stopped(
     output_format: Format,
     listener: "socket.socket | None",
     acceptance: "Acceptance | None" = None,
+    site: Sequence[str] = (),
 ) -> bool:
-    """Serves until a signal; False when running games were abandoned. A site answers on the socket, if there is one."""
+    """Serves until a signal; False when running games were abandoned. A site answers on the socket, if there is one.
+
+    `site` are options of its process, as in `web_child`.
+    """
     stopping, aborting = asyncio.Event(), asyncio.Event()
 
     def abort() -> None:
@@ -48,7 +52,9 @@ async def serve_until_stopped(
                 from noughts_server.cli.operator.web_minder import minding_site
 
                 token = await stack.enter_async_context(site_token(server.store))
-                await stack.enter_async_context(minding_site(server.address, listener, token, settings.proxies))
+                await stack.enter_async_context(
+                    minding_site(server.address, listener, token, (*site, *settings.proxies))
+                )
             await stopping.wait()
             if output_format is Format.TEXT:
                 output.note("Stopping: games that are running are finished; press Ctrl-C again to stop at once.")

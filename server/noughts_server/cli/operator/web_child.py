@@ -1,4 +1,4 @@
-"""The site as a child process of `noughts serve`: its arguments are SERVER FILENO PROXY...
+"""The site as a child process of `noughts serve`: its arguments are SERVER FILENO [--https] [--insecure] PROXY...
 
 The socket is the parent's, so that browsers which call while the child is started again wait instead of being refused.
 Its stdin says the token with which people play there, a line. The child ends when its stdin does: with its parent,
@@ -16,7 +16,7 @@ from noughts_proto.security import Dialling
 from noughts_server.web.serving import running_site
 
 
-async def _serve(server: str, listener: socket.socket, token: str, proxies: list[str]) -> None:
+async def _serve(server: str, listener: socket.socket, token: str, more: list[str]) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     # Ctrl-C in a terminal reaches both: the parent says when to stop.
@@ -29,7 +29,9 @@ async def _serve(server: str, listener: socket.socket, token: str, proxies: list
             stopping.set()
 
     loop.add_reader(sys.stdin.fileno(), parent_gone)
-    async with running_site(server, Dialling(), listener, token=token, proxies=proxies):
+    https, insecure = "--https" in more, "--insecure" in more
+    proxies = [each for each in more if not each.startswith("--")]
+    async with running_site(server, Dialling(), listener, https=https, insecure=insecure, token=token, proxies=proxies):
         await stopping.wait()
 
 

@@ -23,15 +23,17 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it li
 
 @asynccontextmanager
 async def minding_site(
-    server: str, listener: socket.socket, token: str, proxies: Collection[str] = ()
+    server: str, listener: socket.socket, token: str, more: Collection[str] = ()
 ) -> AsyncIterator[None]:
     """A site of the server at this address answers on the socket inside the block; people play at it with the token.
+
+    `more` are arguments of `web_child`.
 
     The socket stays open here: browsers that call while no child is there wait for the next one.
     """
     async with asyncio.TaskGroup() as tasks:
         minding = tasks.create_task(
-            _mind([_dialled(server), str(listener.fileno()), *proxies], listener, token), name="site"
+            _mind([dialled(server), str(listener.fileno()), *more], listener, token), name="site"
         )
         try:
             yield
@@ -82,7 +84,7 @@ async def _end(child: asyncio.subprocess.Process) -> None:
         await child.wait()
 
 
-def _dialled(address: str) -> str:
+def dialled(address: str) -> str:
     """Where a process of this machine reaches a server that listens there."""
     host = host_of(address)
     return f"{_ANYWHERE[host]}:{address.rpartition(':')[2]}" if host in _ANYWHERE else address

@@ -83,7 +83,7 @@ def about_of(shown: "pb.Tournament", table: "pb.GetCrosstableResponse") -> "Abou
 
     rows = list(map(_Standing, table.standings))
     return About(
-        schedule=format_of(shown.schedule).name,
+        schedule=str(format_of(shown.schedule)),
         time=f"{time_wording(shown)}{_own_times(shown)}",
         began=iso(milliseconds(shown, "start_time")) or "",
         ended=iso(milliseconds(shown, "end_time")) or "",
