@@ -122,7 +122,8 @@ class Conversation:
     not answer is for the clock to decide.
     """
 
-    def __init__(self, terms: Terms, options: EngineOptions) -> None:
+    def __init__(self, terms: Terms, options: EngineOptions, *, answers_once: bool | None = None) -> None:
+        """`answers_once` is what was seen of an earlier process."""
         self.phase = Phase.STARTING
         self.terms = terms
         self.cell = OFF_BOARD
@@ -140,7 +141,7 @@ class Conversation:
         """What it is asked to agree on."""
         self._repeats = 0
         """How often the last question was put again."""
-        self._answers_once: bool | None = None
+        self.answers_once = answers_once
         """Whether a question that is put again is answered once; None until that was seen."""
         self._complaints: set[str] = set()
         """What it said against its terms, numbers aside."""
@@ -263,12 +264,12 @@ class Conversation:
     def _answered(self) -> None:
         self.phase = Phase.PLAYING
         if self.doubles:
-            self._answers_once = self._answers_once is not False
-        self.doubles = self._repeats if self._answers_once is None else 0
+            self.answers_once = self.answers_once is not False
+        self.doubles = self._repeats if self.answers_once is None else 0
 
     def _double(self) -> Heard:
         self.doubles -= 1
-        self._answers_once = False
+        self.answers_once = False
         return Heard.DOUBLE
 
     def _complaint(self, line: str) -> Heard:
@@ -280,7 +281,7 @@ class Conversation:
             return Heard.NOTE
         if not {"TIME_LEFT", self.terms.time_left(self._asked[1]).split()[-1]}.isdisjoint(_WORDS.findall(line.upper())):
             return Heard.CUT
-        return Heard.NOTE if self._answers_once is False or self._repeats == MOST_REPEATS else Heard.MISSED
+        return Heard.NOTE if self.answers_once is False or self._repeats == MOST_REPEATS else Heard.MISSED
 
     def _hear_who(self, line: str) -> Heard:
         """It has read the terms when it says who it is, or has complained about more than there were infos."""

@@ -83,6 +83,8 @@ _SIZES = {(15, 15): "", (20, 20): ":20"}
 
 VARIANTS = ("mnk", *(name + suffix for name in RULES for suffix in _SIZES.values()))
 """The variants that have a rule (of those of the family `mnk` only five in a row)."""
+PLAYED = "five in a row on a flat board, which is all that Gomocup engines play"
+"""The same in words."""
 
 
 def rule_of(variant: Variant) -> int | None:

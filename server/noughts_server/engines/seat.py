@@ -104,6 +104,8 @@ class EngineSeat:
         """How many questions were put again, because the engine answered ERROR or UNKNOWN."""
         self.pause_us = options.settle_us
         """Between its last line and the next question; no clock runs."""
+        self.answers_once: bool | None = None
+        """See `Conversation`."""
         self._lost_us = 0
         """When the last question was written of which it lost words."""
         self._command = command
@@ -249,6 +251,7 @@ class EngineSeat:
 
     def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
         """Lets the process end while others play on."""
+        self.answers_once = life.talk.answers_once
 
         async def end() -> None:
             death = self.death = await life.process.stop(reason, self.settings.stop)
@@ -279,7 +282,7 @@ class _Life:
 
     def __init__(self, seat: EngineSeat, started: Started, terms: Terms) -> None:
         self.process = EngineProcess(started, self, seat.settings.now, seat.heard)
-        self.talk = Conversation(terms, seat.options)
+        self.talk = Conversation(terms, seat.options, answers_once=seat.answers_once)
         self.over: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         """Why it is given up: what it did, a phrase that follows "it"; None: another process is wanted."""
         self.was_ready = False

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
-from noughts_bots.gomocup.protocol import rule_of
+from noughts_bots.gomocup.protocol import PLAYED, rule_of
 from noughts_bots.specs import BotSpec
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
@@ -87,13 +87,10 @@ class ChildSession:
 
     def require(self, variant: Variant) -> None:
         """Raises VariantRefused unless the bot plays this variant."""
-        if self.is_engine and not self.knows(variant):
-            expected = "five in a row on a flat board, which is all that Gomocup engines play"
-            advice = "choose such a variant, e.g. --variant gomoku"
-            raise VariantRefused(self._subject, f"variant {variant.name}", expected, advice)
-        if not covers(self.variants, variant.name):
+        if not self.knows(variant):
+            expected = PLAYED if self.is_engine else f"one of {', '.join(self.variants)}"
             advice = "choose such a variant, or another bot"
-            raise VariantRefused(self._subject, f"variant {variant.name}", f"one of {', '.join(self.variants)}", advice)
+            raise VariantRefused(self._subject, f"variant {variant.name}", expected, advice)
 
     def begin(self, variant: Variant, side: int, seed: int, moves: list[int], number: int = 1) -> int:
         """Begins a game after these moves, together with its first question. Returns its handle."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from noughts_bots.gomocup.protocol import PLAYED
 from noughts_bots.specs import BotSpec, dials_in
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.bench import Bench
@@ -101,8 +102,7 @@ class LocalChildren:
         variant = parse_variant(self._variant)
         terms = terms_of(variant, self._plan.settings.time_of(label))
         if terms is None:
-            expected = "five in a row on a flat board, which is all that Gomocup engines play"
-            raise LocalError(f"{label}: got a game of {self._variant}, expected {expected}")
+            raise LocalError(f"{label}: got a game of {self._variant}, expected {PLAYED}")
         player, processes = referee.player(version), self._plan.processes_of(spec)
         members = player.enlist(processes) if processes > 1 else (player,)
 

@@ -89,17 +89,17 @@ async def test_what_an_engine_answers_to_a_fourth_refusal_is_for_its_clock(field
     assert [fault.bot for fault in outcome.faults if fault.games] == ["deaf"]
 
 
-@pytest.mark.parametrize("habits", ["anyway", "anyway=0.02"])
+@pytest.mark.parametrize("habits, options", [("anyway", ""), ("anyway=0.02", "{restart=on}")])
 async def test_an_engine_that_answers_in_spite_of_its_error_is_not_asked_twice(
-    field: Field, tmp_path: Path, habits: str
+    field: Field, tmp_path: Path, habits: str, options: str
 ) -> None:
     log = tmp_path / "said"
     outcome = await field.play(
-        engine("deaf", habits), engine("odd"), games=6, concurrency=2, processes=2, variant="mnk:7,7,5",
+        engine("deaf", habits, options), engine("odd"), games=6, concurrency=2, processes=2, variant="mnk:7,7,5",
         time="0.2/move", children=TIMES, log=log,
     )  # fmt: skip
     assert {game.termination for game in field.games} <= ON_THE_BOARD, outcome.faults
-    assert sum(line[2] == "#" for line in lines_of(log)) == 2  # once by each process
+    assert sum(line[2] == "#" for line in lines_of(log)) == 2  # once in each seat
 
 
 async def test_the_pause_is_on_no_clock(field: Field, tmp_path: Path) -> None:
