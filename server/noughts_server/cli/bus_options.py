@@ -1,15 +1,15 @@
 """Where the bus of a cluster is: options of `serve` and `referee`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from typer import Option
 
+from noughts_proto.security import is_loopback
 from noughts_server.cli.errors import UsageProblem, require_extra
-
-if TYPE_CHECKING:
-    from noughts_server.cluster.bus_settings import BusSettings
+from noughts_server.cluster.bus_settings import BusSettings
+from noughts_server.errors import BadBusUrl
 
 BusOption = Annotated[
     str | None,
@@ -47,13 +47,9 @@ def read_bus(
     key: Path | None,
     *,
     insecure: bool,
-) -> "BusSettings":
+) -> BusSettings:
     """The bus as the options have it. Raises UsageProblem where no cluster could be made of it."""
     require_extra(command, "cluster")
-    from noughts_proto.security import is_loopback
-    from noughts_server.cluster.bus_settings import BusSettings
-    from noughts_server.errors import BadBusUrl
-
     if database is None or not database.startswith("postgres"):
         got = "none" if database is None else repr(database)
         raise UsageProblem(

@@ -1,15 +1,13 @@
 """How programs and plugins are run: options of every command that starts some."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Option
 
+from noughts_bots.gomocup.options import read_size
 from noughts_server.cli.errors import UsageProblem
-
-if TYPE_CHECKING:
-    from noughts_server.local.launcher import Locking
-
+from noughts_server.local.launcher import Locking
 
 RequireLockOption = Annotated[
     bool,
@@ -78,18 +76,14 @@ MessagesOption = Annotated[
 
 def read_memory(text: str, option: str = "--memory") -> int:
     """Bytes from `512` (MiB) or `2g`; 0 for an empty text."""
-    from noughts_bots.gomocup.options import read_size
-
     try:
         return read_size(text) if text else 0
     except ValueError:
         raise UsageProblem(f"{option} {text!r}: expected MiB as in `512`, or `2g`") from None
 
 
-def read_locking(*, require_lock: bool, no_lock: bool) -> "Locking":
+def read_locking(*, require_lock: bool, no_lock: bool) -> Locking:
     """What is asked of the lock of child players. Raises UsageProblem for both at once."""
-    from noughts_server.local.launcher import Locking
-
     if require_lock and no_lock:
         raise UsageProblem("--require-lock: got --no-lock beside it, expected one of the two")
     return Locking.REQUIRED if require_lock else Locking.OFF if no_lock else Locking.USUAL

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from noughts_referee.rules import parse_variant
 from noughts_server.cli import output
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.format_options import usage_problems
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import length
+from noughts_server.competition.forecast import Forecast, longest_game, usual_plies
 from noughts_server.competition.formats.tournament_format import FormatError
-
-if TYPE_CHECKING:
-    from noughts_server.competition.forecast import Forecast
-    from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import TournamentSettings
 
 # Without a limit of time, where nothing can be tried.
 _ASSUMED_MOVE_SECONDS = 0.001
@@ -33,11 +32,8 @@ class Pace:
     """A sentence."""
 
 
-def pace_of(settings: "TournamentSettings") -> Pace:
+def pace_of(settings: TournamentSettings) -> Pace:
     """By the limits of time, or the assumption of a millisecond a move where there are none."""
-    from noughts_referee.rules import parse_variant
-    from noughts_server.competition.forecast import longest_game, usual_plies
-
     plies = usual_plies(parse_variant(settings.variant), settings.draw_after)
     # The same for all, and the time of those who have their own: who has which is not known at a server yet.
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
@@ -49,7 +45,7 @@ def pace_of(settings: "TournamentSettings") -> Pace:
     return Pace(None, 1 / (plies * _ASSUMED_MOVE_SECONDS), "assumption", wording)
 
 
-def entry_counts(settings: "TournamentSettings", least: int, most: int) -> list[int]:
+def entry_counts(settings: TournamentSettings, least: int, most: int) -> list[int]:
     """Some numbers of entries in these bounds: both, and powers of two between them. Raises UsageProblem."""
     if least > most:
         raise UsageProblem(f"--min-entries {least}: expected at most --max-entries, which is {most}")
@@ -59,7 +55,7 @@ def entry_counts(settings: "TournamentSettings", least: int, most: int) -> list[
     return [count for count in counts if _is_playable(settings, count)]
 
 
-def _is_playable(settings: "TournamentSettings", entries: int) -> bool:
+def _is_playable(settings: TournamentSettings, entries: int) -> bool:
     try:
         settings.schedule.check_entries(entries, settings)
     except FormatError:
@@ -68,7 +64,7 @@ def _is_playable(settings: "TournamentSettings", entries: int) -> bool:
 
 
 def show_forecasts(
-    settings: "TournamentSettings", entries: Iterable[int], pace: Pace, output_format: Format, *, one: bool
+    settings: TournamentSettings, entries: Iterable[int], pace: Pace, output_format: Format, *, one: bool
 ) -> None:
     """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
     forecasts = [settings.schedule.forecast(settings, count) for count in entries]
@@ -84,13 +80,13 @@ def show_forecasts(
     console.print(f"{pace.wording[0].upper()}{pace.wording[1:]}.")
 
 
-def _eta(settings: "TournamentSettings", each: "Forecast", pace: Pace) -> float | None:
+def _eta(settings: TournamentSettings, each: Forecast, pace: Pace) -> float | None:
     if pace.rate is not None:
         return each.usual / pace.rate
     return None if pace.seconds is None else each.seconds(pace.seconds, settings.concurrency)
 
 
-def _games(each: "Forecast") -> str:
+def _games(each: Forecast) -> str:
     if each.most is None:
         return f"until stopped, {output.count(each.waves[0], 'game')} until all have played"
     if each.least != each.most:
@@ -98,12 +94,12 @@ def _games(each: "Forecast") -> str:
     return output.count(each.most, "game")
 
 
-def _duration(settings: "TournamentSettings", each: "Forecast", pace: Pace) -> str:
+def _duration(settings: TournamentSettings, each: Forecast, pace: Pace) -> str:
     eta = _eta(settings, each, pace)
     return "duration not known" if eta is None else f"about {length(max(1, eta))}"
 
 
-def _document(settings: "TournamentSettings", each: "Forecast", pace: Pace) -> dict[str, Any]:
+def _document(settings: TournamentSettings, each: Forecast, pace: Pace) -> dict[str, Any]:
     return {
         "dry_run": True,
         "schedule": str(settings.schedule),

@@ -9,17 +9,24 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 from typer import Argument, Option
 
+from noughts_proto.v1 import games_pb2
+from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.client import Client, connected
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.remote.game import document
+from noughts_server.cli.remote.tournament_view import about_of
 from noughts_server.cli.resource_names import short, tournament_name
+from noughts_server.records.formats import FormatError
+from noughts_server.records.game_records import GamesFileError, game_record, game_records
+from noughts_server.records.json_lines import LINE_KEYS, read_document
+from noughts_server.records.recorded_game import occasion
+from noughts_server.records.replay import recorded
+from noughts_server.tables.game_record import GameRecord
+from noughts_server.tables.tally import Tally
 
 if TYPE_CHECKING:
-    from noughts_proto.v1 import games_pb2
-    from noughts_server.cli.client import Client
     from noughts_server.tables.about import About
-    from noughts_server.tables.game_record import GameRecord
-    from noughts_server.tables.tally import Tally
-
 Made = TypeVar("Made")
 
 _PAGE = 1000
@@ -33,13 +40,11 @@ class Gathered(NamedTuple):
     """A tournament that has been found."""
 
     title: str
-    games: "Iterable[GameRecord]"
+    games: Iterable[GameRecord]
     about: "About"
 
-    def tally(self) -> "Tally":
+    def tally(self) -> Tally:
         """The games counted."""
-        from noughts_server.tables.tally import Tally
-
         return Tally(self.games, self.about)
 
 
@@ -61,7 +66,7 @@ class GameSource:
     token: connection_options.TokenOption = None
     token_file: connection_options.TokenFileOption = None
 
-    def read(self, make: "Callable[[Gathered], Made]") -> Made:
+    def read(self, make: Callable[[Gathered], Made]) -> Made:
         """What `make` makes of the tournament, while its games come a few at a time.
 
         Raises UsageProblem for a source that is none, Problem where nothing has been played.
@@ -77,9 +82,7 @@ class GameSource:
             raise UsageProblem(f"{self.source}: got no such file, expected {_WHAT}")
         return self._read_server(make)
 
-    def _read_file(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
-        from noughts_server.records.formats import FormatError
-        from noughts_server.records.game_records import GamesFileError, game_records
+    def _read_file(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
         from noughts_server.tables.about import About
 
         try:
@@ -90,12 +93,9 @@ class GameSource:
             hint = f"`noughts records check {self.source}` tells of all such places."
             raise Problem(str(error), hint) from None
 
-    def _read_database(self, path: Path, make: "Callable[[Gathered], Made]") -> Made:
+    def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
         from noughts_server.cli.database import in_database
-        from noughts_server.cli.remote.tournament_view import about_of
         from noughts_server.messages.conversions import tournament_message
-        from noughts_server.records.game_records import game_record
-        from noughts_server.records.replay import recorded
         from noughts_server.services.tournaments import crosstable_message
         from noughts_server.store.database import Connection
         from noughts_server.store.games import export
@@ -121,11 +121,7 @@ class GameSource:
 
         return in_database(url_of(path), lambda store: store.read(read), reading=True)
 
-    def _read_server(self, make: "Callable[[Gathered], Made]") -> Made:
-        from noughts_proto.v1 import tournaments_pb2 as pb
-        from noughts_server.cli.client import connected
-        from noughts_server.cli.remote.tournament_view import about_of
-
+    def _read_server(self, make: Callable[[Gathered], Made]) -> Made:
         name = tournament_name(self.source)
         with connected(self.server, self.token, self.token_file) as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
@@ -144,7 +140,7 @@ class TournamentPlace:
     token_file: connection_options.TokenFileOption = None
 
     @contextmanager
-    def file(self, source: str) -> "Iterator[str]":
+    def file(self, source: str) -> Iterator[str]:
         """Yield the file of games that `source` names; for `tournaments/NAME`, a temporary one of JSON lines."""
         if Path(source).exists() or not source.startswith("tournaments/"):
             yield source
@@ -155,11 +151,8 @@ class TournamentPlace:
                 self._write(tournament_name(source), out)
             yield str(file)
 
-    def _write(self, name: str, out: "IO[str]") -> None:
-        from noughts_proto.v1 import tournaments_pb2 as pb
-        from noughts_server.cli.client import connected
-
-        def write(games: "Iterable[games_pb2.Game]", title: str) -> None:
+    def _write(self, name: str, out: IO[str]) -> None:
+        def write(games: Iterable[games_pb2.Game], title: str) -> None:
             out.writelines(output.compact_json(_line(game, title or short(name))) + "\n" for game in games)
 
         if self.database is not None:
@@ -170,7 +163,7 @@ class TournamentPlace:
             write(_at_server(client, name), shown.title)
 
 
-def _read_stored(database: str, name: str, write: "Callable[[Iterable[games_pb2.Game], str], None]") -> None:
+def _read_stored(database: str, name: str, write: Callable[[Iterable[games_pb2.Game], str], None]) -> None:
     """Call `write` with each page of the tournament's games and its title."""
     from noughts_server.cli.database import in_database
     from noughts_server.services.games import game_message
@@ -191,7 +184,7 @@ def _begins_with(path: Path, magic: bytes) -> bool:
         return file.read(len(magic)) == magic
 
 
-def _some(games: "Iterable[GameRecord]", source: str) -> "Iterator[GameRecord]":
+def _some(games: Iterable[GameRecord], source: str) -> Iterator[GameRecord]:
     """The games. Raises Problem if there is none."""
     empty = True
     for game in games:
@@ -201,19 +194,17 @@ def _some(games: "Iterable[GameRecord]", source: str) -> "Iterator[GameRecord]":
         raise Problem(f"{source}: no game of it has been played yet")
 
 
-def _at_server(client: "Client", name: str) -> "Iterator[games_pb2.Game]":
-    from noughts_proto.v1 import games_pb2 as pb
+def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
+    request = games_pb2.ListGamesRequest(parent=name, page_size=_PAGE)
 
-    request = pb.ListGamesRequest(parent=name, page_size=_PAGE)
-
-    def read(token: str) -> pb.ListGamesResponse:
+    def read(token: str) -> games_pb2.ListGamesResponse:
         request.page_token = token
         return client.call(client.games.ListGames, request)
 
     return (game for page in _pages(read) for game in page.games)
 
 
-def _pages(read: "Callable[[str], Made]") -> "Iterator[Made]":
+def _pages(read: Callable[[str], Made]) -> Iterator[Made]:
     """Yield all pages that `read` returns for page tokens."""
     page: Any = read("")
     yield page
@@ -221,12 +212,8 @@ def _pages(read: "Callable[[str], Made]") -> "Iterator[Made]":
         yield (page := read(page.next_page_token))
 
 
-def _line(game: "games_pb2.Game", event: str) -> dict[str, Any]:
+def _line(game: games_pb2.Game, event: str) -> dict[str, Any]:
     """Return the game as a line of a file of games; thinking times of the two sides only if they differ."""
-    from noughts_server.cli.remote.game import document
-    from noughts_server.records.json_lines import LINE_KEYS
-    from noughts_server.records.recorded_game import occasion
-
     shown = document(game)
     keys = set(LINE_KEYS) - ({"first_time", "second_time"} if shown["first_time"] == shown["second_time"] else set())
     return {key: shown[key] for key in LINE_KEYS if key in keys & shown.keys()} | occasion(
@@ -234,8 +221,5 @@ def _line(game: "games_pb2.Game", event: str) -> dict[str, Any]:
     )
 
 
-def _from_message(game: "games_pb2.Game") -> "GameRecord":
-    from noughts_server.records.game_records import game_record
-    from noughts_server.records.json_lines import read_document
-
+def _from_message(game: games_pb2.Game) -> GameRecord:
     return game_record(read_document(_line(game, "")))

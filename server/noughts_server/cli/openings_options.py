@@ -3,16 +3,19 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
+from noughts_referee.rules import Variant
 from noughts_server.cli import completion, output
 from noughts_server.cli.errors import UsageProblem
-
-if TYPE_CHECKING:
-    from noughts_referee.rules import Variant
-    from noughts_server.openings.settings import Openings
+from noughts_server.openings.books import BOOKS, book_lines
+from noughts_server.openings.choosing import check_openings
+from noughts_server.openings.legality import OpeningError
+from noughts_server.openings.reading import OpeningsFileError, read_openings_file
+from noughts_server.openings.reading import read_openings as read_lines
+from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
 OpeningsOption = Annotated[
     str,
@@ -43,7 +46,7 @@ class OpeningsOptions:
     symmetries: SymmetriesOption = False
 
 
-def read_openings(text: str, order: str, symmetries: bool, variant: "Variant") -> "Openings":
+def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:
     """The openings asked for, read and checked for the variant. Raises UsageProblem, OSError."""
     if text == "none":
         # What most ask for: nothing is loaded for it.
@@ -53,10 +56,6 @@ def read_openings(text: str, order: str, symmetries: bool, variant: "Variant") -
             option = "--symmetries" if symmetries else f"--openings-order {order}"
             raise UsageProblem(f"{option}: got no openings, expected --openings beside it")
         return Openings()
-    from noughts_server.openings.choosing import check_openings
-    from noughts_server.openings.legality import OpeningError
-    from noughts_server.openings.reading import OpeningsFileError
-
     try:
         openings = _read(text, order, symmetries, variant)
         check_openings(openings, variant)
@@ -65,12 +64,7 @@ def read_openings(text: str, order: str, symmetries: bool, variant: "Variant") -
     return openings
 
 
-def _read(text: str, order: str, symmetries: bool, variant: "Variant") -> "Openings":
-    from noughts_server.openings.books import BOOKS, book_lines
-    from noughts_server.openings.reading import read_openings as read_lines
-    from noughts_server.openings.reading import read_openings_file
-    from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
-
+def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:
     orders = [str(each) for each in OpeningsOrder]
     if order not in orders:
         raise UsageProblem(f"--openings-order {order!r}: expected {' or '.join(f'`{each}`' for each in orders)}")

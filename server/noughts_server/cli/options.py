@@ -4,18 +4,16 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 from typer import Option
 
+from noughts_bots.specs import BotSpec, parse_spec
+from noughts_referee.clock import TimeControl, TimeControlError, parse_time_control
+from noughts_referee.rules import OPENING_RULES, Variant, VariantError, parse_variant
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format, note
-
-if TYPE_CHECKING:
-    from noughts_bots.specs import BotSpec
-    from noughts_referee.clock import TimeControl
-    from noughts_referee.rules import Variant
 
 _Row = TypeVar("_Row")
 LARGEST_SEED = (1 << 64) - 1
@@ -195,10 +193,8 @@ EveryOption = Annotated[
 ]
 
 
-def read_variant(text: str, opening: str | None = None) -> "Variant":
+def read_variant(text: str, opening: str | None = None) -> Variant:
     """The variant of that name, with that rule for the opening. Raises UsageProblem."""
-    from noughts_referee.rules import OPENING_RULES, VariantError, parse_variant
-
     if opening is not None and opening not in OPENING_RULES:
         raise UsageProblem(f"--opening-rule {opening!r}: expected {' or '.join(f'`{rule}`' for rule in OPENING_RULES)}")
     try:
@@ -207,23 +203,21 @@ def read_variant(text: str, opening: str | None = None) -> "Variant":
         raise UsageProblem(f"--variant {error.got!r}: expected {error.expected}") from error
 
 
-def read_time(text: str, option: str = "--time") -> "TimeControl":
+def read_time(text: str, option: str = "--time") -> TimeControl:
     """The time control written as `text`."""
-    from noughts_referee.clock import TimeControlError, parse_time_control
-
     try:
         return parse_time_control(text)
     except TimeControlError as error:
         raise UsageProblem(f"{option} {error.got!r}: expected {error.expected}") from error
 
 
-def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> "dict[str, TimeControl]":
+def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> dict[str, TimeControl]:
     """The times written as `LABEL=T`, by label; `labels` are those there are, None if that is not known yet."""
     own = _by_label(texts, "--time-of", "T", labels)
     return {label: read_time(text, f"--time-of {label}") for label, text in own.items()}
 
 
-def read_times_of_two(texts: list[str] | None, own: str, opponent: str) -> "dict[str, TimeControl]":
+def read_times_of_two(texts: list[str] | None, own: str, opponent: str) -> dict[str, TimeControl]:
     """The same of the two bots of a challenge, by name; `you` means one's own."""
     times = read_times_of(texts, ("you", own, opponent))
     return {own if name == "you" else name: time for name, time in times.items()}
@@ -265,10 +259,8 @@ def read_database(text: str | None) -> str | None:
     return url_of(Path(text).absolute())
 
 
-def read_specs(texts: list[str]) -> "tuple[BotSpec, ...]":
+def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:
     """The bots written as `texts`; they can differ from what a variant allows, which shows when they are made."""
-    from noughts_bots.specs import parse_spec
-
     return tuple(parse_spec(text) for text in texts)
 
 

@@ -14,6 +14,8 @@ from noughts_server.cli.errors import Problem, UsageProblem, require_extra
 from noughts_server.cli.game_sources import GameSource
 from noughts_server.cli.options import FormatOption
 from noughts_server.cli.output import Format
+from noughts_server.report.collect import collect
+from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
 
 _DEFAULT_TEST = "elo0=0,elo1=5"
 
@@ -52,7 +54,6 @@ def report(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Problem(f"-o {folder}: got {error.strerror}, expected a folder for the report") from None
-    from noughts_server.report.collect import collect
     from noughts_server.report.page import page
 
     collected = games.read(
@@ -89,8 +90,6 @@ def _write(path: Path, content: bytes) -> None:
 
 def _read_test(text: str) -> Any:
     """`elo0=0,elo1=5[,alpha=0.05][,beta=0.05][,model=normalized]`. Raises UsageProblem."""
-    from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
-
     known = {"elo0": float, "elo1": float, "alpha": float, "beta": float, "model": SprtModel}
     settings: dict[str, Any] = {}
     expected = f"settings as in `{_DEFAULT_TEST},alpha=0.05,beta=0.05,model=logistic`"

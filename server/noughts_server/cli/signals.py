@@ -44,7 +44,7 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
 
 
 @contextmanager
-def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> "Iterator[None]":
+def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
     """The first Ctrl-C (or SIGTERM) calls `finish`, each further one `abort`. Inside a running event loop.
 
     A terminal that is closed calls `abort`: nobody is there to ask twice. Under `nohup` it does nothing.

@@ -2,19 +2,19 @@
 
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
 from noughts_server.cli import output
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.crosstable import Crosstable
+from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import GameSource
-
-if TYPE_CHECKING:
-    from noughts_server.tables.table import Table
-    from noughts_server.tables.tally import Tally
-
+from noughts_server.tables.kinds import TableKind, make_table
+from noughts_server.tables.table import Table
+from noughts_server.tables.tally import Tally
 
 _OPENINGS_SHOWN = 20
 
@@ -80,8 +80,6 @@ def tables(
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
         raise UsageProblem("--format csv: got no table, expected --kind beside it", f"One of {kinds}.")
-    from noughts_server.tables.kinds import TableKind, make_table
-
     title, tally = games.read(lambda found: (found.title, found.tally()))
     wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
     if kind is Kind.ALL and not tally.about.matches and output_format is not TablesFormat.JSON:
@@ -101,9 +99,7 @@ def tables(
         sys.stdout.flush()
 
 
-def _document(title: str, tally: "Tally", made: "list[Table]") -> dict[str, Any]:
-    from noughts_server.tables.kinds import TableKind
-
+def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
     head = {
         "tournament": title,
         "games": tally.games,
@@ -118,17 +114,13 @@ def _document(title: str, tally: "Tally", made: "list[Table]") -> dict[str, Any]
     }
 
 
-def _crosstable(tally: "Tally", table: "Table") -> dict[str, Any]:
+def _crosstable(tally: Tally, table: Table) -> dict[str, Any]:
     """As `tournament run` prints it, of the entries in the table."""
-    from noughts_server.cli.drawing.crosstable import Crosstable
-
     labels = [str(row[1]) for row in table.rows]
     return Crosstable(labels, tally.pair_rows()).document()
 
 
-def _show(title: str, tally: "Tally", made: "list[Table]") -> None:
-    from noughts_server.cli.drawing.tables import show_table
-
+def _show(title: str, tally: Tally, made: list[Table]) -> None:
     console = output.stdout()
     variants = ", ".join(sorted(tally.variants))
     repeated = f", {tally.distinct:,} of them distinct" if tally.distinct < tally.games else ""

@@ -2,25 +2,27 @@
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import UTC
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from noughts_bots.ask import Answer, answer
+from noughts_bots.bot import Bot, Resign
+from noughts_bots.hosts.installed import InstalledBot, installed_bots
+from noughts_bots.specs import make_bot, parse_spec, reference_bots
+from noughts_proto.v1 import bots_pb2 as pb
+from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
 from noughts_server.cli import child_options, completion, connection_options, options, output
+from noughts_server.cli.client import LARGEST_PAGE, connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import bot_name, short
 from noughts_server.cli.times import iso, milliseconds
-
-if TYPE_CHECKING:
-    from noughts_bots.ask import Answer
-    from noughts_bots.bot import Bot
-    from noughts_bots.hosts.installed import InstalledBot
-    from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_referee.rules import Position, Variant
-    from noughts_server.local.launcher import Locking
-
+from noughts_server.local.launcher import Locking
+from noughts_server.natural_order import natural_key
 
 _BOT_FIELDS = (
     *("name", "kind", "syntax", "description", "variants", "package"),
@@ -85,12 +87,10 @@ def ask(
 
 
 def _asked(
-    spec: str, variant: str | None, seed: int, locking: "Locking", start_timeout: float
-) -> "Iterator[tuple[Position, Answer]]":
+    spec: str, variant: str | None, seed: int, locking: Locking, start_timeout: float
+) -> Iterator[tuple[Position, Answer]]:
     """The positions on stdin and the bot's answers. A person who types may slip; a file that is wrong is refused."""
-    from noughts_bots.specs import make_bot, parse_spec
     from noughts_server.cli.bots.ask_child import asked_child
-    from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
 
     parsed = parse_spec(spec)
     read_variant = options.read_variant(variant or parsed.usual_variant)
@@ -102,11 +102,7 @@ def _asked(
         yield from _answers(make_bot(parsed, read_variant), read_variant, seed)
 
 
-def _answers(bot: "Bot", read_variant: "Variant", seed: int) -> "Iterator[tuple[Position, Answer]]":
-    from noughts_bots.ask import answer
-    from noughts_bots.bot import Resign
-    from noughts_referee.rules import Position, PositionError
-
+def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Position, Answer]]:
     typed = sys.stdin.isatty()
     if typed:
         rows = output.count(read_variant.cells // read_variant.columns, "row")
@@ -132,7 +128,7 @@ def _answers(bot: "Bot", read_variant: "Variant", seed: int) -> "Iterator[tuple[
             output.warn(f"the bot resigns{why}.")
 
 
-def _over(position: "Position") -> str:
+def _over(position: Position) -> str:
     """How the game has ended in this position, in words; empty while it goes on."""
     outcome = position.outcome()
     if outcome is None:
@@ -140,9 +136,7 @@ def _over(position: "Position") -> str:
     return "the board is full" if outcome.winner is None else f"{'XO'[outcome.winner]} has won already"
 
 
-def _answer_row(position: "Position", answer: "Answer") -> tuple[object, ...]:
-    from noughts_referee.rules import cell_name, cell_names
-
+def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
     variant = position.variant
     shown = " ".join(f"{cell_name(variant, cell)}:{score:g}" for cell, score in answer.scores.items())
     return position, cell_name(variant, answer.move), cell_names(variant, answer.candidates), shown
@@ -166,10 +160,6 @@ def list_bots(
     if server is None and not online and not retired:
         _list_reference_bots(output_format)
         return
-    from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_server.cli.client import LARGEST_PAGE, connected
-    from noughts_server.natural_order import natural_key
-
     with connected(server, token, token_file) as client:
         request = pb.ListBotsRequest(online_only=online, show_retired=retired)
 
@@ -201,9 +191,6 @@ def register(
 
     JSON: as an element of list.
     """
-    from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = pb.RegisterBotRequest(name=bot_name(name), version=version)
     with connected(server, token, token_file) as client:
         registered = client.call(client.bots.RegisterBot, request).bot
@@ -228,9 +215,6 @@ def rename(
 
     JSON: as an element of list.
     """
-    from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = pb.UpdateBotRequest(name=bot_name(old), new_name=short(bot_name(new)))
     with connected(server, token, token_file) as client:
         renamed = client.call(client.bots.UpdateBot, request).bot
@@ -255,9 +239,6 @@ def retire(
 
     JSON: as an element of list.
     """
-    from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = pb.RetireBotRequest(name=bot_name(name), undo=undo)
     with connected(server, token, token_file) as client:
         retired = client.call(client.bots.RetireBot, request).bot
@@ -267,13 +248,11 @@ def retire(
         output.stdout().print(f"{short(retired.name)} is {'back in service' if undo else 'retired'}.")
 
 
-def _presence(row: "pb.Bot") -> str:
+def _presence(row: pb.Bot) -> str:
     return "retired" if row.HasField("retire_time") else "yes" if row.online else "no"
 
 
-def _bot_document(row: "pb.Bot") -> dict[str, Any]:
-    from datetime import UTC
-
+def _bot_document(row: pb.Bot) -> dict[str, Any]:
     return {
         **_NOTHING_KNOWN,
         "name": short(row.name),
@@ -288,9 +267,6 @@ def _bot_document(row: "pb.Bot") -> dict[str, Any]:
 
 
 def _list_reference_bots(output_format: Format) -> None:
-    from noughts_bots.hosts.installed import installed_bots
-    from noughts_bots.specs import reference_bots
-
     found = reference_bots()
     # Only metadata is read: no foreign code runs in this process. What such a bot does, its package says.
     installed = installed_bots()
@@ -314,7 +290,7 @@ def _list_reference_bots(output_format: Format) -> None:
     )
 
 
-def _installed_document(row: "InstalledBot") -> dict[str, Any]:
+def _installed_document(row: InstalledBot) -> dict[str, Any]:
     name = f"py:{row.name}"
     about = {"name": name, "kind": "package", "syntax": name, "description": row.summary, "variants": ""}
     return {**_NOTHING_KNOWN, **about, "package": row.package}

@@ -2,18 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from xml.etree import ElementTree
 
 from typer import Argument, Option
 
+from noughts_bots.hosts.dll import HEADER, VERSION
+from noughts_bots.specs import dials_in, parse_spec
+from noughts_referee.children.launcher import Launcher
 from noughts_server.cli import child_options, completion, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import FAILED, Problem
+from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.output import Format
+from noughts_server.cli.signals import run_loop
+from noughts_server.local.launcher import launching
 
 if TYPE_CHECKING:
-    from noughts_referee.children.launcher import Launcher
     from noughts_server.local.check_steps import StepResult
     from noughts_server.local.conformance import ConformanceReport
 
@@ -64,16 +71,10 @@ def check(
     what it does that not all do, and "rules": {VARIANT: whether it keeps to the rule that it is told}; "steps":
     [{"name", "outcome": passed, failed or skipped, "seconds", "detail", "advice"}], empty where the games went wrong.
     """
-    from dataclasses import replace
-
-    from noughts_bots.specs import dials_in, parse_spec
     from noughts_referee.children.running_child import ChildSettings
-    from noughts_server.cli.local.children import require_startable
-    from noughts_server.cli.signals import run_loop
     from noughts_server.local.conformance import ConformancePlan
     from noughts_server.local.conformance import check as check_bot
     from noughts_server.local.inviting import inviting
-    from noughts_server.local.launcher import launching
 
     parsed = require_startable(parse_spec(spec))
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
@@ -88,7 +89,7 @@ def check(
             async with inviting() as invite:
                 return await taken_of(replace(plan, invite=invite), launcher)
 
-    async def taken_of(plan: ConformancePlan, launcher: "Launcher") -> "tuple[ConformanceReport, list[StepResult]]":
+    async def taken_of(plan: ConformancePlan, launcher: Launcher) -> "tuple[ConformanceReport, list[StepResult]]":
         found = await check_bot(parsed, plan, launcher)
         if found.faults or not steps:
             return found, []
@@ -159,8 +160,6 @@ def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
 
 
 def _write_junit(file: Path, found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:
-    from xml.etree import ElementTree
-
     failed = sum(step.outcome == "failed" for step in taken) + bool(found.faults)
     suite = ElementTree.Element(
         "testsuite", name=f"noughts bot check {found.spec}", tests=str(len(taken) + 1), failures=str(failed),
@@ -210,8 +209,6 @@ def header(
 
     JSON: {"header", "folder", "version": of the interface}.
     """
-    from noughts_bots.hosts.dll import HEADER, VERSION
-
     if output_format is Format.JSON:
         output.print_json({"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION})
     else:

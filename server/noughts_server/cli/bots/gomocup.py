@@ -2,16 +2,17 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
+from noughts_bots.gomocup.engine import GomocupEngine
+from noughts_bots.gomocup.protocol import Lines
+from noughts_bots.specs import make_bot, parse_spec
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
-
-if TYPE_CHECKING:
-    from noughts_bots.gomocup.engine import GomocupEngine
+from noughts_server.version import software_version
 
 _PIECE = 1 << 16
 
@@ -38,10 +39,6 @@ def gomocup(
 
     JSON: stdout is the protocol's; at the end a line on stderr: {"games", "moves", "seed"}.
     """
-    from noughts_bots.gomocup.engine import GomocupEngine
-    from noughts_bots.specs import make_bot, parse_spec
-    from noughts_server.version import software_version
-
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
@@ -55,10 +52,8 @@ def gomocup(
         sys.stderr.write(output.compact_json({"games": engine.games, "moves": engine.moves, "seed": seed}) + "\n")
 
 
-def _converse(engine: "GomocupEngine") -> None:
+def _converse(engine: GomocupEngine) -> None:
     """Answers line by line, as soon as each has come, until END or the end of stdin."""
-    from noughts_bots.gomocup.protocol import Lines
-
     lines, descriptor, piece = Lines(), sys.stdin.fileno(), b" "
     while piece:
         piece = os.read(descriptor, _PIECE)

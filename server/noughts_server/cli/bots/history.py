@@ -1,11 +1,15 @@
 """What bots at a server have done: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
 
+from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from noughts_proto.v1 import bots_pb2, games_pb2
+from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
@@ -22,10 +26,6 @@ from noughts_server.cli.remote.leaderboard import ListVariantOption, TimeClassOp
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import iso, milliseconds
-
-if TYPE_CHECKING:
-    from noughts_proto.v1 import bots_pb2, games_pb2
-    from noughts_proto.v1 import leaderboards_pb2 as pb
 
 _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10
@@ -51,10 +51,6 @@ def show(
     "file_name"}}; retired is a time or null, submission null unless the newest version was handed in as a file.
     """
     resource = _bot(name)
-    from noughts_proto.v1 import bots_pb2
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(server, token, token_file) as client:
         answer = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource))
         request = pb.ListBotRatingsRequest(bot=resource)
@@ -84,7 +80,7 @@ def show(
         console.print("No rated game yet.")
 
 
-def _submission_document(handed_in: "bots_pb2.Submission | None") -> dict[str, Any] | None:
+def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any] | None:
     if handed_in is None:
         return None
     known = {"kind": handed_in.kind, "entry": handed_in.entry, "bytes": handed_in.size}
@@ -110,9 +106,6 @@ def history(
     """
     resource = _bot(name)
     read_variant = None if variant is None else options.read_variant(variant).name
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(server, token, token_file) as client:
         of_bot = pb.ListBotRatingsRequest(bot=resource)
         ratings = client.pages(client.leaderboards.ListBotRatings, of_bot, lambda page: page.ratings, _RATING_LISTS)
@@ -154,9 +147,6 @@ def games(
 
     JSON: a line per game, as in `noughts game list`.
     """
-    from noughts_proto.v1 import games_pb2
-    from noughts_server.cli.client import connected
-
     request = games_pb2.ListGamesRequest(
         parent=_bot(name),
         opponent=_bot(opponent) if opponent else "",
@@ -195,9 +185,6 @@ def head_to_head(
     "games": [...]}, all from A's point of view; `first` are the games in which A moved first.
     """
     request_names = _bot(first), _bot(second)
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = pb.GetHeadToHeadRequest(bot=request_names[0], opponent=request_names[1], last_games=min(limit, 1_000))
     with connected(server, token, token_file) as client:
         found = client.call(client.leaderboards.GetHeadToHead, request)
@@ -240,9 +227,6 @@ def rating_lists(
 
     JSON: {"rating_lists": [{"name", "variant", "time_class", "bots", "games"}]}.
     """
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(server, token, token_file) as client:
         request = pb.ListRatingListsRequest()
         pages = partial(client.pages, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
@@ -264,7 +248,7 @@ def _bot(name: str) -> str:
     return resource
 
 
-def _print_history(name: str, found: "pb.GetRatingHistoryResponse") -> None:
+def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
     console = output.stdout()
     output.heading(console, f"{name} in {found.rating_list}")
     if not found.games:
@@ -288,7 +272,7 @@ def _print_history(name: str, found: "pb.GetRatingHistoryResponse") -> None:
     console.print(f"\nNow {output.rating(found.rating)} after {output.count(found.games, 'rated game')}.")
 
 
-def _print_games(found: "list[games_pb2.Game] | Any") -> None:
+def _print_games(found: list[games_pb2.Game] | Any) -> None:
     rows = [
         (
             row.name.removeprefix("tournaments/").replace("/games/", "/"),
@@ -310,7 +294,7 @@ def _player(label: str, bot_version: str) -> str:
     return label if label == bot else f"{label} ({bot}@{version})"
 
 
-def _score_rows(variant: str, score: "pb.ScoreBySide", a: str, b: str) -> list[tuple[object, ...]]:
+def _score_rows(variant: str, score: pb.ScoreBySide, a: str, b: str) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for who, side in ((a, score.first), (b, score.second)):
         count = side.wins + side.draws + side.losses
@@ -319,14 +303,12 @@ def _score_rows(variant: str, score: "pb.ScoreBySide", a: str, b: str) -> list[t
     return rows
 
 
-def _by_side(score: "pb.ScoreBySide") -> dict[str, dict[str, int]]:
+def _by_side(score: pb.ScoreBySide) -> dict[str, dict[str, int]]:
     return {
         name: {"wins": side.wins, "draws": side.draws, "losses": side.losses}
         for name, side in (("first", score.first), ("second", score.second))
     }
 
 
-def _time(point: "pb.RatingPoint") -> str | None:
-    from datetime import UTC
-
+def _time(point: pb.RatingPoint) -> str | None:
     return point.time.ToDatetime(UTC).isoformat() if point.HasField("time") else None

@@ -1,6 +1,8 @@
 """`noughts bot new`: a small project with a bot to begin with."""
 
+import re
 from pathlib import Path
+from string import Template
 from typing import Annotated
 
 from typer import Argument, Option
@@ -9,6 +11,7 @@ from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.scaffolds import LANGUAGES, files_of
 
 
 @command("noughts bot new mybot", "noughts bot new mybot --language rust")
@@ -27,11 +30,6 @@ def new(
 
     JSON: {"name", "language", "folder", "spec", "files"}.
     """
-    import re
-    from string import Template
-
-    from noughts_server.scaffolds import LANGUAGES, files_of
-
     if language not in LANGUAGES:
         raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
@@ -61,7 +59,5 @@ def new(
 
 def _class_of(files: dict[Path, str], spec: str, name: str) -> str:
     """The class in the bot's file, where it is one."""
-    import re
-
     found = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
     return found[1] if found else name

@@ -1,26 +1,25 @@
 """`noughts bot submit`: a bot as a file, which the server plays."""
 
+import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
+from noughts_proto.v1 import bots_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short, tournament_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from noughts_proto.v1 import bots_pb2 as pb
 
 _PIECE = 64 * 1024
 _SECONDS = 240.0
@@ -64,10 +63,6 @@ def submit(
     JSON: {"bot_version", "kind", "bytes", "sha256", "unchanged", "entered": ["tournaments/ID"]}.
     """
     content, kind = _read(file)
-    from noughts_proto.v1 import bots_pb2 as pb
-    from noughts_proto.v1 import tournaments_pb2
-    from noughts_server.cli.client import connected
-
     announced = pb.Submission(
         bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, size=len(content),
         sha256=_hash(content), file_name=file.resolve().name, variant=variant,
@@ -142,16 +137,10 @@ def _packed(folder: Path) -> bytes:
 
 
 def _hash(content: bytes) -> bytes:
-    import hashlib
-
     return hashlib.sha256(content).digest()
 
 
-def _requests(
-    announced: "pb.Submission", content: bytes, sent: "Callable[[int], None]"
-) -> "Iterator[pb.SubmitBotRequest]":
-    from noughts_proto.v1 import bots_pb2 as pb
-
+def _requests(announced: pb.Submission, content: bytes, sent: Callable[[int], None]) -> Iterator[pb.SubmitBotRequest]:
     yield pb.SubmitBotRequest(submission=announced)
     for start in range(0, len(content), _PIECE):
         yield pb.SubmitBotRequest(chunk=content[start : start + _PIECE])
@@ -159,7 +148,7 @@ def _requests(
 
 
 @contextmanager
-def _progress(size: int) -> "Iterator[Callable[[int], None]]":
+def _progress(size: int) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal: of the upload, and then the trial."""
     console = output.stderr()
     if not console.is_terminal:

@@ -5,22 +5,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.learner import Learner
+from noughts_bots.reference.locked_file import LockedFile
+from noughts_bots.reference.table import build as build_table
+from noughts_bots.reference.table_file import save
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.training import Chances, Trainer, can_lose, chances
+from noughts_referee.rules import Variant
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
 from noughts_server.cli.output import Format
-
-if TYPE_CHECKING:
-    from noughts_bots.reference.caching_bot import CachingBot
-    from noughts_bots.reference.learner import Learner
-    from noughts_bots.training import Chances, Trainer
-    from noughts_referee.rules import Variant
 
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
@@ -52,11 +54,6 @@ def build(
 
     JSON: {"file", "spec", "variant", "level", "positions"}.
     """
-    from noughts_bots.reference.locked_file import LockedFile
-    from noughts_bots.reference.table import build as build_table
-    from noughts_bots.reference.table_file import save
-    from noughts_bots.specs import make_bot, parse_spec
-
     read_variant = options.read_variant(variant)
     bot = make_bot(parse_spec(spec), read_variant)
     held = LockedFile(file)
@@ -116,10 +113,6 @@ def learn(
     [{"games", "opponent", "side", "wins", "draws", "losses", "points"}], "seed", "interrupted", "curve": {"svg",
     "csv"}}.
     """
-    from noughts_bots.reference.learner import Learner
-    from noughts_bots.specs import make_bot, parse_spec
-    from noughts_bots.training import Trainer
-
     if curve is not None:
         check_target(curve)
     read_variant, read_seed = options.read_variant(variant), options.read_seed(seed)
@@ -165,9 +158,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 class _Training:
     """Games, and what came of them."""
 
-    def __init__(
-        self, learner: "Learner", trainer: "Trainer", variant: "Variant", rivals: "dict[str, CachingBot]"
-    ) -> None:
+    def __init__(self, learner: Learner, trainer: Trainer, variant: Variant, rivals: dict[str, CachingBot]) -> None:
         self._learner = learner
         self._trainer = trainer
         self._variant = variant
@@ -203,8 +194,6 @@ class _Training:
 
     def document(self, file: Path) -> dict[str, Any]:
         """For JSON."""
-        from noughts_bots.training import can_lose
-
         new = self._learner.games - self._began_with
         first, second = (can_lose(self._learner, side, self._variant) for side in (0, 1))
         return {
@@ -218,8 +207,6 @@ class _Training:
         }
 
     def _evaluate(self) -> None:
-        from noughts_bots.training import chances
-
         if self.curve and self.curve[-1].games == self._learner.games:
             return
         for name, rival in self._rivals.items():
@@ -228,7 +215,7 @@ class _Training:
             self._note(name, 0, as_first)
             self._note(name, 1, type(as_second)(*reversed(as_second)))
 
-    def _note(self, opponent: str, side: int, exact: "Chances") -> None:
+    def _note(self, opponent: str, side: int, exact: Chances) -> None:
         numbers = (float(number) for number in (*exact, exact.points))
         self.curve.append(Evaluation(self._learner.games, opponent, side, *numbers))
 

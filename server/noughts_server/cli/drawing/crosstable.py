@@ -69,7 +69,7 @@ class Crosstable:
                 }
                 yield opponent, {**total.document(), **sides}
 
-    def table(self, console: "Console") -> "RenderableType":
+    def table(self, console: Console) -> RenderableType:
         """The points of each row against each numbered column; in several blocks where the console is narrow."""
         cells = [[self._cell(label, opponent) for opponent in self.labels] for label in self.labels]
 
@@ -90,7 +90,7 @@ class Crosstable:
         score = self.total(label, opponent)
         return points(score.points) if score.games else ""
 
-    def _block(self, cells: Sequence[Sequence[str]], wanted: range, widths: tuple[int, int]) -> "RenderableType":
+    def _block(self, cells: Sequence[Sequence[str]], wanted: range, widths: tuple[int, int]) -> RenderableType:
         label_width, cell_width = widths
         columns = wanted[: max(0, len(self.labels) - wanted.start)]
         block = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")

@@ -1,13 +1,12 @@
 """What a match says about strength, in words: the estimate in Elo, and how a test stands."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from noughts_server.statistics.estimate import Estimate
-    from noughts_server.statistics.sprt import SprtState
+from noughts_server.statistics.estimate import Estimate
+from noughts_server.statistics.sprt import SprtState
 
 
-def elo_line(first: str, estimate: "Estimate", *, pairs: bool = False) -> str:
+def elo_line(first: str, estimate: Estimate, *, pairs: bool = False) -> str:
     """`Elo difference: +89 ± 70 (95 %) with a likelihood of 99.4% that A is stronger`, of the bot `first`.
 
     With `pairs` the units of the estimate are pairs of games.
@@ -15,7 +14,7 @@ def elo_line(first: str, estimate: "Estimate", *, pairs: bool = False) -> str:
     return f"Elo difference: {_told(first, estimate, 'pair' if pairs else 'game')}"
 
 
-def _told(first: str, estimate: "Estimate", unit: str) -> str:
+def _told(first: str, estimate: Estimate, unit: str) -> str:
     if estimate.score is None:
         return "nothing to tell it from, no game has a result"
     if estimate.value is None:
@@ -35,7 +34,7 @@ def _told(first: str, estimate: "Estimate", unit: str) -> str:
     return f"{estimate.value:+.0f}{likelihood}; too few games for an error"
 
 
-def normalized_text(estimate: "Estimate") -> str:
+def normalized_text(estimate: Estimate) -> str:
     """`+34 ± 15`, or `-` where it cannot be told."""
     if estimate.normalized is None:
         return "-"
@@ -43,16 +42,16 @@ def normalized_text(estimate: "Estimate") -> str:
     return f"{estimate.normalized:+.0f}{error}"
 
 
-def llr_text(state: "SprtState") -> str:
+def llr_text(state: SprtState) -> str:
     """`LLR 1.38 (-2.94 to 2.94)`."""
     return f"LLR {state.llr:.2f} ({state.lower:.2f} to {state.upper:.2f})"
 
 
-def decision_text(state: "SprtState") -> str:
+def decision_text(state: SprtState) -> str:
     """What the test says, as a phrase."""
     return {"H0": "H0 accepted", "H1": "H1 accepted", "continue": "not decided yet"}[state.decision]
 
 
-def sprt_document(state: "SprtState") -> dict[str, Any]:
+def sprt_document(state: SprtState) -> dict[str, Any]:
     """`{"llr", "lower", "upper", "decision"}`."""
     return {"llr": state.llr, "lower": state.lower, "upper": state.upper, "decision": str(state.decision)}

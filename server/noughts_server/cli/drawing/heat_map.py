@@ -1,15 +1,12 @@
 """What a bot makes of a position, as a picture of the board: its cells coloured by score."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.text import Text
 
+from noughts_bots.ask import Answer
 from noughts_referee.rules import Position, cell_name, column_name
-
-if TYPE_CHECKING:
-    from noughts_bots.ask import Answer
 
 _MARKS = {"X": "bold cyan", "O": "bold magenta"}
 _QUIET = "bright_black"
@@ -20,7 +17,7 @@ _LONGEST_SHOWN = 36
 _BETWEEN_LAYERS = "   "
 
 
-def heat_map(position: Position, answer: "Answer", width: int) -> Group:
+def heat_map(position: Position, answer: Answer, width: int) -> Group:
     """The board in at most `width` characters where that is possible; the scores are printed if they fit."""
     variant = position.variant
     heat = _heat(answer.scores)
@@ -98,7 +95,7 @@ def _heat(scores: Mapping[int, float]) -> dict[int, str]:
     return {cell: _HEAT[round(ranks[score] * steps / top)] for cell, score in scores.items()}
 
 
-def _legend(answer: "Answer", position: Position, heat: Mapping[int, str]) -> Text:
+def _legend(answer: Answer, position: Position, heat: Mapping[int, str]) -> Text:
     text = Text("[ ] the move", style=_QUIET)
     others = len(answer.candidates) - (answer.move in answer.candidates)
     if others:

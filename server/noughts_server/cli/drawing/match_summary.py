@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import Crosstable, PairRow
@@ -15,11 +15,9 @@ from noughts_server.cli.drawing.estimate_lines import (
 )
 from noughts_server.cli.output import Format
 from noughts_server.competition.score import Score
-
-if TYPE_CHECKING:
-    from noughts_server.statistics.estimate import Estimate
-    from noughts_server.statistics.match_games import MatchStatistics
-    from noughts_server.statistics.sprt import Sprt
+from noughts_server.statistics.estimate import Estimate, WinsDrawsLosses, estimate
+from noughts_server.statistics.match_games import MatchStatistics
+from noughts_server.statistics.sprt import Sprt
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,9 @@ class MatchSummary:
     pairs: Iterable[PairRow]
     terminations: dict[str, int]
     """How many games ended in each way."""
-    statistics: "MatchStatistics | None" = None
+    statistics: MatchStatistics | None = None
     """What the games say as pairs; None where only their scores are known."""
-    sprt: "Sprt | None" = None
+    sprt: Sprt | None = None
     """The test that was made."""
 
     def show(self, output_format: Format, more: dict[str, Any] | None = None) -> None:
@@ -70,11 +68,9 @@ class MatchSummary:
                 document["sprt"] = sprt_document(self.statistics.sprt)
         return document
 
-    def _estimate(self, total: Score) -> "Estimate":
+    def _estimate(self, total: Score) -> Estimate:
         if self.statistics is not None:
             return self.statistics.estimate
-        from noughts_server.statistics.estimate import WinsDrawsLosses, estimate
-
         return estimate(games=WinsDrawsLosses(total.wins, total.draws, total.losses))
 
     def _print(self, document: dict[str, Any]) -> None:
@@ -94,7 +90,7 @@ class MatchSummary:
         for line in self._statistics_lines(estimate):
             console.print(output.printable(line), soft_wrap=True)
 
-    def _statistics_lines(self, estimate: "Estimate") -> list[str]:
+    def _statistics_lines(self, estimate: Estimate) -> list[str]:
         """What the games say about strength, to be copied as a whole."""
         counted = self.statistics
         in_pairs = counted is not None and counted.pentanomial.pairs > 0

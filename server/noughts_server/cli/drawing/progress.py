@@ -1,26 +1,21 @@
 """The progress of games played here, and of other long work; drawn on a terminal and nowhere else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from noughts_server.cli.output import points, printable, stderr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from noughts_server.local.run import LocalProgress
+from noughts_server.local.run import LocalProgress
 
 
-def _ignore(progress: "LocalProgress") -> None:
+def _ignore(progress: LocalProgress) -> None:
     """Where nobody looks, nothing is drawn."""
 
 
 @contextmanager
-def showing_progress() -> "Iterator[Callable[[LocalProgress], None]]":
+def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
     """A function that takes the progress; on a terminal it draws a bar on stderr, which is gone afterwards."""
     console = stderr()
     if not console.is_terminal:
@@ -31,7 +26,7 @@ def showing_progress() -> "Iterator[Callable[[LocalProgress], None]]":
 
 
 @contextmanager
-def counting(description: str) -> "Iterator[Callable[[int, int, str], None]]":
+def counting(description: str) -> Iterator[Callable[[int, int, str], None]]:
     """A function that takes how many are done, of how many, and what else to show; drawn as by `showing_progress`."""
     console = stderr()
     if not console.is_terminal:
@@ -42,7 +37,7 @@ def counting(description: str) -> "Iterator[Callable[[int, int, str], None]]":
         yield lambda done, total, rest: bar.update(task, completed=done, total=total, rest=rest)
 
 
-def _bar(console: "Console") -> "Progress":
+def _bar(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
@@ -55,12 +50,12 @@ def _bar(console: "Console") -> "Progress":
 
 
 class _Drawn:
-    def __init__(self, bar: "Progress", task: "TaskID") -> None:
+    def __init__(self, bar: Progress, task: TaskID) -> None:
         self._bar = bar
         self._task = task
         self._playing = False
 
-    def show(self, progress: "LocalProgress") -> None:
+    def show(self, progress: LocalProgress) -> None:
         if not progress.games_total:
             self._bar.update(self._task, total=progress.bots_expected, completed=progress.bots_online)
             return
@@ -72,7 +67,7 @@ class _Drawn:
         self._bar.update(self._task, total=progress.games_total, completed=progress.games_done, rest=_leader(progress))
 
 
-def _leader(progress: "LocalProgress") -> str:
+def _leader(progress: LocalProgress) -> str:
     if progress.sprt is not None:
         from noughts_server.cli.drawing.estimate_lines import llr_text
 

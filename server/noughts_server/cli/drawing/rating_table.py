@@ -1,21 +1,20 @@
 """A batch fit of ratings: as JSON, and as a table with what is to be known about it beneath."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import output
+from noughts_server.cli.drawing.crosstable import PairRow
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound, RatedPlayer, RatingTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from noughts_server.cli.drawing.crosstable import PairRow
     from noughts_server.statistics.batch_ratings import BatchRatings
-    from noughts_server.statistics.rating_table import RatedPlayer, RatingTable
-
 _COLUMNS = (">#", "bot", ">rating", ">±", ">games", ">points", ">%", ">W", ">D", ">L", ">D%", ">opp", ">LOS")
 _MOST_NAMED = 8
 
 
-def ratings_document(ratings: "RatingTable") -> dict[str, Any]:
+def ratings_document(ratings: RatingTable) -> dict[str, Any]:
     """For JSON."""
     return {
         "players": [_player_document(player) for player in ratings.players],
@@ -28,7 +27,7 @@ def ratings_document(ratings: "RatingTable") -> dict[str, Any]:
     }
 
 
-def _player_document(player: "RatedPlayer") -> dict[str, Any]:
+def _player_document(player: RatedPlayer) -> dict[str, Any]:
     return {
         "rank": player.rank,
         "name": player.name,
@@ -46,7 +45,7 @@ def _player_document(player: "RatedPlayer") -> dict[str, Any]:
     }
 
 
-def print_ratings(ratings: "RatingTable", matrix: "BatchRatings | None" = None) -> None:
+def print_ratings(ratings: RatingTable, matrix: "BatchRatings | None" = None) -> None:
     """The table, group by group, and its footer; `matrix` is the same where all likelihoods are to be shown."""
     console = output.stdout()
     for number, group in enumerate(_tables(ratings)):
@@ -65,7 +64,7 @@ def print_ratings(ratings: "RatingTable", matrix: "BatchRatings | None" = None) 
         console.print(output.printable(line), soft_wrap=True)
 
 
-def show_fit(ratings: "RatingTable") -> None:
+def show_fit(ratings: RatingTable) -> None:
     """The same below other tables, with a heading."""
     console = output.stdout()
     console.print()
@@ -73,7 +72,7 @@ def show_fit(ratings: "RatingTable") -> None:
     print_ratings(ratings)
 
 
-def _tables(ratings: "RatingTable") -> list[list["RatedPlayer"]]:
+def _tables(ratings: RatingTable) -> list[list[RatedPlayer]]:
     """The players in as many tables as there are scales; bots that cannot be compared with anybody share the last."""
     if ratings.prior:
         return [list(ratings.players)]
@@ -84,7 +83,7 @@ def _tables(ratings: "RatingTable") -> list[list["RatedPlayer"]]:
     return [*apart.values(), *([alone] if alone else [])]
 
 
-def _row(player: "RatedPlayer") -> tuple[object, ...]:
+def _row(player: RatedPlayer) -> tuple[object, ...]:
     return (
         "-" if player.rating is None else player.rank,
         player.name,
@@ -106,7 +105,7 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}"
 
 
-def ratings_footer(ratings: "RatingTable") -> list[str]:
+def ratings_footer(ratings: RatingTable) -> list[str]:
     """What is to be known about the table, a sentence or two a line."""
     anchors = [f"{player.name} is held at {player.rating:.0f}" for player in ratings.players if player.anchored]
     scale = "; ".join(anchors) if anchors else "the mean is 1500"
@@ -131,9 +130,7 @@ def ratings_footer(ratings: "RatingTable") -> list[str]:
     return lines
 
 
-def _advantage_line(ratings: "RatingTable") -> str:
-    from noughts_server.statistics.rating_table import AdvantageBound
-
+def _advantage_line(ratings: RatingTable) -> str:
     if ratings.advantage is not None:
         error = f" ± {ratings.advantage_error95:.0f}" if ratings.advantage_error95 is not None else ""
         return f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
@@ -145,7 +142,7 @@ def _advantage_line(ratings: "RatingTable") -> str:
     }[ratings.bound]
 
 
-def _groups_lines(ratings: "RatingTable") -> list[str]:
+def _groups_lines(ratings: RatingTable) -> list[str]:
     groups = ratings.groups
     together = [group for group in groups if len(group) > 1]
     alone = [group[0] for group in groups if len(group) == 1]
@@ -167,14 +164,11 @@ def _named(names: list[str]) -> str:
 
 
 def _prior_draws() -> int:
-    from noughts_server.statistics.rating_table import PRIOR_DRAWS
-
     return PRIOR_DRAWS
 
 
-def fit_of_pairs(labels: "Iterable[str]", pairs: "Iterable[PairRow]") -> "BatchRatings":
+def fit_of_pairs(labels: Iterable[str], pairs: Iterable[PairRow]) -> "BatchRatings":
     """The ratings that the scores of pairs come to, by who moved first. Raises UsageProblem for too many entries."""
-    from noughts_server.cli.errors import UsageProblem
     from noughts_server.statistics.batch_fit import FitError
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import GameResult, count_games

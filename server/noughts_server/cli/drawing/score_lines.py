@@ -1,28 +1,23 @@
 """The score while games are being played, a line every so many games: for logs, where no bar can be drawn."""
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from noughts_bots.specs import unique_labels
 from noughts_server.cli.drawing.estimate_lines import elo_line, llr_text
 from noughts_server.cli.output import note, points, stderr
 from noughts_server.competition.score import Score
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from noughts_server.local.run import LocalPlan, PlayedGame
-    from noughts_server.statistics.match_games import MatchStatistics
-    from noughts_server.statistics.sprt import Sprt
+from noughts_server.local.run import LocalPlan, PlayedGame
+from noughts_server.statistics.match_games import MatchGames, MatchStatistics
+from noughts_server.statistics.sprt import Sprt
 
 _MOST_BOTS = 16
 
 
-def score_lines(plan: "LocalPlan", every: int | None) -> "Callable[[PlayedGame], None] | None":
+def score_lines(plan: LocalPlan, every: int | None) -> Callable[[PlayedGame], None] | None:
     """A function that takes each game and prints the score after every so many, on stderr; None on a terminal."""
     if every is None or stderr().is_terminal:
         return None
-    from noughts_bots.specs import unique_labels
-
     settings = plan.settings
     total = settings.schedule.most_games(settings, len(plan.specs))
     of_all = "" if settings.schedule.follows_results else f" of {total:,}"
@@ -30,9 +25,7 @@ def score_lines(plan: "LocalPlan", every: int | None) -> "Callable[[PlayedGame],
 
 
 class _ScoreLines:
-    def __init__(self, labels: list[str], every: int, of_all: str, sprt: "Sprt | None") -> None:
-        from noughts_server.statistics.match_games import MatchGames
-
+    def __init__(self, labels: list[str], every: int, of_all: str, sprt: Sprt | None) -> None:
         self._labels = labels
         self._every = every
         self._of_all = of_all
@@ -40,7 +33,7 @@ class _ScoreLines:
         self._scores: defaultdict[str, Score] = defaultdict(Score)
         self._match = MatchGames(sprt) if len(labels) == 2 else None
 
-    def heard(self, game: "PlayedGame") -> None:
+    def heard(self, game: PlayedGame) -> None:
         winner = game.outcome.winner
         score = Score(wins=winner == 0, draws=winner is None, losses=winner == 1)
         self._scores[game.first] += score
@@ -56,7 +49,7 @@ class _ScoreLines:
             standing = self._table() if self._match is None else self._of_two(self._match.statistics())
             note(f"{self._done:,}{self._of_all} games: {standing}")
 
-    def _of_two(self, statistics: "MatchStatistics") -> str:
+    def _of_two(self, statistics: MatchStatistics) -> str:
         first, second = self._labels
         score = self._scores[first]
         told = f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}"

@@ -1,16 +1,14 @@
 """Standings, as JSON and as a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rich.table import Table
 
+from noughts_server.cli.drawing.crosstable import PairRow
 from noughts_server.cli.output import count, points, printable, rating, table
 from noughts_server.competition.score import Score
-
-if TYPE_CHECKING:
-    from noughts_server.cli.drawing.crosstable import PairRow
-    from noughts_server.tables.standings import RankedEntry
+from noughts_server.tables.standings import RankedEntry, ranked
 
 
 class StandingRow(Protocol):
@@ -48,17 +46,15 @@ class Ranking(NamedTuple, Generic[Row]):
     """Lines in order of rank, by the tie-breaks of `noughts_server.tables.standings`."""
 
     rows: list[Row]
-    entries: "Mapping[str, RankedEntry]"
+    entries: Mapping[str, RankedEntry]
     """By label."""
 
 
-def rank(standings: Iterable[Row], pairs: Iterable["PairRow"], *, in_order: bool = False) -> Ranking[Row]:
+def rank(standings: Iterable[Row], pairs: Iterable[PairRow], *, in_order: bool = False) -> Ranking[Row]:
     """The lines by points, head to head, Sonneborn-Berger and wins; `pairs` has the scores of all their games.
 
     With `in_order` they stay in their order, which is by who has come how far in a bracket.
     """
-    from noughts_server.tables.standings import ranked
-
     lines = {row.label: row for row in standings}
     scores = {(pair.first, pair.second): Score(pair.wins, pair.draws, pair.losses) for pair in pairs}
     # Points that no game brought are of byes.
@@ -68,7 +64,7 @@ def rank(standings: Iterable[Row], pairs: Iterable["PairRow"], *, in_order: bool
 
 
 def standings_document(
-    standings: Iterable[NotedRow], ranks: "Mapping[str, RankedEntry] | None" = None
+    standings: Iterable[NotedRow], ranks: Mapping[str, RankedEntry] | None = None
 ) -> list[dict[str, Any]]:
     """`[{"name", "wins", "draws", "losses", "points", "rating", "byes", "withdrawn"}]`.
 
@@ -92,7 +88,7 @@ def standings_document(
     ]
 
 
-def _tie_breaks(entry: "RankedEntry") -> dict[str, Any]:
+def _tie_breaks(entry: RankedEntry) -> dict[str, Any]:
     return {
         "rank": entry.rank,
         "head_to_head": entry.head_to_head,
@@ -100,7 +96,7 @@ def _tie_breaks(entry: "RankedEntry") -> dict[str, Any]:
     }
 
 
-def standings_table(standings: Sequence[StandingRow], ranks: "Mapping[str, RankedEntry] | None" = None) -> "Table":
+def standings_table(standings: Sequence[StandingRow], ranks: Mapping[str, RankedEntry] | None = None) -> Table:
     """The same for people. Without the ranks lines are numbered."""
     columns = (">#", "bot", ">points", ">wins", ">draws", ">losses", ">rating")
     rows = (

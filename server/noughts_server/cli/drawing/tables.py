@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 _LONGEST_NAME = 24
 
 
-def show_table(console: "Console", shown: Table) -> None:
+def show_table(console: Console, shown: Table) -> None:
     """Prints a table with its caption and its notes."""
     output.heading(console, shown.caption)
     if shown.rows:

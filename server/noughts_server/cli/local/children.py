@@ -3,13 +3,12 @@
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from noughts_bots.errors import BotSpecError
+from noughts_bots.gomocup.options import EngineOptions
+from noughts_bots.specs import BotSpec, dials_in, speech
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
-
-if TYPE_CHECKING:
-    from noughts_bots.gomocup.options import EngineOptions
-    from noughts_bots.specs import BotSpec
+from noughts_server.engines.command import engine_command
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it needs nobody to carry its frames"
 TRY_A_MATCH = "try it in a match against `random`, which says what was wrong"
@@ -23,7 +22,7 @@ _MODULES = {b"\0asm"}
 """What the files of shared libraries begin with."""
 
 
-def check_startable(spec: "BotSpec") -> bool:
+def check_startable(spec: BotSpec) -> bool:
     """Whether the bot is started as a child player.
 
     Raises BotSpecError for a command that cannot be run, and a file that is missing or no library. What is in a file,
@@ -41,39 +40,29 @@ def check_startable(spec: "BotSpec") -> bool:
     return True
 
 
-def engine_options(spec: "BotSpec") -> "EngineOptions | None":
+def engine_options(spec: BotSpec) -> EngineOptions | None:
     """What the spec of an engine asks for; None for other kinds. Raises BotSpecError."""
     if spec.child_kind is None or spec.child_kind.speaks_frames:
         return None
-    from noughts_server.engines.command import engine_command
-
     return engine_command(spec)[1]
 
 
-def require_startable(spec: "BotSpec") -> "BotSpec":
+def require_startable(spec: BotSpec) -> BotSpec:
     """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
-    from noughts_bots.errors import BotSpecError
-
     if not check_startable(spec):
         advice = "reference bots need none; a registered bot plays where it is logged in"
         raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(CHILD_KINDS)}", advice)
     return spec
 
 
-def require_frames_on_pipes(spec: "BotSpec", advice: str) -> None:
+def require_frames_on_pipes(spec: BotSpec, advice: str) -> None:
     """Raises BotSpecError for a program that dials in, where nobody is there to be dialled."""
-    from noughts_bots.errors import BotSpecError
-    from noughts_bots.specs import dials_in
-
     if dials_in(spec):
         expected = "one that plays on its standard input and output"
         raise BotSpecError(f"bot {str(spec)!r}", "a program that dials in", expected, advice)
 
 
-def _check_command(spec: "BotSpec") -> None:
-    from noughts_bots.errors import BotSpecError
-    from noughts_bots.specs import speech
-
+def _check_command(spec: BotSpec) -> None:
     speech(spec)  # its options are right
     engine_options(spec)
     subject = f"bot {str(spec)!r}"
@@ -88,18 +77,14 @@ def _check_command(spec: "BotSpec") -> None:
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
 
 
-def _check_file(spec: "BotSpec", file: str) -> None:
-    from noughts_bots.errors import BotSpecError
-
+def _check_file(spec: BotSpec, file: str) -> None:
     path = Path(file).expanduser()
     if not path.is_file():
         got = f"{path.absolute()}, which is {'a folder' if path.is_dir() else 'no file'}"
         raise BotSpecError(f"bot {str(spec)!r}", got, "a file", "look at its name, as seen from this folder")
 
 
-def _check_compiled(spec: "BotSpec") -> None:
-    from noughts_bots.errors import BotSpecError
-
+def _check_compiled(spec: BotSpec) -> None:
     is_module = spec.kind == "wasm"
     _check_file(spec, spec.target)
     with open(Path(spec.target).expanduser(), "rb") as file:

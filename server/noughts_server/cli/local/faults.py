@@ -1,30 +1,27 @@
 """What bots did wrong in games on this machine: for programs, and for people."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from noughts_bots.specs import BotSpec, dials_in, unique_labels
 from noughts_server.cli import output
 from noughts_server.cli.errors import FAILED
-
-if TYPE_CHECKING:
-    from noughts_bots.specs import BotSpec
-    from noughts_server.local.run import LocalFault, LocalOutcome, LocalPlan
+from noughts_server.local.plan import TOO_SLOW
+from noughts_server.local.run import LocalFault, LocalOutcome, LocalPlan
 
 _SHOWN_LINES = 20
 
 
-def faults_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
+def faults_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
     """`{"faults": [...]}`: one for each distinct fault of each bot, in the order in which they came first."""
     specs = _specs(plan)
     return {"faults": [_document(fault, specs[fault.bot]) for fault in outcome.faults]}
 
 
-def _specs(plan: "LocalPlan") -> "dict[str, BotSpec]":
-    from noughts_bots.specs import unique_labels
-
+def _specs(plan: LocalPlan) -> dict[str, BotSpec]:
     return dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
 
 
-def _document(fault: "LocalFault", spec: "BotSpec") -> dict[str, Any]:
+def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
     first = fault.first
     return {
         "bot": fault.bot,
@@ -46,7 +43,7 @@ def _document(fault: "LocalFault", spec: "BotSpec") -> dict[str, Any]:
     }
 
 
-def show_faults(plan: "LocalPlan", outcome: "LocalOutcome") -> None:
+def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
     """Tells people who did what, when first and how often, what to do, and the last that children wrote to stderr."""
     specs = _specs(plan)
     for fault in outcome.faults:
@@ -66,11 +63,8 @@ def show_faults(plan: "LocalPlan", outcome: "LocalOutcome") -> None:
             output.note(f"  | {line}")
 
 
-def _advice(fault: "LocalFault", spec: "BotSpec") -> str:
+def _advice(fault: LocalFault, spec: BotSpec) -> str:
     """What to do about it; empty where nothing can be said."""
-    from noughts_bots.specs import dials_in
-    from noughts_server.local.plan import TOO_SLOW
-
     if fault.reason == TOO_SLOW:
         return "It needs more time (--time), less to do, or a larger --margin on a busy machine."
     if spec.child_kind is None or dials_in(spec):
@@ -79,7 +73,7 @@ def _advice(fault: "LocalFault", spec: "BotSpec") -> str:
     return f"Try it alone: noughts bot check '{spec}'{variant}"
 
 
-def leave_if_benched(outcome: "LocalOutcome") -> None:
+def leave_if_benched(outcome: LocalOutcome) -> None:
     """Ends the program with exit code 1 if a bot could not be started, after the result has been printed."""
     if outcome.benched:
         raise SystemExit(FAILED)

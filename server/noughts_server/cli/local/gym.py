@@ -1,23 +1,27 @@
 """`noughts gym`: what a bot is worth, in about a minute."""
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from noughts_bots.errors import VariantRefused
+from noughts_bots.specs import BotSpec, make_bot, parse_spec
+from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.cli import child_options, completion, options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.local.children import check_startable
+from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.output import Format
+from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.local.plan import LocalError, LocalStop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from noughts_bots.specs import BotSpec
     from noughts_server.local.gym import GymResult
-    from noughts_server.local.plan import LocalStop
-
 _MOST_GAMES = 10_000
 
 
@@ -49,11 +53,7 @@ def gym(
     "rating", "points", "games"}], "faults", "slowest": [{"milliseconds", "opponent", "ply"}], "seconds"}], "weakest"}:
     a rating is null where all games were won, or lost.
     """
-    from noughts_bots.specs import make_bot, parse_spec
-    from noughts_server.cli.local.children import check_startable
-    from noughts_server.cli.logs import configure_logs
     from noughts_server.local.gym import LADDERS
-    from noughts_server.local.plan import LocalStop
 
     parsed = parse_spec(spec)
     if not check_startable(parsed):
@@ -89,22 +89,16 @@ def _split(names: str) -> list[str]:
 
 
 def _exercised(
-    spec: "BotSpec",
-    variants: "Sequence[str]",
+    spec: BotSpec,
+    variants: Sequence[str],
     games: int,
     seed: int,
     clock: object,
     start_timeout: float,
     locking: object,
-    stop: "LocalStop",
+    stop: LocalStop,
 ) -> "list[GymResult]":
-    from noughts_bots.errors import VariantRefused
-    from noughts_bots.specs import make_bot
-    from noughts_referee.children.child_settings import ChildSettings
-    from noughts_server.cli.drawing.progress import showing_progress
-    from noughts_server.cli.signals import run_loop, two_stages
     from noughts_server.local.gym import exercise
-    from noughts_server.local.plan import LocalError
 
     async def all_of_them() -> "list[GymResult]":
         results = []

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from noughts_bots.specs import make_bot, parse_spec, unique_labels
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Variant
 from noughts_server.cli import completion, connection_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.play.match import Match, Participant
+from noughts_server.play.status_line import YOU, score_line
 
 if TYPE_CHECKING:
-    from noughts_referee.clock import TimeControl
-    from noughts_referee.rules import Variant
-    from noughts_server.play.match import Match, Participant
     from noughts_server.store.games import ExportedGame
 
 _DEFAULT_SPEC = "nextstep"
@@ -135,7 +137,6 @@ def play(
     players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
     _check_terminal()
     from noughts_server.cli.local.play_screen import run_screen
-    from noughts_server.play.match import Match
     from noughts_server.play.opponents import BotSeating, Seating
 
     always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.LOT)
@@ -197,12 +198,8 @@ def _move_limit(time: str | None) -> int:
     return control.move_us
 
 
-def _participants(spec: str, variant: "Variant") -> "tuple[tuple[Participant, Participant], Any]":
+def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Participant], Any]:
     """Who plays; and the bot, if there is one."""
-    from noughts_bots.specs import make_bot, parse_spec, unique_labels
-    from noughts_server.play.match import Participant
-    from noughts_server.play.status_line import YOU
-
     if spec == _PERSON:
         return (Participant("Person A", person=True), Participant("Person B", person=True)), None
     parsed = parse_spec(spec)
@@ -210,7 +207,7 @@ def _participants(spec: str, variant: "Variant") -> "tuple[tuple[Participant, Pa
     return (Participant(YOU, person=True), Participant(unique_labels((parsed,))[0], person=False)), bot
 
 
-def _exported(match: "Match", record: "type[ExportedGame]") -> "list[ExportedGame]":
+def _exported(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]":
     """The games that are over, as lines of the games' file."""
     names = [player.name.lower() if player.name == "You" else player.name for player in match.players]
     return [
@@ -228,10 +225,8 @@ def _exported(match: "Match", record: "type[ExportedGame]") -> "list[ExportedGam
     ]
 
 
-def _report(match: "Match", output_format: Format, *, at_server: bool = False) -> None:
+def _report(match: Match, output_format: Format, *, at_server: bool = False) -> None:
     """What was played, after the screen has closed."""
-    from noughts_server.play.status_line import score_line
-
     score, games = match.score, match.score.games
     if output_format is Format.JSON:
         output.print_json(

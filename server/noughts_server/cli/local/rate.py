@@ -8,12 +8,14 @@ from typer import Argument, Option
 from noughts_server.cli import options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
 from noughts_server.cli.output import Format
+from noughts_server.records.formats import FormatError
+from noughts_server.records.results_file import Results, ResultsError, read_results
 
 if TYPE_CHECKING:
-    from noughts_server.records.results_file import Results
     from noughts_server.statistics.batch_ratings import BatchRatings
     from noughts_server.statistics.rated_games import RatedGames
 
@@ -63,9 +65,6 @@ def rate(
     cannot be told is null: bots of different groups cannot be compared.
     """
     anchors = read_anchors(anchor)
-    from noughts_server.records.formats import FormatError
-    from noughts_server.records.results_file import ResultsError, read_results
-
     try:
         with place.file(source) as file:
             results = read_results(Path(file), forfeits=not without_forfeits)
@@ -73,7 +72,6 @@ def rate(
         raise UsageProblem(f"{source}, {error}", "Mend the line, or leave it out.") from None
     except FormatError as error:
         raise UsageProblem(str(error)) from None
-    from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
     from noughts_server.statistics.rated_games import GameResult, count_games
 
     games = count_games(
@@ -104,7 +102,7 @@ def fitted(games: "RatedGames", anchors: dict[str, float], *, prior: bool, subje
         raise UsageProblem(f"{subject}: {error}") from None
 
 
-def _remarks(results: "Results", *, without_forfeits: bool) -> list[str]:
+def _remarks(results: Results, *, without_forfeits: bool) -> list[str]:
     lines = []
     if results.forfeits:
         who = ", ".join(f"{name} {number:,}" for name, number in results.forfeits.items())

@@ -2,19 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.game_sources import TournamentPlace
+from noughts_server.cli.local.records_show import show_game
 from noughts_server.cli.output import Format
-
-if TYPE_CHECKING:
-    from noughts_server.records.checking import Finding
-    from noughts_server.records.recorded_game import Placed, RecordedGame
+from noughts_server.records.checking import Finding, check_games
+from noughts_server.records.filters import Wanted
+from noughts_server.records.formats import WITHOUT_MOVES, FormatError, format_of, read_games, replacing, writing_games
+from noughts_server.records.json_lines import json_document
+from noughts_server.records.recorded_game import Placed, RecordedGame, RecordError
+from noughts_server.records.sampling import write_csv, write_npz
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn or .csv"
 FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name.")]
@@ -64,9 +70,6 @@ def convert(
 
     JSON: {"games", "from", "to"}.
     """
-    from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, writing_games
-    from noughts_server.records.recorded_game import RecordError
-
     with place.file(source) as file, _explaining(source):
         kinds = format_of(file), format_of(target)
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
@@ -94,9 +97,6 @@ def check(file: FileArgument, output_format: options.FormatOption = Format.TEXT)
     JSON: {"games", "errors": [{"line", "error"}]}, the line being that where the game begins; of a folder also "file".
     Exit code 1 if anything is wrong.
     """
-    from noughts_server.records.checking import check_games
-    from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games
-
     games = 0
     found: list[Finding] = []
     with _explaining(file):
@@ -115,12 +115,12 @@ def check(file: FileArgument, output_format: options.FormatOption = Format.TEXT)
         raise SystemExit(1)
 
 
-def _finding_text(file: str, finding: "Finding") -> str:
+def _finding_text(file: str, finding: Finding) -> str:
     place = finding.file or file
     return output.printable(f"{place}, line {finding.line}: {finding.error}")
 
 
-def _finding_document(finding: "Finding") -> dict[str, Any]:
+def _finding_document(finding: Finding) -> dict[str, Any]:
     document: dict[str, Any] = {"line": finding.line, "error": finding.error}
     return {**document, "file": finding.file} if finding.file else document
 
@@ -144,11 +144,6 @@ def list_games(
 
     JSON: a line per game, as `-o` writes them, with "number", its place in the file from 1.
     """
-    from itertools import islice
-
-    from noughts_server.records.filters import Wanted
-    from noughts_server.records.json_lines import json_document
-
     wanted = _filters(Wanted, bot, against, variant, result, termination, opening)
     with _explaining(file):
         chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
@@ -178,8 +173,6 @@ def show(
 
     JSON: as a line of list.
     """
-    from noughts_server.cli.local.records_show import show_game
-
     with _explaining(file):
         _require_moves(file)
         show_game(file, number, _games, output_format)
@@ -201,12 +194,6 @@ def sample(
 
     JSON: {"samples"}.
     """
-    from pathlib import Path
-
-    from noughts_server.records.formats import replacing
-    from noughts_server.records.recorded_game import RecordError
-    from noughts_server.records.sampling import write_csv, write_npz
-
     path = Path(target)
     if path.suffix not in (".csv", ".npz"):
         raise UsageProblem(f"{target}: got the name {path.name!r}, expected one that ends in .csv or .npz")
@@ -229,8 +216,6 @@ def sample(
 @contextmanager
 def _explaining(file: str) -> Iterator[None]:
     """What is wrong with the file as a whole becomes a message."""
-    from noughts_server.records.formats import FormatError
-
     try:
         yield
     except FormatError as error:
@@ -238,35 +223,27 @@ def _explaining(file: str) -> Iterator[None]:
 
 
 def _require_moves(file: str) -> None:
-    from noughts_server.records.formats import WITHOUT_MOVES, format_of
-
     if format_of(file) in WITHOUT_MOVES:
         raise UsageProblem(f"{file}: got results without moves, expected games: .jsonl, .sgf or .psq")
 
 
-def _games(file: str) -> "Iterator[RecordedGame]":
+def _games(file: str) -> Iterator[RecordedGame]:
     """The games of a file. Raises Problem for the first that cannot be read."""
-    from noughts_server.records.formats import read_games
-
     return (_game(file, placed) for placed in read_games(file))
 
 
-def _game(file: str, placed: "Placed") -> "RecordedGame":
-    from noughts_server.records.recorded_game import RecordError
-
+def _game(file: str, placed: Placed) -> RecordedGame:
     if isinstance(placed.game, RecordError):
         text = f"{_place(file, placed)}: {placed.game}"
         raise Problem(text, f"noughts records check {file} names all that is wrong.")
     return placed.game
 
 
-def _place(file: str, placed: "Placed") -> str:
+def _place(file: str, placed: Placed) -> str:
     return f"{placed.file or file}, line {placed.line}"
 
 
-def _opening(game: "RecordedGame") -> str:
-    from noughts_server.cli.drawing.boards import cells_text
-
+def _opening(game: RecordedGame) -> str:
     return cells_text(game.variant, game.opening[:_MOST_SHOWN]) if game.opening else ""
 
 

@@ -2,24 +2,24 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from noughts_server.cli import output
+from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.records.json_lines import winning_cells
+from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
 
 if TYPE_CHECKING:
     from noughts_server.play.replay_screen import ReplayedGame
-    from noughts_server.records.recorded_game import RecordedGame
-
 Games = Callable[[str], "Iterator[RecordedGame]"]
 
 
 def show_game(file: str, number: int, games: Games, output_format: Format) -> None:
     """Shows the game at this place of the file, from 1."""
-    from importlib.util import find_spec
-
     game = _at(file, number, games)
     if output_format is Format.JSON:
         from noughts_server.records.json_lines import json_document
@@ -36,11 +36,9 @@ def show_game(file: str, number: int, games: Games, output_format: Format) -> No
     ReplayScreen(number, replayed, lambda wanted: _replayed(_found(file, wanted, games))).run()
 
 
-def _replayed(game: "RecordedGame | None") -> "ReplayedGame | None":
+def _replayed(game: RecordedGame | None) -> "ReplayedGame | None":
     """For the screen; None for a game whose moves cannot be put on a board."""
     from noughts_server.play.replay_screen import ReplayedGame
-    from noughts_server.records.json_lines import winning_cells
-    from noughts_server.records.recorded_game import RecordError, variant_of
 
     try:
         variant = variant_of(game.variant) if game else None
@@ -58,7 +56,7 @@ def _replayed(game: "RecordedGame | None") -> "ReplayedGame | None":
     )
 
 
-def _at(file: str, number: int, games: Games) -> "RecordedGame":
+def _at(file: str, number: int, games: Games) -> RecordedGame:
     game = _found(file, number, games)
     if game is None:
         count = sum(1 for _ in games(file))
@@ -68,14 +66,11 @@ def _at(file: str, number: int, games: Games) -> "RecordedGame":
     return game
 
 
-def _found(file: str, number: int, games: Games) -> "RecordedGame | None":
+def _found(file: str, number: int, games: Games) -> RecordedGame | None:
     return next(islice(games(file), number - 1, None), None) if number > 0 else None
 
 
-def _print(number: int, game: "RecordedGame") -> None:
-    from noughts_server.cli.drawing.boards import board_lines, cells_text
-    from noughts_server.records.json_lines import winning_cells
-
+def _print(number: int, game: RecordedGame) -> None:
     console = output.stdout()
     output.heading(console, f"Game {number}: {game.first or '?'} (X) - {game.second or '?'} (O)")
     ended = f", {game.termination.replace('_', ' ')}" if game.termination else ""

@@ -5,17 +5,15 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import Annotated, TextIO
 
 from typer import Argument
 
+from noughts_referee.rules import MovesError, Variant, VariantError, last_move, parse_variant
 from noughts_server.cli import options
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-
-if TYPE_CHECKING:
-    from noughts_referee.rules import Variant
 
 _EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'
 _SHOWN = 80
@@ -62,8 +60,6 @@ def _opened(file: str) -> AbstractContextManager[TextIO]:
 
 def _judged(line: str, file: str, number: int, output_format: Format) -> str:
     """The answer to the line of that number. Raises UsageProblem for one that cannot be read."""
-    from noughts_referee.rules import MovesError, VariantError, last_move
-
     try:
         document = json.loads(line)
         name, moves = document["variant"], document["moves"]
@@ -81,9 +77,7 @@ def _judged(line: str, file: str, number: int, output_format: Format) -> str:
 
 
 @cache
-def _variant(name: str) -> "Variant":
-    from noughts_referee.rules import parse_variant
-
+def _variant(name: str) -> Variant:
     return parse_variant(name)
 
 

@@ -5,16 +5,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noughts_referee.rules import Termination
+from noughts_server.cli.drawing.progress import showing_progress
+from noughts_server.cli.drawing.score_lines import score_lines
 from noughts_server.cli.errors import INTERRUPTED, Problem
+from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.options import LogLevel
 from noughts_server.cli.output import count, note
-from noughts_server.cli.signals import two_stages
-
-if TYPE_CHECKING:
-    from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop
+from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.local.run import LocalOutcome, LocalPlan, LocalStop, play_locally
+from noughts_server.records.jsonl import STDOUT, GamesFile
 
 _WHAT_IT_DID = {
     Termination.ILLEGAL_MOVE: "made an illegal move",
@@ -24,17 +26,11 @@ _WHAT_IT_DID = {
 }
 
 
-def play(
-    plan: "LocalPlan", *, output: Path | None = None, times: bool = False, every: int | None = None
-) -> "LocalOutcome":
+def play(plan: LocalPlan, *, output: Path | None = None, times: bool = False, every: int | None = None) -> LocalOutcome:
     """Plays the plan, with progress on a terminal, else with the score after every so many games.
 
     Writes the games to `output` while they are played.
     """
-    from noughts_server.cli.logs import configure_logs
-    from noughts_server.cli.signals import run_loop
-    from noughts_server.records.jsonl import GamesFile
-
     configure_logs(LogLevel.WARNING)
     if output is None:
         return run_loop(_play(plan, None, every))
@@ -45,17 +41,11 @@ def play(
 @contextmanager
 def beside_games(output: Path | None) -> Iterator[None]:
     """Where the games go to the standard output, results go to standard error: programs read one of them."""
-    from noughts_server.records.jsonl import STDOUT
-
     with redirect_stdout(sys.stderr) if output == STDOUT else nullcontext():
         yield
 
 
-async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None, every: int | None) -> "LocalOutcome":
-    from noughts_server.cli.drawing.progress import showing_progress
-    from noughts_server.cli.drawing.score_lines import score_lines
-    from noughts_server.local.run import LocalStop, play_locally
-
+async def _play(plan: LocalPlan, export: Callable[[Any], None] | None, every: int | None) -> LocalOutcome:
     stop = LocalStop()
     with showing_progress() as show, two_stages(lambda: _finish(stop, plan), stop.abort):
         return await play_locally(
@@ -63,18 +53,18 @@ async def _play(plan: "LocalPlan", export: Callable[[Any], None] | None, every: 
         )
 
 
-def _finish(stop: "LocalStop", plan: "LocalPlan") -> None:
+def _finish(stop: LocalStop, plan: LocalPlan) -> None:
     note("Finishing the games that are running; press Ctrl-C again to stop at once.")
     if plan.has_children and not plan.settings.time.timed:
         note(f"A bot that hangs in a game without a clock is waited for until it was silent for {_silence(plan)} s.")
     stop.finish()
 
 
-def _silence(plan: "LocalPlan") -> str:
+def _silence(plan: LocalPlan) -> str:
     return f"{plan.children.silence:g}"
 
 
-def leave_if_ended_early(outcome: "LocalOutcome") -> None:
+def leave_if_ended_early(outcome: LocalOutcome) -> None:
     """After the result has been printed: ends the program with the exit code of an interruption, if there was one.
 
     Raises Problem if it was a fault that ended the run (`--fatal`).

@@ -1,17 +1,17 @@
 """`noughts sprt`: a sequential test from counts, or how many games one will take."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
-
-if TYPE_CHECKING:
-    from noughts_server.statistics.estimate import Estimate
-    from noughts_server.statistics.sprt import Sprt
+from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
+from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
+from noughts_server.statistics.sprt_plan import TrueStrength, plan
 
 _LARGEST_COUNT = 1_000_000_000_000
 
@@ -88,8 +88,6 @@ def sprt(
         return
     if penta is not None and (wins or draws or losses):
         raise UsageProblem("--penta: got counts of games beside it, expected one of the two")
-    from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
-
     if penta is not None:
         pairs = Pentanomial(*_five(penta))
         _show(test, pairs, 2 * pairs.pairs, estimate(pairs=pairs), output_format)
@@ -103,10 +101,8 @@ def sprt(
         )
 
 
-def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> "Sprt":
+def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> Sprt:
     """The test of these parameters. Raises UsageProblem."""
-    from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
-
     if model not in set(SprtModel):
         raise UsageProblem(f"--model {model!r}: expected {' or '.join(f'`{name}`' for name in SprtModel)}")
     try:
@@ -115,7 +111,7 @@ def _test(elo0: float, elo1: float, alpha: float, beta: float, model: str) -> "S
         raise UsageProblem(f"sprt: {error}") from None
 
 
-def read_sprt(text: str) -> "Sprt":
+def read_sprt(text: str) -> Sprt:
     """The test written as `elo0=0,elo1=5[,alpha=0.05,beta=0.05,model=logistic]`. Raises UsageProblem."""
     expected = "elo0=ELO,elo1=ELO and as you like alpha=P, beta=P, model=logistic or model=normalized"
     values: dict[str, str] = {}
@@ -150,15 +146,7 @@ def _five(text: str) -> list[int]:
     return counts
 
 
-def _show(test: "Sprt", counts: tuple[int, ...], games: int, estimate: "Estimate", output_format: Format) -> None:
-    from noughts_server.cli.drawing.estimate_lines import (
-        decision_text,
-        elo_line,
-        llr_text,
-        normalized_text,
-        sprt_document,
-    )
-
+def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate, output_format: Format) -> None:
     state = test.judge(counts)
     document: dict[str, Any] = {
         **sprt_document(state),
@@ -179,10 +167,7 @@ def _show(test: "Sprt", counts: tuple[int, ...], games: int, estimate: "Estimate
     console.print(f"Test: {test}", soft_wrap=True)
 
 
-def _plan(test: "Sprt", elo: float, draw_rate: float, advantage: float, output_format: Format) -> None:
-    from noughts_server.statistics.sprt import SprtError
-    from noughts_server.statistics.sprt_plan import TrueStrength, plan
-
+def _plan(test: Sprt, elo: float, draw_rate: float, advantage: float, output_format: Format) -> None:
     try:
         planned = plan(test, TrueStrength(elo, draw_rate, advantage))
     except SprtError as error:

@@ -1,20 +1,30 @@
 """`match`, `demo` and `tournament run`: everything on this machine, ended by itself."""
 
+import asyncio
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from noughts_bots.specs import BotSpec, make_bot, unique_labels
+from noughts_referee.children.child_settings import ChildSettings
+from noughts_referee.rules import Variant
 from noughts_server.cli import child_options, completion, connection_options, format_options, options, output
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import Ranking, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.drawing.tables import show_table
+from noughts_server.cli.dry_run import show_forecasts
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
-from noughts_server.cli.local.children import check_startable
+from noughts_server.cli.local.children import check_startable, engine_options
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
+from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
+from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import (
     OpeningsOption,
     OpeningsOrderOption,
@@ -24,15 +34,13 @@ from noughts_server.cli.openings_options import (
     read_openings,
 )
 from noughts_server.cli.output import Format
+from noughts_server.cli.remote.tournament_view import show_tournament
+from noughts_server.competition.formats import TournamentFormat
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.local.run import LocalOutcome, LocalPlan
 from noughts_server.tables.pairings import pairings_document, pairings_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from noughts_bots.specs import BotSpec
-    from noughts_referee.rules import Variant
-    from noughts_server.competition.formats import TournamentFormat
-    from noughts_server.local.run import LocalOutcome, LocalPlan
     from noughts_server.store.standings import Standing
 
 _DEMO_SPECS = (
@@ -202,9 +210,6 @@ def match(
         if playing.games == MatchOptions().games:
             playing = replace(playing, games=_MOST_GAMES_OF_A_TEST)
     plan = replace(_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE]), sprt=test)
-    from noughts_bots.specs import unique_labels
-    from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
-
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
@@ -278,9 +283,9 @@ def run(
 
 
 def _run_there(
-    plan: "LocalPlan",
+    plan: LocalPlan,
     playing: RunOptions,
-    where: "tuple[str | None, str | None, Path | None]",
+    where: tuple[str | None, str | None, Path | None],
     output_format: Format,
 ) -> None:
     usual = RunOptions()
@@ -288,9 +293,7 @@ def _run_there(
         if getattr(playing, name) != getattr(usual, name):
             option = "-o" if name == "games_file" else f"--{_OPTION_OF.get(name, name).replace('_', '-')}"
             raise UsageProblem(f"{option}: got a bot of a server as well, expected bots of this machine alone")
-    from noughts_server.cli.client import connected
     from noughts_server.cli.remote.run_there import RunThere
-    from noughts_server.cli.remote.tournament_view import show_tournament
 
     server, token, token_file = where
     secret = connection_options.require_token(token, token_file)
@@ -306,20 +309,17 @@ def _run_there(
         raise Problem(f"{played.name} was cancelled: {played.reason}")
 
 
-def _show_forecast(plan: "LocalPlan", output_format: Format) -> None:
-    from noughts_server.cli.dry_run import show_forecasts
-    from noughts_server.cli.local.trial import pace_by_trial
-
+def _show_forecast(plan: LocalPlan, output_format: Format) -> None:
     show_forecasts(plan.settings, [len(plan.specs)], pace_by_trial(plan), output_format, one=True)
 
 
-def _read_format(playing: RunOptions) -> "TournamentFormat":
+def _read_format(playing: RunOptions) -> TournamentFormat:
     return format_options.read_schedule(
         playing.schedule, games=playing.games, rounds=playing.rounds, stop_when_decided=playing.stop_when_decided
     )
 
 
-def _fuelled(specs: "tuple[BotSpec, ...]", fuel: int, time: str) -> "tuple[BotSpec, ...]":
+def _fuelled(specs: tuple[BotSpec, ...], fuel: int, time: str) -> tuple[BotSpec, ...]:
     """Modules get the fuel that they have not of their own. Raises UsageProblem where something is left to machines."""
     if time != "none":
         raise UsageProblem(f"--fuel {fuel}: got --time {time}, expected none: clocks depend on the machine")
@@ -332,15 +332,13 @@ def _fuelled(specs: "tuple[BotSpec, ...]", fuel: int, time: str) -> "tuple[BotSp
     )
 
 
-def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> "LocalPlan":
+def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> LocalPlan:
     """What the options ask for; `there`: bots of a server play, too.
 
     Raises UsageProblem, BotError and what else is wrong with them.
     """
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
-    from noughts_bots.specs import unique_labels
-
     locking = child_options.read_locking(require_lock=playing.require_lock, no_lock=playing.no_lock)
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs, variant = options.read_specs(specs), options.read_variant(playing.variant, playing.opening_rule)
@@ -350,8 +348,6 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     time, margin_us = options.read_time(playing.time), options.read_margin(playing.margin)
     memory_bytes = child_options.read_memory(playing.memory)
     all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")
-    from noughts_server.cli.local.children import engine_options
-
     labels = unique_labels(read_specs)
     own_times = options.read_times_of(playing.time_of, labels)
     own_margins_us = options.read_margins_of(playing.margin_of, labels)
@@ -362,9 +358,6 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
     _check_playable(tuple(spec for spec in read_specs if not there or spec.kind != "bot"), variant)
-    from noughts_referee.children.child_settings import ChildSettings
-    from noughts_server.competition.tournament_settings import TournamentSettings
-    from noughts_server.local.plan import LocalPlan
 
     form = playing if isinstance(playing, RunOptions) else RunOptions()
     plan = LocalPlan(
@@ -401,13 +394,10 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     return _resumed(plan, same_seed=playing.seed is not None) if playing.resume else plan
 
 
-def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
+def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     """The plan for what its database has begun. Raises UsageProblem, and what is wrong with the database."""
     if plan.database is None:
         raise UsageProblem("--resume: got no database, expected --db FILE with the games to go on with")
-    import asyncio
-
-    from noughts_bots.specs import unique_labels
     from noughts_server.store.local_runs import NotResumed, run_to_resume
 
     versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
@@ -424,12 +414,8 @@ def _resumed(plan: "LocalPlan", *, same_seed: bool) -> "LocalPlan":
     return replace(plan, settings=settings, resumes=stored.slug)
 
 
-def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
+def _check_playable(specs: tuple[BotSpec, ...], variant: Variant) -> None:
     """Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them."""
-    from contextlib import ExitStack
-
-    from noughts_bots.specs import make_bot
-
     with ExitStack() as stack:
         for spec in specs:
             if check_startable(spec):
@@ -440,9 +426,7 @@ def _check_playable(specs: "tuple[BotSpec, ...]", variant: "Variant") -> None:
             stack.callback(bot.close)
 
 
-def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: Format, hint: str = "") -> None:
-    from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
-
+def _run_tournament(plan: LocalPlan, playing: LocalOptions, output_format: Format, hint: str = "") -> None:
     outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
     fitted = None
     if isinstance(playing, RunOptions) and playing.fit:
@@ -460,15 +444,15 @@ def _run_tournament(plan: "LocalPlan", playing: LocalOptions, output_format: For
     leave_if_benched(outcome)
 
 
-def _ranking(plan: "LocalPlan", outcome: "LocalOutcome") -> "Ranking[Standing]":
+def _ranking(plan: LocalPlan, outcome: LocalOutcome) -> "Ranking[Standing]":
     return rank(outcome.standings, outcome.pairs, in_order=plan.settings.schedule.places_by_bracket)
 
 
-def _crosstable(plan: "LocalPlan", outcome: "LocalOutcome") -> Crosstable:
+def _crosstable(plan: LocalPlan, outcome: LocalOutcome) -> Crosstable:
     return Crosstable(_ranking(plan, outcome).entries, outcome.pairs)
 
 
-def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str, Any]:
+def _tournament_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
     key = "bracket" if plan.settings.schedule.places_by_bracket else "pairings"
     return {
         "games": outcome.games,
@@ -482,14 +466,14 @@ def _tournament_document(plan: "LocalPlan", outcome: "LocalOutcome") -> dict[str
     }
 
 
-def _conditions_document(plan: "LocalPlan") -> dict[str, Any]:
+def _conditions_document(plan: LocalPlan) -> dict[str, Any]:
     """`{"own_times": {LABEL: T}}` where bots have times of their own, and `"openings"` where there are any."""
     own = {label: str(time) for label, time in plan.settings.own_times.items()}
     openings = openings_document(plan.settings.openings)
     return {**({"own_times": own} if own else {}), **({"openings": openings} if openings else {})}
 
 
-def _print_conditions(plan: "LocalPlan") -> None:
+def _print_conditions(plan: LocalPlan) -> None:
     own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
     if openings := openings_wording(plan.settings.openings):
         output.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
@@ -497,7 +481,7 @@ def _print_conditions(plan: "LocalPlan") -> None:
         output.stdout().print(output.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
 
 
-def _print_tournament(plan: "LocalPlan", outcome: "LocalOutcome", hint: str) -> None:
+def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, hint: str) -> None:
     console = output.stdout()
     output.heading(
         console,

@@ -4,39 +4,35 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from noughts_server.cli.dry_run import Pace, pace_of
-
-if TYPE_CHECKING:
-    from noughts_server.local.plan import LocalPlan, LocalProgress
+from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options import LogLevel
+from noughts_server.cli.signals import run_loop
+from noughts_server.competition.forecast import longest_game
+from noughts_server.competition.formats import ROUND_ROBIN
+from noughts_server.local.plan import LocalPlan, LocalProgress
+from noughts_server.local.run import LocalStop, play_locally
 
 _SECONDS = 3.0
 _GAMES_OF_A_PAIR = 10_000
 
 
-def pace_by_trial(plan: "LocalPlan") -> Pace:
+def pace_by_trial(plan: LocalPlan) -> Pace:
     """How fast the plan's games are: by its limits of time, else by playing some, everybody against everybody."""
-    from noughts_server.competition.forecast import longest_game
-
     times = [plan.settings.time, *plan.settings.own_times.values()]
     if longest_game(times, 1) is not None:
         return pace_of(plan.settings)
     return _trial(plan)
 
 
-def _trial(plan: "LocalPlan") -> Pace:
-    from noughts_server.cli.logs import configure_logs
-    from noughts_server.cli.options import LogLevel
-    from noughts_server.cli.signals import run_loop
-    from noughts_server.competition.formats import ROUND_ROBIN
-    from noughts_server.local.run import LocalStop, play_locally
+def _trial(plan: LocalPlan) -> Pace:
     from noughts_server.store.sqlite import url_of
 
     configure_logs(LogLevel.WARNING)
     stop, measured = LocalStop(), _Measured()
 
-    def on_progress(progress: "LocalProgress") -> None:
+    def on_progress(progress: LocalProgress) -> None:
         measured.see(progress)
         if measured.seconds >= _SECONDS:
             stop.abort()
@@ -68,7 +64,7 @@ class _Measured:
         self.games = 0
         self.seconds = 0.0
 
-    def see(self, progress: "LocalProgress") -> None:
+    def see(self, progress: LocalProgress) -> None:
         if self._begin is None:
             if progress.bots_online < progress.bots_expected:
                 return

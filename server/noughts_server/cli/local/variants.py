@@ -1,13 +1,19 @@
 """`noughts variants`: what can be played."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from noughts_referee.rules import (
+    OPENING_RULES,
+    OWN_NAMES,
+    Variant,
+    VariantError,
+    parse_variant,
+    plugin_names,
+    plugin_package,
+)
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
-
-if TYPE_CHECKING:
-    from noughts_referee.rules import Variant
 
 _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
@@ -20,15 +26,6 @@ def variants(output_format: options.FormatOption = Format.TEXT) -> None:
     "forbids", "plugin"}], "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `forbids` says
     whether some moves are forbidden, `plugin` is the package, or null.
     """
-    from noughts_referee.rules import (
-        OPENING_RULES,
-        OWN_NAMES,
-        VariantError,
-        parse_variant,
-        plugin_names,
-        plugin_package,
-    )
-
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]
     found.append({key: _FAMILY.get(key) for key in found[0]})
     faulty = []
@@ -61,7 +58,7 @@ def _count(number: int | None) -> str:
     return "" if number is None else f"{number:,}"
 
 
-def _document(variant: "Variant", package: str | None) -> dict[str, Any]:
+def _document(variant: Variant, package: str | None) -> dict[str, Any]:
     size = f"{variant.columns}x{variant.rows}" + (f"x{variant.layers}" if variant.layers > 1 else "")
     lengths = sorted(set(map(len, variant.line_cells)))
     length = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
@@ -80,7 +77,7 @@ def _document(variant: "Variant", package: str | None) -> dict[str, Any]:
     }
 
 
-def _in_a_row(variant: "Variant", length: str, package: str | None) -> str:
+def _in_a_row(variant: Variant, length: str, package: str | None) -> str:
     """What the lines' length means: a plugin's need not be rows, and where the board ends, more cannot be had."""
     if package is not None:
         return f"{length} cells"

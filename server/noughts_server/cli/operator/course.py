@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
+import grpc
 from typer import Argument, Option
 
-from noughts_proto.security import host_of, is_loopback
+from noughts_proto.security import Dialling, host_of, is_loopback
+from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.client import CallFailed, Client, connected
 from noughts_server.cli.command import command
@@ -28,11 +30,10 @@ from noughts_server.cli.operator.serve import CertificateOption, InsecureOption,
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption
 from noughts_server.cli.operator.web_minder import dialled
 from noughts_server.cli.output import Format
+from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.times import read_moment
 
 if TYPE_CHECKING:
-    from noughts_proto.security import Dialling
-    from noughts_proto.v1 import tournaments_pb2
     from noughts_server.store.database import Connection, Store
     from noughts_server.store.tokens import NewToken
 
@@ -284,8 +285,6 @@ def report(
 
     JSON: {"tournament", "reports": [FILE]}.
     """
-    from noughts_proto.v1 import bots_pb2
-
     course = _read_course(folder)
     place = folder / _REPORTS
     place.mkdir(exist_ok=True)
@@ -476,12 +475,9 @@ def _read_tokens(folder: Path) -> list[dict[str, str]]:
 
 
 def _play_night(
-    folder: Path, course: Course, server: str | None, now: datetime, dialling: "Dialling | None" = None
+    folder: Path, course: Course, server: str | None, now: datetime, dialling: Dialling | None = None
 ) -> str:
     """Makes the tournament, enters every bot that was handed in, and starts it. Returns its name. Raises Problem."""
-    from noughts_proto.v1 import bots_pb2, tournaments_pb2
-    from noughts_server.cli.remote.time_controls import time_message
-
     with connected(server, token_file=folder / _ORGANISER, dialling=dialling) as client:
         found = client.pages(
             client.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True), lambda page: page.bots, 10_000
@@ -511,12 +507,8 @@ def _play_night(
         return name
 
 
-def _create_night(client: Client, tournament: "tournaments_pb2.Tournament", base: str) -> str:
+def _create_night(client: Client, tournament: tournaments_pb2.Tournament, base: str) -> str:
     """Create the tournament under the first free name: the base, or the base with a number. Return the name."""
-    import grpc
-
-    from noughts_proto.v1 import tournaments_pb2
-
     for number in count(1):
         tournament.name = base if number == 1 else f"{base}-{number}"
         request = tournaments_pb2.CreateTournamentRequest(tournament=tournament)
@@ -530,8 +522,6 @@ def _create_night(client: Client, tournament: "tournaments_pb2.Tournament", base
 
 
 def _newest_night(client: Client) -> str:
-    from noughts_proto.v1 import tournaments_pb2
-
     request = tournaments_pb2.ListTournamentsRequest(owner="organiser")
     found = client.pages(client.tournaments.ListTournaments, request, lambda page: page.tournaments, 1_000)
     for tournament in found:
@@ -543,8 +533,6 @@ def _newest_night(client: Client) -> str:
 
 
 def _standings(client: Client, name: str) -> list[dict[str, Any]]:
-    from noughts_proto.v1 import tournaments_pb2
-
     tournament = client.call(
         client.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)
     ).tournament
@@ -559,8 +547,6 @@ def _standings(client: Client, name: str) -> list[dict[str, Any]]:
 
 def _faults(client: Client, name: str) -> list[dict[str, str]]:
     """Games that somebody lost by a fault: who, and how."""
-    from noughts_proto.v1 import games_pb2
-
     request = games_pb2.ListGamesRequest(parent=name, faults_only=True)
     found = client.pages(client.games.ListGames, request, lambda page: page.games, 10_000)
     faults = []

@@ -1,5 +1,6 @@
 """`noughts db`: looking after a database. Works on the database itself, also beside its server."""
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,11 +9,15 @@ from typer import Argument, Option
 
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.progress import counting
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options import read_database
 from noughts_server.cli.output import Format
+from noughts_server.cli.signals import run_loop
+from noughts_server.cli.times import read_duration
+from noughts_server.records.replay import faults_of_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from noughts_server.store.database import Store
 
 _MOST_SHOWN = 50
@@ -36,8 +41,6 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
     JSON: {"tournaments", "games", "ratings", "errors", "findings": [{"where", "error"}]}; at most 1,000 findings.
     """
     from noughts_server.cli.database import in_database
-    from noughts_server.cli.drawing.progress import counting
-    from noughts_server.records.replay import faults_of_stored
     from noughts_server.store.checking import check_database
 
     with counting("Games") as show:
@@ -80,7 +83,6 @@ def backup(
     JSON: {"file", "games", "bytes"}.
     """
     from noughts_server.cli.database import in_database
-    from noughts_server.cli.drawing.progress import counting
     from noughts_server.store.backup import back_up
 
     with counting("Pages") as show:
@@ -111,10 +113,6 @@ def copy(
 
     JSON: {"rows", "games"}.
     """
-    from noughts_server.cli.drawing.progress import counting
-    from noughts_server.cli.errors import UsageProblem
-    from noughts_server.cli.options import read_database
-    from noughts_server.cli.signals import run_loop
     from noughts_server.store.copying import copy_database
     from noughts_server.store.database import Store
 
@@ -122,7 +120,7 @@ def copy(
     if urls[0] == urls[1]:
         raise UsageProblem("FROM and TO: got one database, expected two")
 
-    async def copied(show: "Callable[[int, int, str], None]") -> dict[str, int]:
+    async def copied(show: Callable[[int, int, str], None]) -> dict[str, int]:
         async with AsyncExitStack() as stack:
             old = await Store.open(urls[0], alone=True, create=False)
             stack.push_async_callback(old.close)
@@ -154,7 +152,6 @@ def prune(
     JSON: {"dropped": [{"what", "rows"}], "dry_run"}.
     """
     from noughts_server.cli.database import in_database
-    from noughts_server.cli.times import read_duration
     from noughts_server.store.pruning import leftovers
 
     ages = [

@@ -1,6 +1,12 @@
 """`noughts health`: whether a server takes calls, for containers and service managers."""
 
+from typing import Any
+
+import grpc
+
+from noughts_proto.v1 import status_pb2 as pb
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.client import DEADLINE_SECONDS, connected, explain_call
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
@@ -12,12 +18,7 @@ def health(server: connection_options.ServerOption = None, output_format: option
 
     JSON: {"server", "status"}; the status is `serving` or `not_serving`.
     """
-    from typing import Any
-
-    import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
-
-    from noughts_server.cli.client import DEADLINE_SECONDS, explain_call
 
     address = connection_options.read_server(server)
     with connection_options.dialling(address, "").channel(address) as channel:
@@ -37,9 +38,6 @@ def health(server: connection_options.ServerOption = None, output_format: option
 
 def _why_not(address: str) -> Problem:
     """The health service says only whether."""
-    from noughts_proto.v1 import status_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(address) as client:
         status = client.call(client.status.GetStatus, pb.GetStatusRequest())
     if status.database_trouble:

@@ -1,23 +1,34 @@
 """`noughts live`: a server, its site, and reference bots that go on playing, slowly enough to be watched."""
 
 import asyncio
+import socket
 import tempfile
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import grpc.aio
 from typer import Option
 
 from noughts_bots.bot import Bot, Move
+from noughts_bots.events import Online, SessionEvent
+from noughts_bots.session import Login, play
+from noughts_bots.specs import make_bot, parse_spec
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2_grpc, types_pb2
 from noughts_referee.rules import Position
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.command import command
+from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.operator.web import web_listener
+from noughts_server.cli.options import LogLevel
 from noughts_server.cli.output import Format
+from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:
-    import socket
-
     from noughts_server.settings import ServerSettings
     from noughts_server.store.database import Store
 
@@ -76,10 +87,6 @@ def live(
     Without --db nothing is kept. JSON: {"grpc": "HOST:PORT", "web": "http://HOST:PORT", "token"}, one line, once they
     play; the token may play and organise.
     """
-    from noughts_server.cli.logs import configure_logs
-    from noughts_server.cli.operator.web import web_listener
-    from noughts_server.cli.options import LogLevel
-    from noughts_server.cli.signals import run_loop
     from noughts_server.settings import ServerSettings
     from noughts_server.store.sqlite import url_of
 
@@ -108,13 +115,11 @@ class _Unhurried(Bot):
 
 
 async def _play_until_stopped(
-    settings: "ServerSettings", listener: "socket.socket", pace: float, output_format: Format
+    settings: "ServerSettings", listener: socket.socket, pace: float, output_format: Format
 ) -> None:
     from noughts_server.cli.operator.site_token import site_token
     from noughts_server.cli.operator.web_minder import minding_site
-    from noughts_server.cli.signals import two_stages
     from noughts_server.server import running_server
-    from noughts_server.web.listener import address_of
 
     stopping = asyncio.Event()
     async with (
@@ -144,10 +149,6 @@ async def _new_token(store: "Store") -> str:
 
 async def _log_in(playing: asyncio.TaskGroup, address: str, token: str, pace: float) -> list[asyncio.Task[None]]:
     """Starts the bots; returns when the server has let all of them in."""
-    from noughts_bots.events import Online, SessionEvent
-    from noughts_bots.session import Login, play
-    from noughts_bots.specs import make_bot, parse_spec
-
     tasks, waits = [], []
     for text in dict.fromkeys(text for ladder in _LADDERS for text in ladder.bots):
         spec, online = parse_spec(text), asyncio.Event()
@@ -165,13 +166,6 @@ async def _log_in(playing: asyncio.TaskGroup, address: str, token: str, pace: fl
 
 async def _start_ladders(address: str, token: str) -> None:
     """Those that were played before go on by themselves."""
-    import grpc.aio
-
-    from noughts_bots.specs import parse_spec
-    from noughts_proto.transport import TOKEN_KEY
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_proto.v1 import tournaments_pb2_grpc, types_pb2
-
     metadata = ((TOKEN_KEY, f"Bearer {token}"),)
     async with grpc.aio.insecure_channel(address) as channel:
         tournaments = tournaments_pb2_grpc.TournamentServiceStub(channel)

@@ -1,5 +1,6 @@
 """The option `--proxy`: which reverse proxies are believed who has called them."""
 
+from ipaddress import ip_address
 from typing import Annotated
 
 from typer import Option
@@ -19,8 +20,6 @@ ProxyOption = Annotated[
 
 def read_proxies(chosen: list[str] | None) -> tuple[str, ...]:
     """The addresses of this option. Raises UsageProblem."""
-    from ipaddress import ip_address
-
     try:
         return tuple(str(ip_address(text)) for text in chosen or ())
     except ValueError as error:

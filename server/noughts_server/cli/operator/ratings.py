@@ -9,9 +9,9 @@ from rich.progress import Progress
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
+from noughts_server.competition.elo import Rating
 
 if TYPE_CHECKING:
-    from noughts_server.competition.elo import Rating
     from noughts_server.store.rating_lists import Difference, RebuildReport
 
 
@@ -85,5 +85,5 @@ def _row(row: "Difference") -> tuple[str, ...]:
     return row.rating_list, row.bot, output.rating(_value(row.stored)), output.rating(_value(row.rebuilt))
 
 
-def _value(rating: "Rating | None") -> float | None:
+def _value(rating: Rating | None) -> float | None:
     return None if rating is None else rating.rating

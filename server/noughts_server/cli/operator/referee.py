@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from noughts_server.cli import bus_options, child_options, options
+from noughts_bots.specs import parse_spec, unique_labels
+from noughts_server.cli import bus_options, child_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
+from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
+from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.output import Format
+from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.cli.times import read_duration
 
 if TYPE_CHECKING:
@@ -89,8 +93,6 @@ def referee(
     )
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     offered = _read_offers(offers or [])
-    from noughts_server.cli.logs import configure_logs
-    from noughts_server.cli.signals import run_loop
     from noughts_server.referee_node import RefereeSettings
 
     configure_logs(log_level, log_format)
@@ -113,8 +115,6 @@ def referee(
 def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
     if not texts:
         return ()
-    from noughts_bots.specs import parse_spec, unique_labels
-    from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
     from noughts_server.local.offers import Offer
 
     specs = tuple(map(parse_spec, texts))
@@ -130,9 +130,7 @@ def _read_offers(texts: list[str]) -> "tuple[Offer, ...]":
 
 
 async def _play_until_stopped(settings: "RefereeSettings", output_format: Format) -> bool:
-    from noughts_server.cli import output
     from noughts_server.cli.operator.serving import first_of
-    from noughts_server.cli.signals import two_stages
     from noughts_server.referee_node import running_referee
 
     stopping, aborting = asyncio.Event(), asyncio.Event()

@@ -1,24 +1,27 @@
 """`noughts serve`: a server until it is told to stop."""
 
+import socket
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from noughts_proto.security import Identity, is_loopback
 from noughts_server.cli import bus_options, connection_options, options, output
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, require_extra
+from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
-from noughts_server.cli.operator.web import HttpsOption
+from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listener
 from noughts_server.cli.output import Format
+from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import read_duration
+from noughts_server.errors import InvalidArgument
+from noughts_server.limits import Limits
 
 if TYPE_CHECKING:
-    import socket
-
-    from noughts_proto.security import Identity
-    from noughts_server.limits import Limits
     from noughts_server.local.submitted import Acceptance
 
 ListenOption = Annotated[
@@ -181,9 +184,7 @@ def serve(
             "noughts serve --bus", bus, database, bus_creds, bus_ca, bus_cert, bus_key, insecure=insecure
         )
     acceptance = _acceptance(accept, python_packages)
-    from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.operator.serving import serve_until_stopped
-    from noughts_server.cli.signals import run_loop
     from noughts_server.settings import ServerSettings
 
     configure_logs(log_level, log_format)
@@ -211,10 +212,6 @@ def serve(
 
 def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
     """Which bots are taken; None: none. A kind whose extra is missing is a Problem if it was asked for."""
-    from importlib.util import find_spec
-
-    from noughts_server.cli.errors import require_extra
-
     kinds = tuple(dict.fromkeys(filter(None, (part.strip() for part in (accept or "").split(",")))))
     if accept is None:
         kinds = ("wasm",) if find_spec("wasmtime") is not None else ()
@@ -237,10 +234,8 @@ def _acceptance(accept: str | None, packages: str) -> "Acceptance | None":
     return Acceptance(kinds, names)
 
 
-def read_identity(certificate: Path | None, key: Path | None) -> "Identity | None":
+def read_identity(certificate: Path | None, key: Path | None) -> Identity | None:
     """The certificate and the key of these options, if any. Raises UsageProblem if one is missing."""
-    from noughts_proto.security import Identity
-
     if certificate is None and key is None:
         return None
     if certificate is None or key is None:
@@ -249,11 +244,8 @@ def read_identity(certificate: Path | None, key: Path | None) -> "Identity | Non
     return Identity(certificate, key)
 
 
-def _site_listener(web: str | None, *, encrypted: bool) -> "socket.socket | None":
+def _site_listener(web: str | None, *, encrypted: bool) -> socket.socket | None:
     """The socket of the site; None where there will be none. What was asked for and cannot be is a Problem."""
-    from noughts_server.cli.errors import require_extra
-    from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
-
     if web is None:
         with suppress(Problem):
             require_extra("noughts serve", "web")
@@ -270,10 +262,7 @@ def _site_listener(web: str | None, *, encrypted: bool) -> "socket.socket | None
     return web_listener(web, "--web")
 
 
-def _limits(chosen: list[str]) -> "Limits":
-    from noughts_server.errors import InvalidArgument
-    from noughts_server.limits import Limits
-
+def _limits(chosen: list[str]) -> Limits:
     numbers: dict[str, int] = {}
     for text in chosen:
         name, _, number = text.partition("=")
@@ -287,8 +276,6 @@ def _limits(chosen: list[str]) -> "Limits":
 
 
 def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> None:
-    from noughts_proto.security import is_loopback
-
     host, _ = connection_options.read_address(address, option)
     if protected or is_loopback(host):
         return

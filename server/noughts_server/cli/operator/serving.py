@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+import socket
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,9 @@ from noughts_server.cli.signals import two_stages
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.version import software_version
+from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:
-    import socket
-
     from noughts_server.local.submitted import Acceptance
 
 
@@ -26,7 +26,7 @@ CA.pem is the certificate of the authority that signed the server's. If clients 
 async def serve_until_stopped(
     settings: ServerSettings,
     output_format: Format,
-    listener: "socket.socket | None",
+    listener: socket.socket | None,
     acceptance: "Acceptance | None" = None,
     site: Sequence[str] = (),
 ) -> bool:
@@ -71,11 +71,9 @@ async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
             task.cancel()
 
 
-def _site_address(listener: "socket.socket | None") -> str | None:
+def _site_address(listener: socket.socket | None) -> str | None:
     if listener is None:
         return None
-    from noughts_server.web.listener import address_of
-
     return address_of(listener)
 
 

@@ -3,8 +3,9 @@
 import math
 import sys
 import time
+from collections.abc import Iterable
 from datetime import UTC
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -12,17 +13,13 @@ from rich.table import Table
 from rich.text import Text
 from typer import Option
 
+from noughts_proto.v1 import status_pb2 as pb
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.client import Client, connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from noughts_proto.v1 import status_pb2 as pb
-    from noughts_server.cli.client import Client
 
 _REFRESH_SECONDS = 1.0
 _BARS = "▁▂▃▄▅▆▇█"
@@ -53,8 +50,6 @@ def status(
     "database_bytes", "database_trouble"}; the last one is null, or
     says why no game begins.
     """
-    from noughts_server.cli.client import connected
-
     with connected(server) as client:
         if output_format is Format.JSON:
             output.print_json(_document(_ask(client)))
@@ -66,13 +61,11 @@ def status(
             _live(client, console)
 
 
-def _ask(client: "Client") -> "pb.GetStatusResponse":
-    from noughts_proto.v1 import status_pb2 as pb
-
+def _ask(client: Client) -> pb.GetStatusResponse:
     return client.call(client.status.GetStatus, pb.GetStatusRequest())
 
 
-def _live(client: "Client", console: "Console") -> None:
+def _live(client: Client, console: Console) -> None:
     with Live(screen(_ask(client)), console=console, auto_refresh=False, screen=True) as live:
         while True:
             time.sleep(_REFRESH_SECONDS)
@@ -84,7 +77,7 @@ def _live(client: "Client", console: "Console") -> None:
             live.update(shown, refresh=True)
 
 
-def screen(status: "pb.GetStatusResponse") -> "RenderableType":
+def screen(status: pb.GetStatusResponse) -> RenderableType:
     """The whole screen."""
     state = Text(" draining", style="bold yellow") if status.draining else Text(" serving", style="green")
     if status.database_trouble:
@@ -100,7 +93,7 @@ def screen(status: "pb.GetStatusResponse") -> "RenderableType":
     return Group(*parts)
 
 
-def _facts(status: "pb.GetStatusResponse") -> "RenderableType":
+def _facts(status: pb.GetStatusResponse) -> RenderableType:
     grid = Table.grid(padding=(0, 3, 0, 0))
     rows = [
         ("games/s", f"{status.games_per_second:,.1f}", "in flight", f"{status.games_in_flight:,}"),
@@ -119,7 +112,7 @@ def _facts(status: "pb.GetStatusResponse") -> "RenderableType":
     return grid
 
 
-def _tournaments(running: "Iterable[pb.RunningTournament]") -> "RenderableType":
+def _tournaments(running: Iterable[pb.RunningTournament]) -> RenderableType:
     known = list(running)
     rows = [
         (
@@ -136,7 +129,7 @@ def _tournaments(running: "Iterable[pb.RunningTournament]") -> "RenderableType":
     return output.table(("tournament", "progress", ">games", ">in flight", ">left"), rows)
 
 
-def _bots(status: "pb.GetStatusResponse") -> "RenderableType":
+def _bots(status: pb.GetStatusResponse) -> RenderableType:
     rows: list[tuple[object, ...]] = [
         (*_name_and_version(each.bot_version), f"{each.games_in_flight:,}") for each in status.bots[:_MOST_BOTS]
     ]
@@ -150,11 +143,11 @@ def _name_and_version(resource: str) -> tuple[str, str]:
     return name, version
 
 
-def _gone(problem: Problem) -> "RenderableType":
+def _gone(problem: Problem) -> RenderableType:
     return Text("Waiting: ", style="bold yellow").append(output.printable(problem.message), style="not bold default")
 
 
-def sparkline(history: "Iterable[float]") -> str:
+def sparkline(history: Iterable[float]) -> str:
     """The last values as bars of eight heights, the highest of them full; ASCII where the output can show no more."""
     values = list(history)[-_SPARK_CELLS:]
     highest = max(values, default=0.0)
@@ -175,7 +168,7 @@ def _shows_blocks() -> bool:
     return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-def eta(tournament: "pb.RunningTournament") -> str:
+def eta(tournament: pb.RunningTournament) -> str:
     """How long a tournament will take still; `-` where nobody knows."""
     if tournament.games_per_second <= 0:
         return "-"
@@ -205,7 +198,7 @@ def size(count: float) -> str:
     return f"{count / 1024**power:,.1f} {units[power - 1]}"
 
 
-def _document(status: "pb.GetStatusResponse") -> dict[str, Any]:
+def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
     return {
         "version": status.version,
         "address": status.address,

@@ -4,17 +4,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from google.protobuf.duration_pb2 import Duration
 from typer import Argument, Option
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
+from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 
 if TYPE_CHECKING:
-    from noughts_proto.v1 import tokens_pb2 as pb
     from noughts_server.store.database import Connection, Store
     from noughts_server.store.tokens import NewToken, Token
 
@@ -107,11 +109,6 @@ def _create_at(
     scopes: list[str],
     life: int | None,
 ) -> tuple[_Row, str]:
-    from google.protobuf.duration_pb2 import Duration
-
-    from noughts_proto.v1 import tokens_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = pb.CreateTokenRequest(token=pb.Token(owner=owner, label=label, scopes=scopes))
     if life is not None:
         ttl = Duration()
@@ -172,9 +169,6 @@ def _list_in(database: str | None) -> list[_Row]:
 
 
 def _list_at(server: str, calling_token: str | None, token_file: Path | None) -> list[_Row]:
-    from noughts_proto.v1 import tokens_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(server, calling_token, token_file) as client:
         request = pb.ListTokensRequest()
         found = client.pages(client.tokens.ListTokens, request, lambda page: page.tokens)
@@ -219,9 +213,6 @@ def _revoke_in(database: str | None, identifier: int) -> _Row:
 
 
 def _revoke_at(server: str, calling_token: str | None, token_file: Path | None, identifier: int) -> _Row:
-    from noughts_proto.v1 import tokens_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(server, calling_token, token_file) as client:
         request = pb.RevokeTokenRequest(name=f"tokens/{identifier}")
         return _from_message(client.call(client.tokens.RevokeToken, request).token)
@@ -243,7 +234,7 @@ def _from_store(row: "Token") -> _Row:
     return _Row(row.id, row.owner, row.label, row.scopes, *moments)
 
 
-def _from_message(row: "pb.Token") -> _Row:
+def _from_message(row: pb.Token) -> _Row:
     moments = (milliseconds(row, f"{name}_time") for name in ("create", "last_use", "revoke", "expire"))
     return _Row(int(row.name.rpartition("/")[2]), row.owner, row.label, tuple(row.scopes), *moments)
 

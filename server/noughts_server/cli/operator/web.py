@@ -1,9 +1,12 @@
 """`noughts web`: the site of a server, as a process of its own."""
 
 import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Option
 
@@ -12,11 +15,8 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
 from noughts_server.cli.output import Format
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
+from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.web.listener import address_of, listening
 
 DEFAULT_WEB = "127.0.0.1:7480"
 
@@ -65,7 +65,6 @@ def web(
     dialling = connection_options.dialling(address, token)
     proxies = read_proxies(proxy)
     listener = web_listener(listen, "--listen")
-    from noughts_server.cli.signals import run_loop
     from noughts_server.web.serving import running_site
 
     site = partial(
@@ -74,10 +73,8 @@ def web(
     run_loop(_serve(site, address, listener, output_format))
 
 
-def web_listener(listen: str, option: str) -> "socket.socket":
+def web_listener(listen: str, option: str) -> socket.socket:
     """The socket of this option. Raises Problem where nobody can listen there."""
-    from noughts_server.web.listener import listening
-
     host, port = connection_options.read_address(listen, option)
     try:
         return listening(host, port)
@@ -87,14 +84,11 @@ def web_listener(listen: str, option: str) -> "socket.socket":
 
 
 async def _serve(
-    running_site: "Callable[[], AbstractAsyncContextManager[object]]",
+    running_site: Callable[[], AbstractAsyncContextManager[object]],
     address: str,
-    listener: "socket.socket",
+    listener: socket.socket,
     output_format: Format,
 ) -> None:
-    from noughts_server.cli.signals import two_stages
-    from noughts_server.web.listener import address_of
-
     stopping = asyncio.Event()
     async with running_site():
         with two_stages(stopping.set, stopping.set):

@@ -1,20 +1,23 @@
 """`noughts challenge`: a few unrated games against a bot that is online at a server."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
+from noughts_bots.specs import make_bot, parse_spec, unique_labels
+from noughts_proto.v1 import challenges_pb2 as pb
+from noughts_proto.v1 import games_pb2, tournaments_pb2
+from noughts_referee.rules import Termination
 from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.client import Client, connected
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.output import Format
+from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.resource_names import bot_name, short
-
-if TYPE_CHECKING:
-    from noughts_proto.v1 import challenges_pb2 as pb
-    from noughts_proto.v1 import tournaments_pb2
-    from noughts_server.cli.client import Client
+from noughts_server.cli.signals import run_loop
 
 _MOST_GAMES = 100
 
@@ -81,13 +84,7 @@ def challenge(
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     read_seed = None if seed is None else options.read_seed(seed)
-    from noughts_bots.specs import make_bot, parse_spec, unique_labels
-    from noughts_proto.v1 import challenges_pb2 as pb
-    from noughts_server.cli.client import connected
-    from noughts_server.cli.logs import configure_logs
     from noughts_server.cli.remote.challenge_run import free_name, play_challenge, play_challenge_with
-    from noughts_server.cli.remote.time_controls import time_message
-    from noughts_server.cli.signals import run_loop
 
     request = pb.CreateChallengeRequest(
         opponent=bot_name(opponent.removeprefix("bot:")),
@@ -113,24 +110,19 @@ def challenge(
         _show(client, request, played, output_format)
 
 
-def _give_own_times(request: "pb.CreateChallengeRequest", time_of: list[str] | None) -> None:
+def _give_own_times(request: pb.CreateChallengeRequest, time_of: list[str] | None) -> None:
     """Adds the times of --time-of. Raises UsageProblem for a bot that does not play."""
-    from noughts_server.cli.remote.time_controls import time_message
-
     own, opponent = (short(name).partition("/")[0] for name in (request.challenger, request.opponent))
     for name, time in options.read_times_of_two(time_of, own, opponent).items():
         request.own_times[name].CopyFrom(time_message(time))
 
 
 def _show(
-    client: "Client",
-    request: "pb.CreateChallengeRequest",
-    played: "tournaments_pb2.Tournament",
+    client: Client,
+    request: pb.CreateChallengeRequest,
+    played: tournaments_pb2.Tournament,
     output_format: Format,
 ) -> None:
-    from noughts_proto.v1 import games_pb2, tournaments_pb2
-    from noughts_referee.rules import Termination
-
     table = client.call(client.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=played.name))
     listed = games_pb2.ListGamesRequest(parent=played.name)
     games = client.pages(client.games.ListGames, listed, lambda page: page.games, _MOST_GAMES)
@@ -145,7 +137,7 @@ def _show(
         raise Problem(f"{played.name} was cancelled after {output.count(len(games), 'game')}: {played.reason or '-'}")
 
 
-def _labels(played: "tournaments_pb2.Tournament", challenger: str) -> tuple[str, str]:
+def _labels(played: tournaments_pb2.Tournament, challenger: str) -> tuple[str, str]:
     """The challenger's label and the opponent's."""
     labels = {row.bot_version: row.label for row in played.standings}
     own = next(label for version, label in labels.items() if f"{version}/".startswith(f"{challenger}/"))

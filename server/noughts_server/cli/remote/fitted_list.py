@@ -1,18 +1,14 @@
 """A rating list that a server has fitted to all its games: as JSON, and as a table."""
 
-from typing import TYPE_CHECKING
-
+from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import output
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.output import Format
 from noughts_server.cli.resource_names import short
-
-if TYPE_CHECKING:
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.statistics.rating_table import RatingTable
+from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
 
-def show_fitted(answer: "pb.GetBatchRatingsResponse", output_format: Format) -> None:
+def show_fitted(answer: pb.GetBatchRatingsResponse, output_format: Format) -> None:
     """Prints it."""
     table = _table(answer)
     if output_format is Format.JSON:
@@ -25,10 +21,7 @@ def show_fitted(answer: "pb.GetBatchRatingsResponse", output_format: Format) -> 
         output.stdout().print("No games.")
 
 
-def _table(answer: "pb.GetBatchRatingsResponse") -> "RatingTable":
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
-
+def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
     players = tuple(
         RatedPlayer(
             rank=row.rank,

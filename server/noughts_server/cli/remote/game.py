@@ -2,21 +2,23 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from noughts_proto.v1 import games_pb2 as pb
+from noughts_referee.rules import Result, Termination
 from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.client import Client, connected
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.boards import board_lines, cells_text
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
+from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import game_name, tournament_name
-
-if TYPE_CHECKING:
-    from noughts_proto.v1 import games_pb2 as pb
-    from noughts_server.cli.client import Client
 
 _LAST_MOVES = 4
 
@@ -50,10 +52,8 @@ class GameFilter:
         """Whether games are left out."""
         return bool(self.result or self.termination or self.fault)
 
-    def apply(self, request: "pb.ListGamesRequest") -> None:
+    def apply(self, request: pb.ListGamesRequest) -> None:
         """Write the filter into the request. Raise UsageProblem for what is not a termination."""
-        from noughts_referee.rules import Result, Termination
-
         request.faults_only = self.fault
         if self.result in (ResultChoice.WIN, ResultChoice.LOSS):
             request.won = self.result is ResultChoice.WIN
@@ -92,9 +92,6 @@ def list_games(
     "fault": {"bot", "side", "ply", "reason"} of one that was lost by a fault, "opening": the cells with which it began,
     if it began with any; their times are 0. Cells are numbers there.
     """
-    from noughts_proto.v1 import games_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = pb.ListGamesRequest(parent=tournament_name(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:
@@ -114,20 +111,20 @@ def list_games(
 
 
 def games_of(
-    client: "Client", request: "pb.ListGamesRequest", limit: int | None, output_format: Format
-) -> "Iterator[pb.Game]":
+    client: Client, request: pb.ListGamesRequest, limit: int | None, output_format: Format
+) -> Iterator[pb.Game]:
     """Yield the games that the server lists, as many as `--limit` asks for."""
     listed = partial(client.each, client.games.ListGames, request, lambda page: page.games)
     return options.limited(listed, limit, output_format)
 
 
-def print_documents(games: "Iterable[pb.Game]") -> None:
+def print_documents(games: Iterable[pb.Game]) -> None:
     """Print a line of JSON for each game."""
     for game in games:
         output.print_json(document(game))
 
 
-def _row(row: "pb.Game") -> tuple[object, ...]:
+def _row(row: pb.Game) -> tuple[object, ...]:
     ended = result_text(row), termination_text(row)
     return _number(row), row.first, row.second, *ended, len(row.moves), _last(row)
 
@@ -148,9 +145,6 @@ def show(
 
     JSON: as a line of list; where a bot failed also "notes": [{"side": "first" or "second", "text"}].
     """
-    from noughts_proto.v1 import games_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(server, token, token_file) as client:
         answer = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name)))
     sides = {1: "first", 2: "second"}
@@ -164,9 +158,7 @@ def show(
         output.stdout().print(f"\n{label}: {output.printable(note['text'])}", soft_wrap=True, markup=False)
 
 
-def _print(shown: "pb.Game") -> None:
-    from noughts_server.cli.drawing.boards import board_lines, cells_text
-
+def _print(shown: pb.Game) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     console.print(
@@ -194,16 +186,12 @@ def _print(shown: "pb.Game") -> None:
         console.print(f"winning cells: {cells_text(shown.variant, shown.winning_cells)}", soft_wrap=True)
 
 
-def _allowances(row: "pb.Game") -> tuple["pb.Allowance", "pb.Allowance"]:
+def _allowances(row: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
     return row.first_allowance, row.second_allowance
 
 
-def document(row: "pb.Game") -> dict[str, Any]:
+def document(row: pb.Game) -> dict[str, Any]:
     """A game as JSON."""
-    from datetime import UTC
-
-    from noughts_server.cli.remote.time_controls import time_text
-
     return {
         "game": row.name,
         "variant": row.variant,
@@ -232,15 +220,13 @@ def document(row: "pb.Game") -> dict[str, Any]:
     }
 
 
-def opening_document(agreement: "pb.Agreement") -> dict[str, Any]:
+def opening_document(agreement: pb.Agreement) -> dict[str, Any]:
     """How an opening was agreed on, as JSON."""
     return {"rule": agreement.rule, "opener": agreement.opener, "stones": agreement.stones}
 
 
-def fault_document(row: "pb.Game") -> dict[str, Any] | None:
+def fault_document(row: pb.Game) -> dict[str, Any] | None:
     """Who lost the game by its own doing, when, and why; None where nothing is known of that."""
-    from noughts_referee.rules import Result
-
     loser = Result(row.result).loser if row.fault else None
     if loser is None:
         return None
@@ -248,33 +234,25 @@ def fault_document(row: "pb.Game") -> dict[str, Any] | None:
     return {"bot": bot, "side": side, "ply": len(row.moves), "reason": row.fault}
 
 
-def _last(row: "pb.Game") -> str:
-    from noughts_server.cli.drawing.boards import cells_text
-
+def _last(row: pb.Game) -> str:
     return cells_text(row.variant, row.moves[-_LAST_MOVES:])
 
 
-def _times(shown: "pb.Game") -> str:
+def _times(shown: pb.Game) -> str:
     """`time 1/move`; `time 1/move (X) and 5/move (O)` where the sides' differ."""
-    from noughts_server.cli.remote.time_controls import time_text
-
     first, second = time_text(shown.first_time), time_text(shown.second_time)
     return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"
 
 
-def _number(row: "pb.Game") -> str:
+def _number(row: pb.Game) -> str:
     return row.name.rpartition("/")[2]
 
 
-def result_text(row: "pb.Game") -> str:
+def result_text(row: pb.Game) -> str:
     """`1-0`, `1/2-1/2`, `0-1` or `*`, also of a game that is being played."""
-    from noughts_referee.rules import Result
-
     return str(Result(row.result or Result.VOID))
 
 
-def termination_text(row: "pb.Game") -> str:
+def termination_text(row: pb.Game) -> str:
     """How it ended, e.g. `board_full`; or `going_on`."""
-    from noughts_referee.rules import Termination
-
     return str(Termination(row.termination)) if row.termination else "going_on"

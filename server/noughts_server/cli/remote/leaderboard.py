@@ -2,22 +2,20 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Option
 
+from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import completion, connection_options, options, output
 from noughts_server.cli.anchors import AnchorOption, read_anchors
+from noughts_server.cli.client import Client, connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.output import Format
 from noughts_server.cli.remote.fitted_list import show_fitted
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.resource_names import short
-
-if TYPE_CHECKING:
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.cli.client import Client
 
 # What the request can hold.
 _MOST_GAMES = (1 << 64) - 1
@@ -84,9 +82,6 @@ def leaderboard(
     if fit and (owner or online or settled):
         raise UsageProblem("--fit: got a filter of the live list beside it, expected only --min-games")
     read_variant = None if variant is None else options.read_variant(variant).name
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = pb.GetLeaderboardRequest(
         owner=owner,
         online_only=online,
@@ -96,7 +91,7 @@ def leaderboard(
     )
     names: list[str] = []
 
-    def rows_of(page: pb.GetLeaderboardResponse) -> "list[pb.LeaderboardRow]":
+    def rows_of(page: pb.GetLeaderboardResponse) -> list[pb.LeaderboardRow]:
         names.append(page.rating_list)
         return list(page.rows)
 
@@ -131,16 +126,14 @@ def leaderboard(
         console.print(f"\n{others}", soft_wrap=True)
 
 
-def known_lists(client: "Client") -> list[KnownList]:
+def known_lists(client: Client) -> list[KnownList]:
     """The rating lists of a server."""
-    from noughts_proto.v1 import leaderboards_pb2 as pb
-
     request = pb.ListRatingListsRequest()
     found = client.pages(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
     return [KnownList(row.variant, row.time_class, row.games) for row in found]
 
 
-def print_rows(columns: tuple[str, ...], rows: "Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]") -> None:
+def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]) -> None:
     """A table of places: rank, the columns named, rating and record; with a legend for the marks in it."""
     dot = "●" if output.unicode() else "*"
     console = output.stdout()
@@ -167,11 +160,11 @@ def print_rows(columns: tuple[str, ...], rows: "Sequence[tuple[tuple[object, ...
         console.print("\n" + "   ".join(legend))
 
 
-def _rating(row: "pb.LeaderboardRow") -> str:
+def _rating(row: pb.LeaderboardRow) -> str:
     return f"{output.rating(row.rating)}{'?' if row.provisional else ' '}"
 
 
-def row_document(row: "pb.LeaderboardRow") -> dict[str, object]:
+def row_document(row: pb.LeaderboardRow) -> dict[str, object]:
     """A place as JSON."""
     return {
         "rank": row.rank,

@@ -2,15 +2,20 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from google.protobuf.timestamp_pb2 import Timestamp
 from typer import Argument, Option
 
+from noughts_proto.v1 import bots_pb2, tokens_pb2
+from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion, connection_options, format_options, options, output
+from noughts_server.cli.client import CallFailed, Client, connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
+from noughts_server.cli.remote.time_controls import time_message
 from noughts_server.cli.remote.tournament_view import (
     conditions_document,
     show_tournament,
@@ -19,13 +24,7 @@ from noughts_server.cli.remote.tournament_view import (
 )
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import read_moment
-
-if TYPE_CHECKING:
-    from google.protobuf.timestamp_pb2 import Timestamp
-
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import Client
-    from noughts_server.openings.settings import Openings
+from noughts_server.openings.settings import Openings
 
 NameArgument = Annotated[
     str, Argument(metavar="NAME", help="The tournament, e.g. `spring`.", autocompletion=completion.tournaments)
@@ -118,10 +117,6 @@ def create(
         counts = entry_counts(settings, entries_min, entries_max)
         show_forecasts(settings, counts, pace_of(settings), output_format, one=False)
         return
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
-    from noughts_server.cli.remote.time_controls import time_message
-
     wanted = pb.Tournament(
         name=tournament_name(name),
         title=title.encode(errors="replace").decode(),
@@ -153,9 +148,7 @@ def create(
         output.note(f"Next: noughts tournament join {short(created.name)} --bot BOT")
 
 
-def _openings_message(openings: "Openings") -> "pb.Openings | None":
-    from noughts_proto.v1 import tournaments_pb2 as pb
-
+def _openings_message(openings: Openings) -> pb.Openings | None:
     if not openings:
         return None
     return pb.Openings(
@@ -168,9 +161,7 @@ def _openings_message(openings: "Openings") -> "pb.Openings | None":
     )
 
 
-def _moment(text: str | None, option: str) -> "Timestamp | None":
-    from google.protobuf.timestamp_pb2 import Timestamp
-
+def _moment(text: str | None, option: str) -> Timestamp | None:
     if text is None:
         return None
     moment = Timestamp()
@@ -219,9 +210,6 @@ def join(
         raise UsageProblem("join: got no bot, expected --bot BOT, once or several times, or --all-online")
     if label and len(wanted) != 1:
         raise UsageProblem(f"--label {label!r}: got several bots, expected one: labels differ")
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import CallFailed, connected
-
     parent, entered, refused = tournament_name(name), [], []
     with connected(server, token, token_file) as client:
         if all_online:
@@ -248,10 +236,8 @@ def join(
         output.print_json({"tournament": parent, **entered[0], "entries": entered, **more})
 
 
-def _online(client: "Client") -> list[str]:
+def _online(client: Client) -> list[str]:
     """Return the names of the caller's bots that are online."""
-    from noughts_proto.v1 import bots_pb2, tokens_pb2
-
     own = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
     request = bots_pb2.ListBotsRequest(online_only=True, owner=own)
     return [each.name for each in client.pages(client.bots.ListBots, request, lambda page: page.bots)]
@@ -282,9 +268,6 @@ def withdraw(
 
     JSON: {"tournament", "label"}.
     """
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
-
     if bool(label) == bool(bot):
         raise UsageProblem("withdraw: expected either LABEL, the entry's name, or --bot BOT")
     request = pb.WithdrawTournamentRequest(name=tournament_name(name))
@@ -297,10 +280,8 @@ def withdraw(
         output.stdout().print(f"{request.label} no longer plays in {request.name}.")
 
 
-def _label_of(client: "Client", tournament: str, bot: str) -> str:
+def _label_of(client: Client, tournament: str, bot: str) -> str:
     """The label of the one entry of a bot, or of one of its versions. Raises Problem where there is none or several."""
-    from noughts_proto.v1 import tournaments_pb2 as pb
-
     wanted = bot_name(bot)
     shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=tournament)).tournament
     labels = [row.label for row in shown.standings if f"{row.bot_version}/".startswith(f"{wanted}/")]
@@ -368,9 +349,6 @@ def show(call: TournamentCall, fit: format_options.FitOption = False) -> None:
 
 
 def _call(method: str, call: TournamentCall, *, fit: bool = False, **fields: Any) -> None:
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
-
     request = getattr(pb, f"{method}Request")(name=tournament_name(call.name), **fields)
     with connected(call.server, call.token, call.token_file) as client:
         answer: Any = client.call(getattr(client.tournaments, method), request)
@@ -392,9 +370,6 @@ def list_tournaments(
 
     JSON: {"tournaments": [{"tournament", "title", "state", "variant", "time", "games", "games_total", ...}]}.
     """
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import connected
-
     with connected(server, token, token_file) as client:
         request = pb.ListTournamentsRequest(challenges=challenges)
         pages = partial(client.pages, client.tournaments.ListTournaments, request, lambda page: page.tournaments)

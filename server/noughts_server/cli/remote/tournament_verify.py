@@ -1,20 +1,20 @@
 """`noughts tournament verify`: whether all chance of a tournament came from the seed that it was held to."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 from typer import Option
 
+from noughts_proto.v1 import games_pb2
+from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_referee.rules import OldSeed, commitment, game_seed
 from noughts_server.cli import connection_options, options, output
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.output import Format
 from noughts_server.cli.remote.tournament import NameArgument
 from noughts_server.cli.resource_names import tournament_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from noughts_proto.v1 import games_pb2, tournaments_pb2
 
 _SHOWN = 10
 _A_PAGE = 1_000
@@ -39,10 +39,6 @@ def verify(
 
     JSON: {"tournament", "seed", "seed_hash", "noted", "fits", "games", "differing": [numbers]}.
     """
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_referee.rules import commitment
-    from noughts_server.cli.client import connected
-
     full_name = tournament_name(name)
     with connected(server, None, None) as client:
         found = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=full_name)).tournament
@@ -87,13 +83,11 @@ def verify(
         )
 
 
-def compare(tournament: "tournaments_pb2.Tournament", games: "Iterable[games_pb2.Game]") -> tuple[int, list[int]]:
+def compare(tournament: pb.Tournament, games: Iterable[games_pb2.Game]) -> tuple[int, list[int]]:
     """How many games there are, and the numbers of those whose seed does not follow from the tournament's.
 
     It may follow as it did in tournaments that were made before seeds were kept secret; then all of them must.
     """
-    from noughts_referee.rules import OldSeed, game_seed
-
     seeds = {int(game.name.rpartition("/")[2]): game.seed for game in games}
     differing = [
         [number for number, seed in seeds.items() if seed != game_seed(tournament_seed, number)]
@@ -102,10 +96,9 @@ def compare(tournament: "tournaments_pb2.Tournament", games: "Iterable[games_pb2
     return len(seeds), min(differing, key=len)
 
 
-def _games(client: Any, parent: str) -> "Iterable[games_pb2.Game]":
-    from noughts_proto.v1 import games_pb2 as pb
+def _games(client: Any, parent: str) -> Iterable[games_pb2.Game]:
 
-    request = pb.ListGamesRequest(parent=parent, page_size=_A_PAGE)
+    request = games_pb2.ListGamesRequest(parent=parent, page_size=_A_PAGE)
     while True:
         page = client.call(client.games.ListGames, request)
         yield from page.games

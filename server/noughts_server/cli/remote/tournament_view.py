@@ -3,31 +3,32 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
+from noughts_server.cli.client import Client
 from noughts_server.cli.drawing.crosstable import CROSSTABLE_HEADING, Crosstable
 from noughts_server.cli.drawing.rating_table import fit_of_pairs, ratings_document, show_fit
 from noughts_server.cli.drawing.standings import fault_line, rank, standings_document, standings_notes, standings_table
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.output import Format
+from noughts_server.cli.remote.time_controls import time_text
 from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
+from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_of
 from noughts_server.tables.pairings import pairings_document, pairings_table
+from noughts_server.tables.standings import RankedEntry
 
 if TYPE_CHECKING:
-    from noughts_proto.v1 import tournaments_pb2 as pb
-    from noughts_server.cli.client import Client
     from noughts_server.tables.about import About
-    from noughts_server.tables.standings import RankedEntry
-
 _MOST_PRINTED = 128
 """Entries of a crosstable for people."""
 _MOST_PAIRINGS = 64
 """Pairings for people."""
 
 
-def show_tournament(client: "Client", shown: "pb.Tournament", output_format: Format, *, fit: bool = False) -> None:
+def show_tournament(client: Client, shown: pb.Tournament, output_format: Format, *, fit: bool = False) -> None:
     """Prints a tournament with its standings and its crosstable; with `fit` also ratings from all its games."""
     standings = [_Standing(row) for row in shown.standings]
     crosstable, matches = _crosstable(client, shown)
@@ -58,10 +59,8 @@ def show_tournament(client: "Client", shown: "pb.Tournament", output_format: For
             show_fit(fitted)
 
 
-def _crosstable(client: "Client", shown: "pb.Tournament") -> tuple[Crosstable, "list[_Match]"]:
+def _crosstable(client: Client, shown: pb.Tournament) -> tuple[Crosstable, "list[_Match]"]:
     """All of it, however many pages that takes, and the pairings of a knockout or a Swiss tournament."""
-    from noughts_proto.v1 import tournaments_pb2 as pb
-
     request = pb.GetCrosstableRequest(name=shown.name)
     page = client.call(client.tournaments.GetCrosstable, request)
     labels, cells = [row.label for row in page.standings], list(page.cells)
@@ -73,11 +72,11 @@ def _crosstable(client: "Client", shown: "pb.Tournament") -> tuple[Crosstable, "
     return Crosstable(labels, cells), matches
 
 
-def _matches(page: "pb.GetCrosstableResponse") -> "list[_Match]":
+def _matches(page: pb.GetCrosstableResponse) -> "list[_Match]":
     return list(map(_Match, (*page.matches, *page.encounters)))
 
 
-def about_of(shown: "pb.Tournament", table: "pb.GetCrosstableResponse") -> "About":
+def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
     """What tables and reports tell of a tournament beside its games; `table` may be the first page."""
     from noughts_server.tables.about import About
 
@@ -98,7 +97,7 @@ def about_of(shown: "pb.Tournament", table: "pb.GetCrosstableResponse") -> "Abou
 class _Standing:
     """A line of the protocol's standings, in which a missing rating is None."""
 
-    def __init__(self, row: "pb.Standing") -> None:
+    def __init__(self, row: pb.Standing) -> None:
         self.label = row.label
         self.wins, self.draws, self.losses = row.wins, row.draws, row.losses
         self.points = row.points
@@ -112,10 +111,7 @@ class _Standing:
 class _Match:
     """A place in the protocol's bracket, in which what is not known yet is None."""
 
-    def __init__(self, row: "pb.Match") -> None:
-        from noughts_proto.v1 import tournaments_pb2 as pb
-        from noughts_server.competition.bracket import Decision
-
+    def __init__(self, row: pb.Match) -> None:
         self.round, self.games = row.round, row.games
         self.first, self.second, self.winner = row.first or None, row.second or None, row.winner or None
         self.first_points, self.second_points = row.first_points, row.second_points
@@ -124,11 +120,11 @@ class _Match:
 
 
 def _print(
-    shown: "pb.Tournament",
+    shown: pb.Tournament,
     standings: list[_Standing],
     crosstable: Crosstable,
-    ranks: "Mapping[str, RankedEntry]",
-    matches: "list[_Match]",
+    ranks: Mapping[str, RankedEntry],
+    matches: list[_Match],
 ) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
@@ -167,20 +163,20 @@ def _print(
             console.print(f"{len(crosstable.labels):,} entries are too many for a terminal: see --format json.")
 
 
-def _absence_limit(shown: "pb.Tournament") -> float | None:
+def _absence_limit(shown: pb.Tournament) -> float | None:
     """In seconds; None where there is none, or nothing is left to play."""
     if not shown.HasField("absence_limit") or _state(shown) in ("finished", "cancelled"):
         return None
     return shown.absence_limit.ToMicroseconds() / 1e6
 
 
-def _rated(shown: "pb.Tournament") -> str:
+def _rated(shown: pb.Tournament) -> str:
     if not shown.rated:
         return "unrated"
     return "rated" if shown.own_rated else "rated but for games between bots of one owner"
 
 
-def _seed(shown: "pb.Tournament") -> str:
+def _seed(shown: pb.Tournament) -> str:
     """The seed, or what it will be held to."""
     chosen = ", chosen by the organiser" if shown.seed_given else ""
     if shown.HasField("seed"):
@@ -188,7 +184,7 @@ def _seed(shown: "pb.Tournament") -> str:
     return f"seed secret until the end{chosen} (SHA-256 {shown.seed_hash})"
 
 
-def _joining(shown: "pb.Tournament") -> str:
+def _joining(shown: pb.Tournament) -> str:
     """What has to come together for the start, by this machine's clock."""
     told = [f"{output.count(len(shown.standings), 'entry', 'entries')} of {shown.entries_min} to {shown.entries_max:,}"]
     for name, wording in (("join_from", "joining from"), ("join_until", "joining until"), ("start_at", "start at")):
@@ -198,7 +194,7 @@ def _joining(shown: "pb.Tournament") -> str:
     return ", ".join(told)
 
 
-def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
+def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
     """What is known of a tournament without its standings, for programs."""
     return {
         "tournament": shown.name,
@@ -232,7 +228,7 @@ def conditions_document(shown: "pb.Tournament") -> dict[str, Any]:
     }
 
 
-def state_wording(shown: "pb.Tournament") -> str:
+def state_wording(shown: pb.Tournament) -> str:
     """The state for people, with what comes next, e.g. `open, starts in 9 min`."""
     state, now = _state(shown), now_ms()
     if state == "cancelled" and shown.reason:
@@ -250,26 +246,20 @@ def state_wording(shown: "pb.Tournament") -> str:
     return ", ".join([state, *told])
 
 
-def _state(shown: "pb.Tournament") -> str:
-    from noughts_proto.v1 import tournaments_pb2 as pb
-
+def _state(shown: pb.Tournament) -> str:
     return pb.TournamentState.Name(shown.state).removeprefix("TOURNAMENT_STATE_").lower()
 
 
-def time_wording(shown: "pb.Tournament") -> str:
+def time_wording(shown: pb.Tournament) -> str:
     """The time control, e.g. `60+0.5`."""
-    from noughts_server.cli.remote.time_controls import time_text
-
     return time_text(shown.time)
 
 
-def own_times_document(shown: "pb.Tournament") -> dict[str, str]:
+def own_times_document(shown: pb.Tournament) -> dict[str, str]:
     """The times of entries that have their own, by label."""
-    from noughts_server.cli.remote.time_controls import time_text
-
     return {label: time_text(time) for label, time in sorted(shown.own_times.items())}
 
 
-def _own_times(shown: "pb.Tournament") -> str:
+def _own_times(shown: pb.Tournament) -> str:
     told = [f"{output.printable(label)} {time}" for label, time in own_times_document(shown).items()]
     return f" ({', '.join(told)})" if told else ""

@@ -1,17 +1,18 @@
 """`noughts watch`: games and tournaments while they are played."""
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument
 
 from noughts_server.cli import completion, connection_options, options, output
+from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
 from noughts_server.cli.output import Format
+from noughts_server.cli.remote.watch_lines import JsonLines, TextLines
+from noughts_server.cli.remote.watch_screen import Screen
+from noughts_server.cli.remote.watch_stream import Show, follow
 from noughts_server.cli.resource_names import watched_name
-
-if TYPE_CHECKING:
-    from noughts_server.cli.remote.watch_stream import Show
 
 
 @command(
@@ -46,9 +47,6 @@ def watch(
     what a bot says it thinks of its position, on a scale of its own, higher is better for it; null if it says nothing.
     """
     resource = watched_name(name)
-    from noughts_server.cli.client import connected
-    from noughts_server.cli.remote.watch_stream import follow
-
     try:
         with connected(server) as client, _showing(resource, output_format) as show:
             follow(client, resource, show)
@@ -56,14 +54,10 @@ def watch(
         pass  # the way to stop watching
 
 
-def _showing(resource: str, output_format: Format) -> "AbstractContextManager[Show]":
-    from noughts_server.cli.remote.watch_lines import JsonLines, TextLines
-
+def _showing(resource: str, output_format: Format) -> AbstractContextManager[Show]:
     if output_format is Format.JSON:
         return JsonLines()
     console = output.stdout()
     if not console.is_terminal:
         return TextLines()
-    from noughts_server.cli.remote.watch_screen import Screen
-
     return Screen(resource, console)

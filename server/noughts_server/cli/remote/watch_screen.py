@@ -32,7 +32,7 @@ class Screen:
     At the end the boards stay, and beneath them the whole standings.
     """
 
-    def __init__(self, resource: str, console: "Console", get_time: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, resource: str, console: Console, get_time: Callable[[], float] = time.monotonic) -> None:
         """`get_time` tells seconds from any beginning on, as `time.monotonic` does."""
         self._get_time = get_time
         self._resource = resource
