@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from noughts_server.statistics.connection import advantage_bound, groups_of
 from noughts_server.statistics.elo_scale import ELO_PER_NAT
-from noughts_server.statistics.linear_algebra import cho_factor, cho_solve, expit
+from noughts_server.statistics.linear_algebra import LinAlgError, cho_factor, cho_solve, expit
 from noughts_server.statistics.rated_games import Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound
 
@@ -172,9 +172,9 @@ class _Problem:
             return strength, advantage
         height = self._height(strength, advantage)
         for _ in range(_MOST_STEPS):
-            for damping in _DAMPING:
-                gradient, information = self._slope(strength, advantage, damping)
-                step = cho_solve(cho_factor(information), gradient)
+            for boldest in range(len(_DAMPING)):
+                gradient, factor = self._factored(strength, advantage, boldest)
+                step = cho_solve(factor, gradient)
                 promised = float(gradient @ step)
                 next_strength = strength.copy()
                 next_strength[self._free] += step[: len(self._free)]
@@ -190,19 +190,18 @@ class _Problem:
 
     def sandwich(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
         """The covariance of all ratings in Elo squared, zero for fixed ones, and the advantage's variance (HC0)."""
-        _, information = self._slope(strength, advantage)
-        if not len(information):
-            return self._whole(information)
-        factor = cho_factor(information)
+        if not len(self._kept):
+            return self._whole(np.zeros((0, 0)))
+        _, factor = self._factored(strength, advantage)
         half = cho_solve(factor, self._scatter(strength, advantage))
         return self._whole(cho_solve(factor, half.T))
 
     def inverse_information(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
         """The same for a likelihood that is true: the normal approximation of a posterior."""
-        _, information = self._slope(strength, advantage)
-        if not len(information):
-            return self._whole(information)
-        return self._whole(cho_solve(cho_factor(information), np.eye(len(information))))
+        if not len(self._kept):
+            return self._whole(np.zeros((0, 0)))
+        _, factor = self._factored(strength, advantage)
+        return self._whole(cho_solve(factor, np.eye(len(self._kept))))
 
     def _whole(self, sought: Floats) -> tuple[Floats, float]:
         """The covariance of all players, and the advantage's variance, from that of what is sought, in nats."""
@@ -221,7 +220,17 @@ class _Problem:
         lead = strength[self._games.first] - strength[self._games.second] + advantage
         return float(np.sum(self._points * lead - self._played * np.logaddexp(0.0, lead)))
 
-    def _slope(self, strength: Floats, advantage: float, damping: float = _DAMPING[0]) -> tuple[Floats, Floats]:
+    def _factored(self, strength: Floats, advantage: float, boldest: int = 0) -> tuple[Floats, tuple[Floats, bool]]:
+        """The gradient and the factor of the negative Hessian, with the least damping that makes it definite."""
+        for damping in _DAMPING[boldest:]:
+            gradient, information = self._slope(strength, advantage, damping)
+            try:
+                return gradient, cho_factor(information)
+            except LinAlgError:  # lost in rounding: the numbers of games differ by more than a float's digits
+                continue
+        raise AssertionError("a matrix with the variance of a coin toss for each game is definite")
+
+    def _slope(self, strength: Floats, advantage: float, damping: float) -> tuple[Floats, Floats]:
         """The gradient and the damped negative Hessian of what is sought."""
         expected = self._expected(strength, advantage)
         surplus = self._points - self._played * expected

@@ -12,7 +12,7 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 _before = os.environ.get(_THREADS)
 os.environ.setdefault(_THREADS, "1")
 try:
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
     from scipy.special import expit
@@ -20,4 +20,4 @@ finally:
     if _before is None:
         del os.environ[_THREADS]
 
-__all__ = ["cho_factor", "cho_solve", "connected_components", "coo_array", "expit"]
+__all__ = ["LinAlgError", "cho_factor", "cho_solve", "connected_components", "coo_array", "expit"]

@@ -393,6 +393,15 @@ def test_distance_of_an_anchor_does_not_change_differences(anchor: float) -> Non
     assert fitted.players[0].rating == pytest.approx(anchor + 400 * math.log10(19))
 
 
+@pytest.mark.parametrize("prior", [False, True])
+def test_numbers_of_games_beyond_a_floats_digits_are_fitted(prior: bool) -> None:
+    rare = [("b0", "b1", 1.0), ("b1", "b0", 1.0), ("b1", "b2", 0.5)]
+    often = [("b1", "b0", 0.5, 10**11), ("b4", "b3", 0.0, 10**10), ("b0", "b2", 1.0, 1000)]
+    table = count_games(GameResult(*result) for result in [*rare, *often])
+    fitted = rate(table, anchors={"b1": 0.0, "b2": -1e6}, prior=prior)
+    assert all(map(math.isfinite, everything(fitted)))
+
+
 def test_ratings_between_anchors_beyond_reach_have_no_error() -> None:
     """The likelihood between the two is flat to the last digit: any rating there explains the games."""
     pairs = [("x", "a"), ("a", "x"), ("x", "b"), ("b", "x")]
