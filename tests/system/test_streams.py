@@ -111,3 +111,28 @@ def test_status_prints_once_on_a_dumb_terminal(tmp_path: Path) -> None:
         pass
     os.close(leader)
     assert f"at {address} serving" in shown.decode()
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"LC_ALL": "C"},
+        {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        {"XDG_RUNTIME_DIR": "/missing", "TERM": "dumb"},
+    ],
+    ids=str,
+)
+def test_commands_are_silent_in_any_environment(tmp_path: Path, variables: dict[str, str]) -> None:
+    env = {"PATH": os.defpath, "HOME": str(tmp_path), "PYTHONWARNINGS": "default", **variables}
+    for line in (
+        "match random first-free --db games.db",
+        "bot list",
+        "db check --db games.db",
+        "token list --db games.db",
+    ):
+        done = subprocess.run(
+            [*PROGRAM, *line.split()], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), line
+        assert done.stdout

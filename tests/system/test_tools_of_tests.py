@@ -1,5 +1,8 @@
 """What the tests bring themselves: a Node for playwright, and a PostgreSQL that may fail to start."""
 
+import signal
+import subprocess
+import sys
 from functools import cache
 
 import pytest
@@ -9,6 +12,7 @@ from tests.support import databases, postgresql
 from tests.support.browser_program import use_node_of_wheel
 from tests.support.databases import POSTGRESQL, SQLITE, Place, databases_of
 from tests.support.node import NODE
+from tests.support.root import ROOT
 
 
 def test_playwright_runs_on_the_node_of_our_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +37,15 @@ def test_failed_start_of_postgresql_fails_only_its_own_tests(monkeypatch: pytest
             raise AssertionError("the block of a database that is not there was entered")
     assert Place.kind == SQLITE
     assert len(starts) == 1
+
+
+@pytest.mark.parametrize("ignored", ["SIGINT", "SIGHUP"])
+def test_signals_that_a_shell_ignores_reach_the_programs_of_tests(ignored: str) -> None:
+    """As under `nohup`, or in the background of a shell: what is ignored is inherited."""
+    program = (
+        "import signal, subprocess; from tests.conftest import pytest_configure; "
+        f"signal.signal(signal.{ignored}, signal.SIG_IGN); pytest_configure(); "
+        f"child = subprocess.Popen(['sleep', '60']); child.send_signal(signal.{ignored}); print(child.wait())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == -signal.Signals[ignored]

@@ -7,7 +7,6 @@ server's parts are imported.
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.patience import Patience
+from noughts_referee.children.scratch import OwnedFolder
 from noughts_server.local.bot_process import bot_processes
 from noughts_server.local.launcher import Locking, command_of
 from noughts_server.local.plan import (
@@ -146,9 +146,9 @@ class _TemporaryFile:
     """A database that is gone at the end of the block, unless it is to be kept."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="noughts-"))
+        self._folder = OwnedFolder("noughts-run-")
         self._kept: Path | None = None
-        self.path = self._folder / "noughts.sqlite"
+        self.path = Path(self._folder.path) / "noughts.sqlite"
 
     def keep(self) -> Path:
         """It will be moved to where it survives; returns that place."""
@@ -164,6 +164,6 @@ class _TemporaryFile:
     def __exit__(self, *_: object) -> None:
         if self._kept is not None:
             self._kept.parent.mkdir(parents=True, exist_ok=True)
-            for file in self._folder.glob("noughts.sqlite*"):
+            for file in self.path.parent.glob("noughts.sqlite*"):
                 shutil.move(file, self._kept.with_name(self._kept.name + file.name.removeprefix("noughts.sqlite")))
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()

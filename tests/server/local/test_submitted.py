@@ -3,11 +3,12 @@
 import asyncio
 import hashlib
 import io
+import os
 import sys
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ import pytest
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
+from noughts_referee.children.scratch import OwnedFolder
 from noughts_server.limits import Limits
 from noughts_server.local import submitted
 from noughts_server.local.submitted import Acceptance, SubmittedBots, hosting_submissions
@@ -99,6 +101,25 @@ async def eventually(ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool
 async def online(client: Client) -> list[str]:
     """The bots that are there, or will be when they are needed."""
     return [bot.name for bot in (await client.bots.ListBots(pb.ListBotsRequest(online_only=True))).bots]
+
+
+async def test_starting_server_removes_folders_of_killed_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for number in range(112):  # as a killed server leaves them: nobody holds their lock
+        (tmp_path / f"noughts-bots-{number}" / "trial-x").mkdir(parents=True)
+    with closing(OwnedFolder("noughts-bots-")) as running:
+        (Path(running.path) / "bot.py").touch()
+        async with hosting(tmp_path):
+            left = _folders(tmp_path)
+            assert (len(left), running.path in left) == (2, True)
+        assert _folders(tmp_path) == [running.path]
+        assert os.listdir(running.path) == ["bot.py"]
+
+
+def _folders(temporary: Path) -> list[str]:
+    return list(map(str, temporary.glob("noughts-bots-*")))
 
 
 async def test_a_bot_is_handed_in_tried_played_replaced_and_retired(client: Client, lots: bytes) -> None:

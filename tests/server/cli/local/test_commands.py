@@ -291,6 +291,23 @@ def test_match_whose_terminal_is_closed_stops_at_once_and_leaves_no_file(
     assert not list(tmp_path.glob("noughts-*"))  # what was played is kept elsewhere
 
 
+def test_next_run_removes_the_folders_of_a_killed_match(
+    start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with start("match random random --games 1000000") as process:
+        while not any(map(_games_done, tmp_path.glob("noughts-*/noughts.sqlite"))):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+        process.wait(timeout=30)
+    assert list(tmp_path.glob("noughts-*"))
+    with start("match random random") as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert not list(tmp_path.glob("noughts-*"))
+
+
 def test_match_interrupted_at_its_start_ends_cleanly(start: Any, tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     with start(f"match random random --games 1000000 --format json -o {games}") as process:
