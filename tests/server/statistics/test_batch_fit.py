@@ -395,9 +395,9 @@ def test_distance_of_an_anchor_does_not_change_differences(anchor: float) -> Non
 
 @pytest.mark.parametrize("prior", [False, True])
 def test_numbers_of_games_beyond_a_floats_digits_are_fitted(prior: bool) -> None:
-    rare = [("b0", "b1", 1.0), ("b1", "b0", 1.0), ("b1", "b2", 0.5)]
-    often = [("b1", "b0", 0.5, 10**11), ("b4", "b3", 0.0, 10**10), ("b0", "b2", 1.0, 1000)]
-    table = count_games(GameResult(*result) for result in [*rare, *often])
+    rare = [GameResult("b0", "b1", 1), GameResult("b1", "b0", 1), GameResult("b1", "b2", 0.5)]
+    often = [GameResult("b1", "b0", 0.5, 10**11), GameResult("b4", "b3", 0, 10**10), GameResult("b0", "b2", 1, 1000)]
+    table = count_games([*rare, *often])
     fitted = rate(table, anchors={"b1": 0.0, "b2": -1e6}, prior=prior)
     assert all(map(math.isfinite, everything(fitted)))
 
