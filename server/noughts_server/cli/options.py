@@ -48,7 +48,9 @@ VariantOfKindOption = Annotated[
         show_default=False,
     ),
 ]
-FormatOption = Annotated[Format, Option("--format", help="`text` for people, `json` for programs.", show_default=True)]
+FormatOption = Annotated[
+    Format, Option("--format", help="`text` for people, `json` for programs (docs/json.md).", show_default=True)
+]
 VariantOption = Annotated[
     str,
     Option(

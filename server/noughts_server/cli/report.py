@@ -44,8 +44,6 @@ def report(
     The page stands alone: it loads nothing and can be sent, printed, and opened from a folder. The same games give the
     same bytes. Of more games than --games every second, fourth, and so on is in the page, and those that ended by a
     fault.
-
-    JSON: {"report": PATH, "tournament", "games", "bytes"}.
     """
     require_extra("noughts report", "charts")
     test = _read_test(_DEFAULT_TEST if sprt is None else sprt)

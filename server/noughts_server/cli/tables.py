@@ -70,12 +70,6 @@ def tables(
     Ranks go by points, then head to head (the points among those with equal points, where all of them have met equally
     often), then Sonneborn-Berger (the points against each opponent times all its points), then wins. Who is equal in
     all of that shares a rank.
-
-    JSON: {"tournament", "games", "void", "distinct_games", "variants": {V: games}, "schedule", "time", "start_time",
-    "end_time", "rounds", "byes": {A: rounds}, "withdrawn": {A: why}, and by kind "standings", "pairings" (of a knockout
-    or a Swiss tournament), "sides", "terminations", "openings", "times": a list of rows, "crosstable": {"labels",
-    "cells": {A: {B: {"wins", "draws", "losses", "first", "second"}}}}}. Times are in milliseconds. CSV has the same
-    keys; it needs --kind.
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import commands_and_groups
+from tests.support.root import ROOT
 
 HEAVY = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio")
 
@@ -62,6 +63,11 @@ def test_help_can_be_asked_for_by_a_letter_and_names_no_type_beside_a_flag(nough
 @pytest.mark.parametrize("line", commands())
 def test_every_command_offers_json(noughts: Any, line: str) -> None:
     assert "--format" in noughts(f"{line} --help").stdout
+
+
+def test_reference_of_json_has_a_section_for_each_command() -> None:
+    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^## noughts (.+)$", page, re.MULTILINE)) == sorted(commands())
 
 
 def test_version_is_the_installed_one(noughts: Any) -> None:

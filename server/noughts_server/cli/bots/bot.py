@@ -63,9 +63,6 @@ def ask(
     A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a process of its own. It is told
     moves that lead to the position, and tells its move's score at most. It is locked in as in a tournament. A position
     in which the game is over already is refused.
-
-    JSON: a line per position: {"position", "move", "candidates": [cells it chooses among], "scores": {"cell": value}}.
-    There cells are numbered row by row from 0; people read a1 at the bottom left.
     """
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     asked = _asked(spec, variant, options.read_seed(seed), locking, start_timeout)
@@ -152,11 +149,7 @@ def list_bots(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """The reference bots and their options, and those of installed packages; with --server the bots registered there.
-
-    JSON: {"bots": [{"name", "kind", "syntax", "description", "variants", "package", "owner", "latest_version",
-    "online", "created", "retired"}]}: kind is `reference`, `package` or `registered`; what it lacks is null.
-    """
+    """List the reference bots and those of installed packages with their options; with --server the registered bots."""
     if server is None and not online and not retired:
         _list_reference_bots(output_format)
         return
@@ -187,10 +180,7 @@ def register(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Registers a bot that has not connected yet, so that you can enter it in tournaments.
-
-    JSON: as an element of list.
-    """
+    """Registers a bot that has not connected yet, so that you can enter it in tournaments."""
     request = pb.RegisterBotRequest(name=bot_name(name), version=version)
     with connected(server, token, token_file) as client:
         registered = client.call(client.bots.RegisterBot, request).bot
@@ -211,10 +201,7 @@ def rename(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Gives your bot another name. Entries keep their labels; from now on start the bot under the new name.
-
-    JSON: as an element of list.
-    """
+    """Gives your bot another name. Entries keep their labels; from now on start the bot under the new name."""
     request = pb.UpdateBotRequest(name=bot_name(old), new_name=short(bot_name(new)))
     with connected(server, token, token_file) as client:
         renamed = client.call(client.bots.UpdateBot, request).bot
@@ -235,10 +222,7 @@ def retire(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Takes your bot out of service: it cannot log in or enter tournaments any more. Its games and ratings stay.
-
-    JSON: as an element of list.
-    """
+    """Takes your bot out of service: it cannot log in or enter tournaments any more. Its games and ratings stay."""
     request = pb.RetireBotRequest(name=bot_name(name), undo=undo)
     with connected(server, token, token_file) as client:
         retired = client.call(client.bots.RetireBot, request).bot

@@ -65,11 +65,6 @@ def check(
     Then it takes some thirty steps: both sides, each variant that it claims, openings, clocks, many games at once,
     other lives, and so on. It is locked in as in a tournament. Exit code 1 if something is wrong. The games are played
     twice with the same seeds; a bot whose games differ draws chance from elsewhere, which is no fault.
-
-    JSON: {"spec", "name", "variant", "games", "wins", "draws", "losses", "resigned", "start_ms", "move_us": {"mean",
-    "most"}, "repeats", "faults": [...], "said": the last 64 KB that it printed}; of an engine also "manners": [...],
-    what it does that not all do, and "rules": {VARIANT: whether it keeps to the rule that it is told}; "steps":
-    [{"name", "outcome": passed, failed or skipped, "seconds", "detail", "advice"}], empty where the games went wrong.
     """
     from noughts_referee.children.running_child import ChildSettings
     from noughts_server.local.conformance import ConformancePlan
@@ -205,10 +200,7 @@ def header(
     folder: Annotated[bool, Option("--folder", help="Only its folder, for the compiler's -I.")] = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Prints where the C header for bots in shared libraries lies: `noughts_bot.h`.
-
-    JSON: {"header", "folder", "version": of the interface}.
-    """
+    """Prints where the C header for bots in shared libraries lies: `noughts_bot.h`."""
     if output_format is Format.JSON:
         output.print_json({"header": str(HEADER), "folder": str(HEADER.parent), "version": VERSION})
     else:

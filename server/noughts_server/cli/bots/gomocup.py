@@ -36,8 +36,6 @@ def gomocup(
 
     Boards up to 30x30, five in a row; with `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) 15x15 and 20x20,
     for bots that play it. The bot keeps to the times that the manager tells it, if it keeps to any. It does not learn.
-
-    JSON: stdout is the protocol's; at the end a line on stderr: {"games", "moves", "seed"}.
     """
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)

@@ -44,12 +44,7 @@ def show(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """One bot: whose it is, whether it is online or retired, its rating and record in each rating list.
-
-    JSON: {"name", "owner", "latest_version", "online", "retired", "ratings": [{"rating_list", "rank", "rating",
-    "games", "wins", "draws", "losses", "provisional"}], "submission": {"kind", "entry", "bytes", "sha256",
-    "file_name"}}; retired is a time or null, submission null unless the newest version was handed in as a file.
-    """
+    """One bot: whose it is, whether it is online or retired, its rating and record in each rating list."""
     resource = _bot(name)
     with connected(server, token, token_file) as client:
         answer = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource))
@@ -101,8 +96,6 @@ def history(
 
     Where none is named, it is that of tictactoe without clocks; without games there, the one with most of its games.
     There is a point for each of the first 64 games, then 32 for each doubling of their number.
-
-    JSON: {"name", "rating_list", "rating", "games", "points": [{"games", "rating", "time"}]}, oldest first.
     """
     resource = _bot(name)
     read_variant = None if variant is None else options.read_variant(variant).name
@@ -143,10 +136,7 @@ def games(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """The games of a bot in all its versions: the newest tournament first, in each the highest number first.
-
-    JSON: a line per game, as in `noughts game list`.
-    """
+    """The games of a bot in all its versions: the newest tournament first, in each the highest number first."""
     request = games_pb2.ListGamesRequest(
         parent=_bot(name),
         opponent=_bot(opponent) if opponent else "",
@@ -179,11 +169,7 @@ def head_to_head(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """What bot A has scored against bot B, in all their versions and tournaments, rated or not.
-
-    JSON: {"a", "b", "total": {"first": {"wins", "draws", "losses"}, "second": {...}}, "variants": {V: as total},
-    "games": [...]}, all from A's point of view; `first` are the games in which A moved first.
-    """
+    """What bot A has scored against bot B, in all their versions and tournaments, rated or not."""
     request_names = _bot(first), _bot(second)
     request = pb.GetHeadToHeadRequest(bot=request_names[0], opponent=request_names[1], last_games=min(limit, 1_000))
     with connected(server, token, token_file) as client:
@@ -223,10 +209,7 @@ def rating_lists(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """The rating lists of a server: one for each variant and time class that has had a rated tournament.
-
-    JSON: {"rating_lists": [{"name", "variant", "time_class", "bots", "games"}]}.
-    """
+    """The rating lists of a server: one for each variant and time class that has had a rated tournament."""
     with connected(server, token, token_file) as client:
         request = pb.ListRatingListsRequest()
         pages = partial(client.pages, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)

@@ -26,10 +26,7 @@ def new(
     ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Writes a small project with a bot that plays: its source, a check, CI and a README.
-
-    JSON: {"name", "language", "folder", "spec", "files"}.
-    """
+    """Writes a small project with a bot that plays: its source, a check, CI and a README."""
     if language not in LANGUAGES:
         raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):

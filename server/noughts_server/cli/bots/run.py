@@ -97,8 +97,6 @@ def run(
 
     The file has a table [bots.NAME] for each bot, with `spec` and options as keys (`max-games = 8`). Keys at the top
     of the file apply to all its bots. They replace options of the command line.
-
-    JSON: a line per event: {"bot", "event"}.
     """
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'no'} SPEC and --config FILE, expected one of the two")

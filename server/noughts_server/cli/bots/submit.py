@@ -59,8 +59,6 @@ def submit(
 
     Which kinds it takes, its operator decides: WebAssembly as a rule, Python seldom. Handed in again it is a new
     version, with a rating of its own. The token needs the scope `submit`; `--enter` also `play`.
-
-    JSON: {"bot_version", "kind", "bytes", "sha256", "unchanged", "entered": ["tournaments/ID"]}.
     """
     content, kind = _read(file)
     announced = pb.Submission(

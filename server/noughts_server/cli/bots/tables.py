@@ -51,8 +51,6 @@ def build(
     """Writes what a bot makes of every position into a table, by which `table:file=FILE` plays exactly like it.
 
     The table is plain text: edit it, and the play changes. Boards of at most 12 cells.
-
-    JSON: {"file", "spec", "variant", "level", "positions"}.
     """
     read_variant = options.read_variant(variant)
     bot = make_bot(parse_spec(spec), read_variant)
@@ -108,10 +106,6 @@ def learn(
     Then says what the learner is worth against each opponent when it no longer learns (exact chances, by going through
     the whole tree), and whether anybody at all could beat it. Ctrl-C keeps what was learnt. The same seed and the same
     file to begin with give the same file.
-
-    JSON: {"file", "variant", "games", "new_games", "games_per_second", "can_lose": {"first", "second"}, "chances":
-    [{"games", "opponent", "side", "wins", "draws", "losses", "points"}], "seed", "interrupted", "curve": {"svg",
-    "csv"}}.
     """
     if curve is not None:
         check_target(curve)

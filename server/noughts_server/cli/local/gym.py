@@ -48,10 +48,6 @@ def gym(
     """A bot against a ladder of reference bots: its rating with an error, weakest variant, slowest moves.
 
     The ladders' ratings come from round robins of 10,000 games; `random` has 1,000.
-
-    JSON: {"spec", "seed", "variants": [{"variant", "rating", "error95", "games", "points", "opponents": [{"name",
-    "rating", "points", "games"}], "faults", "slowest": [{"milliseconds", "opponent", "ply"}], "seconds"}], "weakest"}:
-    a rating is null where all games were won, or lost.
     """
     from noughts_server.local.gym import LADDERS
 

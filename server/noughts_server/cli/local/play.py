@@ -101,9 +101,6 @@ def play(
 
     Arrow keys and Enter, coordinates such as h8, the numeric keypad on 3x3, or the mouse. `u` takes back, `n` is a new
     game, `q` leaves, `?` shows all keys. With --with or --wait you play at a server, as a bot that thinks slowly.
-
-    JSON, after the screen has closed: {"games", "you": {"wins", "draws", "losses"}, "opponent", "variant", "seed"}.
-    Of two people at one keyboard, `you` is Person A.
     """
     read_variant, read_seed = (
         options.read_variant(variant, opening_rule),

@@ -58,11 +58,6 @@ def rate(
     or `*` for a game that does not count. A heading may name more columns; `termination` tells forfeits. Where moves
     are known and bots have played the same game whenever they met from the same start, it counts once. The order of
     the games changes nothing.
-
-    JSON: {"players": [{"rank", "name", "rating", "error95", "games", "points", "score", "wins", "draws", "losses",
-    "opposition", "los_next", "group"}], "advantage": {"value", "error95"}, "draw_rate", "groups": [[NAME]], "games",
-    "prior_draws", "anchors", "forfeits", "void", "repeats"}; with --los "los": a row for each of the players. What
-    cannot be told is null: bots of different groups cannot be compared.
     """
     anchors = read_anchors(anchor)
     try:

@@ -67,8 +67,6 @@ def convert(
 
     Formats go by the names of files. JSON lines hold everything; SGF all but what programs have added; psq moves, times
     in whole milliseconds and names; PGN and CSV results alone, for Ordo and BayesElo, where White is who moved first.
-
-    JSON: {"games", "from", "to"}.
     """
     with place.file(source) as file, _explaining(source):
         kinds = format_of(file), format_of(target)
@@ -94,7 +92,6 @@ def convert(
 def check(file: FileArgument, output_format: options.FormatOption = Format.TEXT) -> None:
     """Plays every game of a file again by the rules and says what is wrong.
 
-    JSON: {"games", "errors": [{"line", "error"}]}, the line being that where the game begins; of a folder also "file".
     Exit code 1 if anything is wrong.
     """
     games = 0
@@ -140,10 +137,7 @@ def list_games(
     limit: options.LimitOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """The games of a file, or those of them that you ask for.
-
-    JSON: a line per game, as `-o` writes them, with "number", its place in the file from 1.
-    """
+    """The games of a file, or those of them that you ask for."""
     wanted = _filters(Wanted, bot, against, variant, result, termination, opening)
     with _explaining(file):
         chosen = ((number, game) for number, game in enumerate(_games(file), start=1) if wanted(game))
@@ -170,8 +164,6 @@ def show(
     """One game: on a terminal step by step, else the board at its end and its moves.
 
     Keys: Left and Right a ply, Up and Down ten, Home and End; p and n the game before and after; q leaves.
-
-    JSON: as a line of list.
     """
     with _explaining(file):
         _require_moves(file)
@@ -191,8 +183,6 @@ def sample(
     npz: positions (bytes, samples x cells: 0 empty, 1 X, 2 O), sides, moves, results, games; of games of one variant.
     Moves of openings, set or agreed on, and games without a result have no samples. `tournaments/NAME` is a tournament
     at the server, or in the database of --db.
-
-    JSON: {"samples"}.
     """
     path = Path(target)
     if path.suffix not in (".csv", ".npz"):

@@ -32,9 +32,6 @@ def check(
 
     A line holds JSON, {"variant", "moves"}, as those that -o writes do; what else is in it is ignored, and so are empty
     lines. The moves before the last one are only placed: whether one of them had won or was forbidden is not asked.
-
-    JSON: a line for each, {"outcome", "kind", "ply"}. The outcome is `open`, `line`, `board_full` or `illegal_move`;
-    the kind says why a free cell is forbidden: `double-three`, `double-four`, `overline`, or null.
     """
     with _opened(file) as lines:
         for number, line in enumerate(lines, start=1):

@@ -75,10 +75,6 @@ def sprt(
     Counts are of games (--wins, --draws, --losses) or of colour-swapped pairs (--penta), which tell more. An empty cell
     counts 0.001. With --plan no counts are needed: the mean number of games, and the number that suffices in 95 % of
     all tests, come from the Brownian motion that the test's LLR is for many games, with pairs of games as its steps.
-
-    JSON: {"llr", "lower", "upper", "decision", "elo", "error95", "los", "normalized_elo", "normalized_error95",
-    "games"}; the decision is `H0`, `H1` or `continue`. With --plan {"pass_probability", "expected_games", "games95",
-    "lower", "upper"}; to pass is to accept H1.
     """
     test = _test(elo0, elo1, alpha, beta, model)
     if plan is not None:

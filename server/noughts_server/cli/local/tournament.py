@@ -169,11 +169,7 @@ def demo(
     seed: options.SeedOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best.
-
-    JSON: {"games", "standings", "crosstable", "variant", "seed", "seed_text",
-    "terminations"}, as `tournament run`.
-    """
+    """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best."""
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
     if output_format is Format.TEXT:
@@ -193,14 +189,7 @@ def match(
     Games 1 and 2 are a pair with the sides swapped, and so on: the pair, not the game, is what errors go by. Where both
     bots play the same game again whenever they begin alike, it counts once.
 
-    JSON: {"games", "names": [A, B], "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second",
-    "terminations", "elo": {"value", "error95", "los"}, "normalized_elo": {"value", "error95"}, "pentanomial": [LL, LD,
-    WL+DD, WD, WW], "repeats"}; a_first and a_second are A's games in which it moved first, and second. With --sprt also
-    "sprt": {"llr", "lower", "upper", "decision": "H0", "H1" or "continue"}; all counts are then those at the decision.
-    With --time-of also "own_times": {LABEL: T}; with --openings also "openings": {"kind", "plies" or "name", "count"
-    and "order", "symmetries"}.
-    Also "faults": [{"bot", "reason", "times", "games", "benched", "first": {"game", "ply", "variant", "side",
-    "reason"}, "advice", "stderr"}]. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
+    Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
     test = None
     if playing.sprt is not None:
@@ -248,18 +237,6 @@ def run(
 
     With bots that are registered at a server (`bot:NAME@VERSION`) it is played there; the others are run from here
     meanwhile, and what is shown is that of `tournament show`.
-
-    JSON: {"games", "standings": [{"name", "wins", "draws", "losses", "points", "rating", "rank",
-    "head_to_head", "sonneborn_berger"}], "crosstable": {"labels", "cells"}, "variant", "seed", "terminations"}. Ranks
-    go by points, head to head (null where it does not count), Sonneborn-Berger and wins. cells.A.B is A's score against
-    B: {"wins", "draws", "losses", "first": {...}, "second": {...}}, the last two for the games that A and that B
-    began. A knockout has "bracket": [{"round", "first", "second", "first_points", "second_points", "games", "winner",
-    "decision"}], null where it is open; a Swiss tournament has the same as "pairings". With --fit also "fit", as of
-    `noughts rate`; with --time-of also "own_times": {LABEL: T}. "openings", "faults" and the exit code are as of
-    `match`.
-    With --dry-run: {"dry_run", "schedule", "variant", "time", "entries", "rounds", "games_least", "games_most",
-    "concurrency", "eta_seconds" (null if not known), "eta_basis" (`limits` of time, or a `trial` of some seconds)}; the
-    games of a ladder are null, and its eta_seconds are until all have played once.
     """
     _read_format(playing)
     if len(specs) < 2:

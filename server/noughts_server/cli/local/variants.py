@@ -20,12 +20,7 @@ _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
 @command("noughts variants", "noughts variants --format json")
 def variants(output_format: options.FormatOption = Format.TEXT) -> None:
-    """The variants that can be played: our own, and those of plugins that are installed.
-
-    JSON: {"variants": [{"name", "board", "in_a_row", "columns", "rows", "layers", "cells", "lines", "gravity",
-    "forbids", "plugin"}], "faulty": [{"name", "reason"}]}. Of the family `mnk:M,N,K` the sizes are null; `forbids` says
-    whether some moves are forbidden, `plugin` is the package, or null.
-    """
+    """The variants that can be played: our own, and those of plugins that are installed."""
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]
     found.append({key: _FAMILY.get(key) for key in found[0]})
     faulty = []

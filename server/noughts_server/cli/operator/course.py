@@ -115,8 +115,6 @@ def init(
 
     The folder gets league.sqlite, tokens.csv (for you alone: it holds what students log in with), INSTRUCTIONS.md for
     everybody, and course.json, which may be changed.
-
-    JSON: {"folder", "students", "tokens", "instructions"}.
     """
     logins = _read_class(class_list)
     if not _CLOCK.fullmatch(nightly):
@@ -166,8 +164,6 @@ def add(
     """Adds late students to a course: a token for each, in tokens.csv.
 
     The course's server can run meanwhile.
-
-    JSON: {"folder", "students", "tokens"}.
     """
     course = _read_course(folder)
     known = [row["login"] for row in _read_tokens(folder)]
@@ -205,10 +201,7 @@ def serve(
     proxy: ProxyOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Runs the course's server until Ctrl-C, and plays a tournament of all bots each night.
-
-    JSON: as of `noughts serve`.
-    """
+    """Runs the course's server until Ctrl-C, and plays a tournament of all bots each night."""
     course = _read_course(folder)
     identity = read_identity(tls_cert, tls_key)
     dialling = None if identity is None else identity.dialling()
@@ -261,10 +254,7 @@ def night(
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Begins a tournament of all bots that were handed in, now: `course serve` does so each night.
-
-    JSON: {"tournament", "entries": [LABEL]}.
-    """
+    """Begins a tournament of all bots that were handed in, now: `course serve` does so each night."""
     course = _read_course(folder)
     name = _play_night(folder, course, server, datetime.now().astimezone())
     if output_format is Format.JSON:
@@ -281,10 +271,7 @@ def report(
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Writes a page for each student about the newest night: rank, points, whom they met, what went wrong.
-
-    JSON: {"tournament", "reports": [FILE]}.
-    """
+    """Writes a page for each student about the newest night: rank, points, whom they met, what went wrong."""
     course = _read_course(folder)
     place = folder / _REPORTS
     place.mkdir(exist_ok=True)

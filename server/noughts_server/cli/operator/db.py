@@ -37,8 +37,6 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
     """Checks a database: SQLite's own check; every slot; every game by the rules; scores; ratings against a rebuild.
 
     Changes nothing; a server may be at work. Exit code 1 if anything is wrong.
-
-    JSON: {"tournaments", "games", "ratings", "errors", "findings": [{"where", "error"}]}; at most 1,000 findings.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.checking import check_database
@@ -79,8 +77,6 @@ def backup(
     """Copies a database to one file, also while a server writes it, and reads the copy again.
 
     The file is there as a whole or not at all.
-
-    JSON: {"file", "games", "bytes"}.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.backup import back_up
@@ -110,8 +106,6 @@ def copy(
     """Copies a league from one database to another, of whatever kind, and compares all of it.
 
     From SQLite to PostgreSQL, or back. No server may be at work on either of them.
-
-    JSON: {"rows", "games"}.
     """
     from noughts_server.store.copying import copy_database
     from noughts_server.store.database import Store
@@ -148,8 +142,6 @@ def prune(
     """Drops what nobody needs any more: old answers to requests, and old notes on games that a bot lost by a fault.
 
     Games, scores and ratings stay. The file does not become smaller; its room is used again. A server may be at work.
-
-    JSON: {"dropped": [{"what", "rows"}], "dry_run"}.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.pruning import leftovers

@@ -14,10 +14,7 @@ from noughts_server.cli.output import Format
 
 @command("noughts health --server 127.0.0.1:7450")
 def health(server: connection_options.ServerOption = None, output_format: options.FormatOption = Format.TEXT) -> None:
-    """Asks the server's standard health service; exit code 0 if it serves, 1 if not.
-
-    JSON: {"server", "status"}; the status is `serving` or `not_serving`.
-    """
+    """Asks the server's standard health service; exit code 0 if it serves, 1 if not."""
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     address = connection_options.read_server(server)

@@ -84,8 +84,7 @@ def live(
 ) -> None:
     """Runs a server, its site and reference bots that go on playing, until Ctrl-C. Your bot may join them.
 
-    Without --db nothing is kept. JSON: {"grpc": "HOST:PORT", "web": "http://HOST:PORT", "token"}, one line, once they
-    play; the token may play and organise.
+    Without --db nothing is kept.
     """
     from noughts_server.settings import ServerSettings
     from noughts_server.store.sqlite import url_of

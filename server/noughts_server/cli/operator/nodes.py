@@ -17,11 +17,7 @@ def nodes(
     here: Annotated[bool, Option("--here", help="Only those on this machine, or in this container.")] = False,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Shows the servers and referees of a cluster that live; exit code 1 if there are none.
-
-    JSON: {"nodes": [{"name", "kind", "seats", "seconds", "units"}]}; the kind is `server` or `referee`, the oldest of
-    each kind comes first, and `units` are those that a referee is playing.
-    """
+    """Shows the servers and referees of a cluster that live; exit code 1 if there are none."""
     from noughts_server.cli.database import in_database
     from noughts_server.store.nodes import members
 

@@ -20,9 +20,6 @@ def rebuild(database: options.DatabaseOption = None, output_format: options.Form
     """Computes all ratings and their history again from the stored games and corrects what differs.
 
     Stop the server first. Databases of versions that kept no history get one by this.
-
-    JSON: {"games", "ratings", "differences": [{"rating_list", "name", "stored", "rebuilt"}], "history": {"points",
-    "corrected"}}; ratings may be null.
     """
     from noughts_server.cli.database import in_database
     from noughts_server.store.rating_lists import rebuild_ratings

@@ -79,10 +79,7 @@ def referee(
     ] = options.LogFormat.AUTO,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Plays the games of a cluster until Ctrl-C: the first finishes those that are running, the second stops at once.
-
-    JSON: {"referee": NAME, "seats": N}, one line, once it plays.
-    """
+    """Plays games of a cluster until Ctrl-C: the first lets running games finish, the second stops at once."""
     if bus is None:
         raise UsageProblem(
             "--bus: got none, expected that of the cluster, e.g. nats://127.0.0.1:4222",

@@ -161,12 +161,7 @@ def serve(
     ] = options.LogFormat.AUTO,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once.
-
-    JSON: {"grpc": "HOST:PORT", "web": "http://HOST:PORT", "metrics": "HOST:PORT"}, one line, once the server is ready;
-    "web" and "metrics" are null where there are none. A site is a child process that is started again when it dies;
-    games go on without it.
-    """
+    """Runs a server until Ctrl-C: the first finishes the games that are running, the second stops at once."""
     identity = read_identity(tls_cert, tls_key)
     if tls_client_ca is not None and identity is None:
         raise UsageProblem("--tls-client-ca: got no certificate of the server, expected --tls-cert and --tls-key too")

@@ -41,14 +41,6 @@ def status(
     """What a server is doing now: a screen that is refreshed each second, until Ctrl-C.
 
     Prints once where the output is no terminal.
-
-    JSON: {"version", "address", "started", "uptime_seconds", "draining", "games", "plies", "games_per_second",
-    "plies_per_second", "games_in_flight", "slots_queued", "bots_online", "bots": [{"name", "version",
-    "games_in_flight"}], "tournaments": [{"name", "games", "games_total", "games_in_flight", "games_per_second",
-    "problem"}],
-    "watchers", "commit_seconds", "loop_lag_seconds", "stalls", "stalled_seconds", "excused",
-    "database_bytes", "database_trouble"}; the last one is null, or
-    says why no game begins.
     """
     with connected(server) as client:
         if output_format is Format.JSON:

@@ -78,8 +78,6 @@ def create(
     """Makes a token. Its secret is shown this once; the database keeps only a hash.
 
     At a server it is made for yourself, and can do no more than the token you call with.
-
-    JSON: {"id", "owner", "token", "scopes", "expires"}.
     """
     life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
     server = _chosen_server(database, server, calling_token, token_file)
@@ -142,11 +140,7 @@ def list_tokens(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """All tokens, without their secrets; at a server yours, with scope `admin` everybody's.
-
-    JSON: {"tokens": [{"id", "owner", "label", "scopes", "created", "last_used", "revoked", "expires"}]}; times in
-    ISO 8601, or null.
-    """
+    """All tokens, without their secrets; at a server yours, with scope `admin` everybody's."""
     server = _chosen_server(database, server, calling_token, token_file)
     found = _list_in(database) if server is None else _list_at(server, calling_token, token_file)
     if output_format is Format.JSON:
@@ -184,10 +178,7 @@ def revoke(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Makes a token worthless. Bots that are logged in with it are sent away within a second and lose their games.
-
-    JSON: as an element of list.
-    """
+    """Makes a token worthless. Bots that are logged in with it are sent away within a second and lose their games."""
     server = _chosen_server(database, server, calling_token, token_file)
     if server is None:
         revoked = _revoke_in(database, identifier)

@@ -57,8 +57,6 @@ def web(
 
     People sign in with their tokens, where it is not reached beyond this machine, or by HTTPS. The site itself needs
     one only for people to play in their browsers.
-
-    JSON: {"web": "http://HOST:PORT"}, one line, once it is ready.
     """
     address = connection_options.read_server(server)
     token = "" if token_file is None else connection_options.read_token(None, token_file)

@@ -76,9 +76,6 @@ def challenge(
 
     You play with a reference bot that this command runs for as long as it takes, or with your own bot (--as). The
     opponent's owner can forbid it (`noughts bot run --no-challenges`).
-
-    JSON, as of match: {"games", "variant", "seed", "a": {"wins", "draws", "losses"}, "b", "a_first", "a_second",
-    "terminations", "elo": {"value", "error95", "los"}, "tournament", "challenger", "opponent"}; a is the challenger.
     """
     if own is not None and (spec is not None or name):
         raise UsageProblem("--as: got --with or --name as well, expected only one of the ways to play")

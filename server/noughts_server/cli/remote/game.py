@@ -85,13 +85,7 @@ def list_games(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """The games of a tournament, in slot order.
-
-    JSON: a line per game: {"game", "variant", "first", "second", "seed", "moves", "result", "termination",
-    "winning_cells", "times_ms", "end_time", "rating_seq", "first_bot", "second_bot", "first_time", "second_time"}, and
-    "fault": {"bot", "side", "ply", "reason"} of one that was lost by a fault, "opening": the cells with which it began,
-    if it began with any; their times are 0. Cells are numbers there.
-    """
+    """The games of a tournament, in slot order."""
     request = pb.ListGamesRequest(parent=tournament_name(tournament), entry=bot)
     chosen.apply(request)
     if request.HasField("won") and not bot:
@@ -142,8 +136,6 @@ def show(
     Of a game of a long time control that is being played, its moves so far (termination `going_on`).
 
     What a bot wrote is shown to its owner, the organiser and an admin: give a token.
-
-    JSON: as a line of list; where a bot failed also "notes": [{"side": "first" or "second", "text"}].
     """
     with connected(server, token, token_file) as client:
         answer = client.call(client.games.GetGame, pb.GetGameRequest(name=game_name(name)))

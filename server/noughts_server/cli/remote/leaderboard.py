@@ -71,10 +71,6 @@ def leaderboard(
 
     Where none is named, it is that of tictactoe without clocks; if nobody has played there, the one with most games.
     Ranks count what is shown. See also `noughts bot show` and `noughts rating-lists`.
-
-    JSON: {"rating_list", "rows": [{"rank", "name", "rating", "games", "wins", "draws", "losses", "provisional",
-    "owner", "online"}]}. With --fit {"rating_list", "players", "advantage", "draw_rate", "groups", ...} as of
-    `noughts rate`: all bots of the list (with --min-games those with so many games), also who is offline or retired.
     """
     anchors = read_anchors(anchor)
     if (anchors or prior) and not fit:

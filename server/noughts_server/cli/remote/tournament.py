@@ -86,14 +86,6 @@ def create(
 
     WHEN is a moment such as `2026-03-01T18:00` (by this machine's time zone), `2026-03-01T17:00Z` or `+10m` from now.
     A tournament that starts by itself is cancelled if it has too few entries by then. With --time-of it is unrated.
-
-    JSON, as of show, start, pause and cancel: {"tournament", "title", "owner", "state", "variant", "time",
-    "own_times", "schedule", "games_per_pair", "rounds", "stop_when_decided", "draw_after", "forfeit_after",
-    "concurrency", "seed", "seed_hash", "seed_given", "rated", "own_rated", "live_scores", "games",
-    "games_total", "entries_min", "entries_max", "join_from", "join_until", "start_at", "reason", "challenge",
-    "openings", "standings", "crosstable", "faults": [{"bot", "games"}] (games lost by their own fault), "offline",
-    "absence_limit" (seconds, or null)}. With --dry-run
-    {"dry_run", "forecasts"}: as of `tournament run --dry-run`, for some numbers of entries from the least to the most.
     """
     read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
     own_times = options.read_times_of(time_of)
@@ -199,9 +191,6 @@ def join(
 
     What has begun can still be joined: a ladder and a Swiss at any time, a round robin and a gauntlet while they are
     paused.
-
-    JSON: {"tournament", "label", "bot_version"} of the first, all in "entries": [{"label", "bot_version"}], and with
-    --all-online "refused": [{"bot", "reason"}].
     """
     wanted = [bot_name(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
     if wanted and all_online:
@@ -264,10 +253,7 @@ def withdraw(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """Takes an entry out. Of a tournament that has begun it loses the games that it has left.
-
-    JSON: {"tournament", "label"}.
-    """
+    """Takes an entry out. Of a tournament that has begun it loses the games that it has left."""
     if bool(label) == bool(bot):
         raise UsageProblem("withdraw: expected either LABEL, the entry's name, or --bot BOT")
     request = pb.WithdrawTournamentRequest(name=tournament_name(name))
@@ -340,11 +326,7 @@ def extend(
 
 @command("noughts tournament show spring", "noughts tournament show spring --format json")
 def show(call: TournamentCall, fit: format_options.FitOption = False) -> None:
-    """A tournament with its standings and its crosstable.
-
-    JSON: what is known of it, "standings" and "crosstable"; with --fit "fit": {"players": [...], "advantage",
-    "draw_rate", "groups"}, as of `noughts rate`.
-    """
+    """A tournament with its standings and its crosstable."""
     _call("GetTournament", call, fit=fit)
 
 
@@ -366,10 +348,7 @@ def list_tournaments(
     token_file: connection_options.TokenFileOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
-    """All tournaments, newest first.
-
-    JSON: {"tournaments": [{"tournament", "title", "state", "variant", "time", "games", "games_total", ...}]}.
-    """
+    """All tournaments, newest first."""
     with connected(server, token, token_file) as client:
         request = pb.ListTournamentsRequest(challenges=challenges)
         pages = partial(client.pages, client.tournaments.ListTournaments, request, lambda page: page.tournaments)

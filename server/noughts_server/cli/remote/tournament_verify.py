@@ -36,8 +36,6 @@ def verify(
 
     The seed that is told now must be the one whose hash was told at the start, and every game's seed must follow from
     it. So nobody can have chosen a game's chance after the start. Exits with 1 where something does not fit.
-
-    JSON: {"tournament", "seed", "seed_hash", "noted", "fits", "games", "differing": [numbers]}.
     """
     full_name = tournament_name(name)
     with connected(server, None, None) as client:

@@ -36,15 +36,7 @@ def watch(
 ) -> None:
     """Shows a game or a tournament live, until it is over or Ctrl-C. Comes back by itself when the connection is lost.
 
-    Piped, it prints a line per event. JSON: lines with "event" and "sequence". "snapshot": {"epoch", "tournaments",
-    "games"}; "tournament": {"tournament", "title", "state", "variant", "games", "games_total", "games_running",
-    "plies", "standings": the rows that changed, as in `tournament show`, with "rank" and "faults"}; "game" (it begins,
-    or its board is shown from now on): {"game", "variant", "first", "second", "time", "state", "moves", "times_ms",
-    "first_clock_ms", "second_clock_ms", "first_score", "second_score", "result", "termination", "winning_cells", where
-    bots have times of their own "first_time", "second_time"}; "ply": {"game", "ply", "cell", "time_ms",
-    "first_clock_ms", "second_clock_ms", "score"}; "end": {"game", "result", "termination", "winning_cells"}; "gone"
-    (shown no longer): {"name"}; "resync" (a snapshot follows, something may have been missed): {"reason"}. A score is
-    what a bot says it thinks of its position, on a scale of its own, higher is better for it; null if it says nothing.
+    Piped, it prints a line per event.
     """
     resource = watched_name(name)
     try:
