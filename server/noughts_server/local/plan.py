@@ -203,8 +203,6 @@ class LocalOutcome:
 
     match: "MatchStatistics | None" = None
     """What the games of two bots say about their strength."""
-    decided: bool = False
-    """Whether a test has ended it."""
     exhausted: bool = False
     """Whether it was ended because its games only repeat each other, so that its test would never be decided."""
 

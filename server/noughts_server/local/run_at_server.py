@@ -132,7 +132,6 @@ class RunAtServer:
             endless=tournament.settings.schedule.endless,
             kept="" if tournament.state is TournamentState.FINISHED or match.over else self._server.store.url,
             match=match.statistics() if self._match is not None else None,
-            decided=match.decided,
             exhausted=match.exhausted,
         )
 

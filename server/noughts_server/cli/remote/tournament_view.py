@@ -17,6 +17,7 @@ from noughts_server.cli.resource_names import short
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_of
+from noughts_server.natural_order import natural_key
 from noughts_server.tables.pairings import pairings_document, pairings_table
 from noughts_server.tables.standings import RankedEntry
 
@@ -256,8 +257,8 @@ def time_wording(shown: pb.Tournament) -> str:
 
 
 def own_times_document(shown: pb.Tournament) -> dict[str, str]:
-    """The times of entries that have their own, by label."""
-    return {label: time_text(time) for label, time in sorted(shown.own_times.items())}
+    """The times of entries that have their own, by label in natural order."""
+    return {label: time_text(shown.own_times[label]) for label in sorted(shown.own_times, key=natural_key)}
 
 
 def _own_times(shown: pb.Tournament) -> str:
