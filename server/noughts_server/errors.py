@@ -92,16 +92,17 @@ class InvalidArgument(NoughtsError):
 
     reason = "INVALID_ARGUMENT"
 
-    def __init__(self, *violations: FieldViolation, hint: str = "") -> None:
+    def __init__(self, *violations: FieldViolation, hint: str = "", message: str = "") -> None:
+        """The message is that of the violations, unless there is a better one."""
         first = violations[0]
-        text = "; ".join(map(str, violations))
+        text = message or "; ".join(map(str, violations))
         super().__init__(text, subject=first.field, got=first.got, expected=first.expected, hint=hint)
         self.violations = violations
 
     @classmethod
-    def of(cls, field: str, got: object, expected: str, *, hint: str = "") -> "InvalidArgument":
+    def of(cls, field: str, got: object, expected: str, *, hint: str = "", message: str = "") -> "InvalidArgument":
         """The error of a single field."""
-        return cls(FieldViolation(field, _cut(str(got)), expected), hint=hint)
+        return cls(FieldViolation(field, _cut(str(got)), expected), hint=hint, message=message)
 
 
 class Unauthenticated(NoughtsError):

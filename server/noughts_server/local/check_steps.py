@@ -81,6 +81,7 @@ class _Trial:
 
     def __init__(self, spec: BotSpec, launcher: Launcher, plan: ConformancePlan) -> None:
         chosen = plan.variant
+        self.clock_us = plan.clock_us
         self.patience = plan.move_seconds
         self._begin = partial(
             child_session, spec, launcher, plan.times, move_seconds=plan.move_seconds, invite=plan.invite
@@ -100,7 +101,7 @@ class _Trial:
             self._session = session
             await session.greet()
             self.name, self.variants = session.name, session.variants
-            session.clock_us = session.clock_us or _CLOCK_US
+            session.clock_us = self.clock_us or session.clock_us or _CLOCK_US
         return self._session
 
     def another(self) -> Any:
@@ -142,11 +143,12 @@ async def run_steps(
     plan: ConformancePlan,
     tell: Callable[[StepResult], None] = lambda result: None,
 ) -> list[StepResult]:
-    """Takes all steps, one after the other, as far as may be in the plan's variant; `tell` hears of each."""
+    """Takes all steps, one after the other, as far as may be in the plan's variant; `tell` hears of each result."""
     trial = _Trial(spec, launcher, plan)
     results: list[StepResult] = []
     try:
-        for step in _STEPS:
+        for number, step in enumerate(_STEPS):
+            plan.tell(number, len(_STEPS), f"step {number + 1} of {len(_STEPS)}: {step.name}")
             began = time.perf_counter()
             outcome, detail, said = "passed", "", ""
             try:

@@ -1,6 +1,7 @@
 """What is wrong with a bot that plays in a child: a few games against chance, for `noughts bot check`."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,8 @@ from noughts_server.local.child_session import ChildSession, child_session, wron
 from noughts_server.local.rule_probe import probe_rules
 
 _FEW_CELLS = 9
+_MARGIN_US = 50_000
+"""What a move may take beyond its limit, as at a server."""
 
 
 @dataclass(slots=True)
@@ -96,6 +99,10 @@ class ConformancePlan:
     times: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     invite: Invite | None = None
     """Of a bot that dials in."""
+    clock_us: int = 0
+    """The limit of each move that the bot is told; 0: none in the games, a usual one in the steps."""
+    tell: Callable[[int, int, str], None] = lambda done, total, what: None
+    """Hears how many games or steps are done, of how many, and what comes next."""
 
 
 async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> ConformanceReport:
@@ -125,7 +132,9 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
             report.start_ms = (time.perf_counter() - began) * 1e3
             report.name = session.name
             session.require(plan.variant)
+            session.clock_us = plan.clock_us or session.clock_us
             for number in range(plan.games):
+                plan.tell(number, plan.games, f"game {number + 1} of {plan.games}")
                 await _play(session, plan.variant, game_seed(plan.seed, number), number, report)
         except BotSpecError:
             raise
@@ -133,6 +142,9 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
             report.faults.append(f"got {fault.got}, expected {fault.expected}")
     report.said = session.said.strip()
     report.manners.update(session.manners)
+    longest = max(report.move_us, default=0.0)
+    if plan.clock_us and longest > plan.clock_us + _MARGIN_US:
+        report.faults.append(f"it took {longest / 1e6:.2f} s for a move, and had {plan.clock_us / 1e6:g} s")
     for way, (times, first) in report.lost_by.items():
         report.faults.append(f"it {way} in {times} of {len(report.games)} games, first in {first}")
     return report

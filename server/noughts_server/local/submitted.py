@@ -166,13 +166,15 @@ class SubmittedBots:
         async with self._owners_trial[owner], self._trials:
             with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
                 _open_for_passage(folder)
+                reached = ["its start"]
                 try:
                     async with asyncio.timeout(_TRIAL_SECONDS):
                         spec, entry = await self._place(upload, upload.content, Path(folder), launcher)
-                        await self._try(spec, variant, launcher)
+                        await self._try(spec, variant, launcher, reached)
                 except TimeoutError:
-                    expected = f"at most {_TRIAL_SECONDS:.0f} s"
-                    raise InvalidArgument.of("bot", "one that takes longer for its trial", expected) from None
+                    got = f"its trial was not over after {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
+                    hint = "Let it start and answer sooner. Try it yourself: noughts bot check SPEC --time 0.1/move"
+                    raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
                 finally:
                     self._charge(owner, launcher.processor_seconds)
         return upload._replace(entry=entry)
@@ -198,12 +200,14 @@ class SubmittedBots:
         file.unlink()
         return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
 
-    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher) -> None:
-        """Raises InvalidArgument for what is no bot, with what it has printed."""
+    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> None:
+        """Raises InvalidArgument for what is no bot, with what it has printed. Notes what is `reached`."""
         hint = "Try it where you wrote it: noughts bot check SPEC"
         try:
             chosen = parse_variant(variant) if variant else await self._own_variant(spec, launcher)
-            plan = ConformancePlan(chosen, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times)
+            plan = ConformancePlan(
+                chosen, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: reached.append(what)
+            )
             report = await check(spec, plan, launcher)
         except VariantError as error:
             raise InvalidArgument.of("submission.variant", variant, str(error)) from None
@@ -384,7 +388,10 @@ class SubmittedBots:
 
 
 def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
-    return InvalidArgument.of("bot", _without_paths(got), expected, hint=_without_paths(hint))
+    told = _without_paths(got)
+    return InvalidArgument.of(
+        "bot", told, expected, hint=_without_paths(hint), message=f"The bot was not accepted: {told}."
+    )
 
 
 def _without_paths(text: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import io
 import os
+import re
 import sys
 import tempfile
 import zipfile
@@ -242,6 +243,18 @@ async def test_hostile_code_is_refused_with_what_it_did(
     refusal = await refused(submit(client, token, "mine", BOT.format(body)))
     assert HOSTILE[body] in refusal.trailing, refusal
     assert await stored(client) == (0, 0, 0)
+
+
+async def test_a_trial_that_takes_too_long_is_refused_in_the_words_of_its_author(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submitted, "_TRIAL_SECONDS", 12.0)
+    token = await client.token("alice", *ALL)
+    slow = BOT.format("import time; time.sleep(5); return position.free[0]")
+    refusal = await refused(submit(client, token, "mine", slow))
+    told = r"The bot was not accepted: its trial was not over after 12 s; it had reached (its start|game 1 of 4)\."
+    assert re.search(told, refusal.trailing)
+    assert "noughts bot check SPEC --time 0.1/move" in refusal.trailing
 
 
 async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:

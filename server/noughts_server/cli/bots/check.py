@@ -14,7 +14,8 @@ from noughts_bots.specs import dials_in, parse_spec
 from noughts_referee.children.launcher import Launcher
 from noughts_server.cli import child_options, completion, options, output
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import FAILED, Problem
+from noughts_server.cli.drawing.progress import counting
+from noughts_server.cli.errors import FAILED, Problem, UsageProblem
 from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop
@@ -47,6 +48,15 @@ def check(
     move_seconds: Annotated[
         float, Option("--patience", min=0.1, max=3_600.0, metavar="SECONDS", help="The longest wait for a move.")
     ] = 5.0,
+    time: Annotated[
+        str | None,
+        Option(
+            "--time",
+            metavar="T",
+            help="The limit of each move, e.g. 0.1/move. Default: none in games, 1 s in steps",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, Option("--seed", metavar="S", help="The chance of both sides.")] = 0,
     start_timeout: child_options.StartTimeoutOption = 10.0,
     require_lock: child_options.RequireLockOption = False,
@@ -75,7 +85,7 @@ def check(
     locking = child_options.read_locking(require_lock=require_lock, no_lock=no_lock)
     times = ChildSettings(start=start_timeout)
     chosen = options.read_variant(variant or parsed.usual_variant)
-    plan = ConformancePlan(chosen, games, options.read_seed(seed), move_seconds, times)
+    plan = ConformancePlan(chosen, games, options.read_seed(seed), move_seconds, times, clock_us=_read_limit(time))
 
     async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
         async with launching(locking, output.note) as launcher:
@@ -85,12 +95,14 @@ def check(
                 return await taken_of(replace(plan, invite=invite), launcher)
 
     async def taken_of(plan: ConformancePlan, launcher: Launcher) -> "tuple[ConformanceReport, list[StepResult]]":
-        found = await check_bot(parsed, plan, launcher)
-        if found.faults or not steps:
-            return found, []
-        from noughts_server.local.check_steps import run_steps
+        with counting("Checking") as tell:
+            plan = replace(plan, tell=tell)
+            found = await check_bot(parsed, plan, launcher)
+            if found.faults or not steps:
+                return found, []
+            from noughts_server.local.check_steps import run_steps
 
-        return found, await run_steps(parsed, launcher, plan)
+            return found, await run_steps(parsed, launcher, plan)
 
     found, taken = run_loop(checked())
     if output_format is Format.JSON:
@@ -101,6 +113,14 @@ def check(
         _write_junit(junit, found, taken)
     if found.faults or any(step.outcome == "failed" for step in taken):
         raise SystemExit(FAILED)
+
+
+def _read_limit(time: str | None) -> int:
+    """The limit of a move in microseconds, 0 for none. Raises UsageProblem for other time controls."""
+    read = None if time is None else options.read_time(time)
+    if read is not None and read.bank_us:
+        raise UsageProblem(f"--time {time!r}: got a bank, expected a limit of each move, e.g. 0.1/move")
+    return read.move_us if read else 0
 
 
 def _print(found: "ConformanceReport", taken: "Sequence[StepResult]") -> None:

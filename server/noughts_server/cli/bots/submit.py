@@ -24,6 +24,7 @@ from noughts_server.cli.resource_names import short, tournament_name
 _PIECE = 64 * 1024
 _SECONDS = 240.0
 """The upload, and the trial after it."""
+_TRIAL = "The server tries the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
 _ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
 _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
@@ -147,17 +148,22 @@ def _requests(announced: pb.Submission, content: bytes, sent: Callable[[int], No
 
 @contextmanager
 def _progress(size: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal: of the upload, and then the trial."""
+    """A bar on a terminal, else a note: of the upload, and then the trial."""
     console = output.stderr()
     if not console.is_terminal:
-        yield lambda done: None
+
+        def noted(done: int) -> None:
+            if done == size:
+                output.note(_TRIAL)
+
+        yield noted
         return
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("handing in", total=size)
+        task = bar.add_task("uploading", total=size)
 
         def sent(done: int) -> None:
-            bar.update(task, completed=done, description="it is tried" if done == size else "handing in")
+            bar.update(task, completed=done, description=_TRIAL if done == size else "uploading")
 
         yield sent

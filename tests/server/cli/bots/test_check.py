@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,18 @@ class Centre(Bot):
     def choose(self, position):
         free = position.free
         return free[0] if self.lowest else 4 if 4 in free else position.draws().choice(free)
+"""
+
+SLOW = """
+import time
+
+from noughts_bots import Bot
+
+
+class Slow(Bot):
+    def choose(self, position):
+        time.sleep(min(max(position.limit_us / 2e6, 0.2), 0.25))
+        return position.free[0]
 """
 
 
@@ -52,6 +68,32 @@ def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
     assert (found["games"], found["faults"], found["repeats"]) == (4, [], True)
     assert found["wins"] + found["draws"] + found["losses"] == 4
     assert 0 < found["move_us"]["mean"] <= found["move_us"]["most"]
+
+
+def test_check_tells_the_bot_the_limit_of_a_move(noughts: Any, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    line = f"bot check py:{tmp_path}/slow.py:Slow --games 2 --no-steps --format json"
+    assert json.loads(noughts(f"{line} --time 0.4/move").stdout)["faults"] == []
+    within = json.loads(noughts(f"{line} --time 0.4/move").stdout)
+    assert within["move_us"]["most"] < 400_000
+    (late,) = json.loads(noughts(f"{line} --time 0.1/move", code=1).stdout)["faults"][:1]
+    assert re.fullmatch(r"it took 0\.\d+ s for a move, and had 0\.1 s", late)
+    assert "got a bank" in noughts(f"{line} --time 60+1", code=2).stderr
+
+
+def test_check_shows_its_progress_on_a_terminal(centre: str) -> None:
+    ours, theirs = pty.openpty()
+    line = (sys.executable, "-m", "noughts_server.cli", "bot", "check", f"py:{centre}", "--games", "4")
+    terminal = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=theirs, env=terminal) as process:
+        os.close(theirs)
+        drawn = b""
+        with suppress(OSError):  # the terminal's other end is closed
+            while block := os.read(ours, 4096):
+                drawn += block
+        assert process.wait(60) == 0
+    os.close(ours)
+    assert re.search(rb"Checking.*step \d+ of \d+: ", drawn)
 
 
 def odd_engine(habits: str = "") -> str:
