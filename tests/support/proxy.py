@@ -25,17 +25,22 @@ fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_pa
 
 
 @contextmanager
-def proxy_before(server: str, folder: Path) -> Iterator[tuple[str, Dialling]]:
-    """A proxy before the server at HOST:PORT: its own HOST:PORT, where it listens already, and how to dial it."""
+def proxy_before(server: str, folder: Path, website: str = "", public: str = "") -> Iterator[tuple[str, Dialling]]:
+    """A proxy before the server at HOST:PORT: its own HOST:PORT, where it listens already, and how to dial it.
+
+    It also listens at `public` for the website at that HOST:PORT.
+    """
     program, authority = nginx(), Authority(folder)
     identity = authority.identity("proxy")
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     setting = the_setting_of_the_page()
     for before, after in (
         ("listen 7450", f"listen {address}"),
         ("/etc/noughts/server.pem", str(identity.certificate)),
         ("/etc/noughts/server.key", str(identity.key)),
         ("127.0.0.1:7450;", f"{server};"),
+        ("listen 7480", f"listen {public or f'127.0.0.1:{free_port()}'}"),
+        ("127.0.0.1:7480;", f"{website or server};"),
     ):
         assert before in setting
         setting = setting.replace(before, after)
@@ -57,7 +62,8 @@ def the_setting_of_the_page() -> str:
     return found[1]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine where nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port

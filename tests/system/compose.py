@@ -17,7 +17,7 @@ FILE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
 NODES = ("member", "referee", "site")
 """Our services of the profile `cluster`."""
-OTHERS = ("postgres", "nats")
+OTHERS = ("postgres", "nats", "proxy")
 """Those of others."""
 BOTS = sorted(set(SERVICES) - {"server", *NODES, *OTHERS})
 _VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^}]*))?\}")

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from tests.support.processes import asked, ended, eventually, first_line, said, started
+from tests.support.proxy import the_setting_of_the_page
 from tests.support.root import ROOT
 
 from .compose import BOTS, COMPOSE, FILE, NODES, OTHERS, SERVICES, Host, arguments, dockerfile
@@ -65,6 +66,16 @@ def test_bots_wait_for_a_healthy_server_and_call_it_by_its_name() -> None:
 
 def test_ports_are_open_to_this_machine_only() -> None:
     assert all(port.startswith("127.0.0.1:") for service in SERVICES.values() for port in service.get("ports", ()))
+
+
+def test_the_proxy_before_the_server_has_the_setting_of_the_page() -> None:
+    plain = re.sub(r"    ssl_certificate.*\n", "", the_setting_of_the_page()).replace(" ssl", "")
+    setting = plain.replace("127.0.0.1:7", "server:7").split()
+    assert " ".join(setting) in " ".join((ROOT / FILE["configs"]["nginx"]["file"]).read_text(encoding="utf-8").split())
+    address = SERVICES["proxy"]["networks"]["default"]["ipv4_address"]
+    assert f"--proxy={address}" in SERVICES["server"]["command"]
+    assert {port.split(":")[1] for port in SERVICES["proxy"]["ports"]} == {"7450", "7480"}
+    assert [port.split(":")[1] for port in SERVICES["server"]["ports"]] == ["7451"]
 
 
 def test_every_service_is_bounded_and_without_rights() -> None:

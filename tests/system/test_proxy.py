@@ -1,11 +1,16 @@
 """The reverse proxy of docs/operations.md: its very setting, between real bots and a real server."""
 
 import asyncio
+import json
 import socket
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import grpc
 import grpc.aio
@@ -21,10 +26,12 @@ from noughts_server.limits import Limits
 from noughts_server.services.access import VISITOR, Access, Context
 from noughts_server.services.admission import Admission
 from noughts_server.services.status import StatusServicer
+from noughts_server.web.live import LiveSettings
 from tests.chaos import http2
 from tests.support.client import Client, client_of
 from tests.support.loopback import until
-from tests.support.proxy import proxy_before
+from tests.support.proxy import free_port, proxy_before
+from tests.support.site import site_of
 
 _LARGEST_FLOOD = 20_000_000
 
@@ -75,6 +82,32 @@ async def test_the_server_learns_whom_the_proxy_was_called_by_and_not_what_they_
         status = status_pb2_grpc.StatusServiceStub(channel)
         await status.GetStatus(status_pb2.GetStatusRequest(), metadata=(("x-real-ip", "192.0.2.66"),))
     assert seen == ["127.0.0.1"]
+
+
+async def test_the_website_is_read_through_the_proxy(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client:
+        await asyncio.to_thread(_read_through, client.server.address, tmp_path)
+
+
+def _read_through(server: str, folder: Path) -> None:
+    public = f"127.0.0.1:{free_port()}"
+    few = LiveSettings(address_watchers=1)
+    with site_of(server, few, proxies=("127.0.0.1",), public_url=f"https://{public}") as site:
+        place = site.address.removeprefix("http://")
+        with proxy_before(server, folder, place, public) as (_, dialling):
+            trust = ssl.create_default_context(cafile=str(dialling.ca))
+
+            def ask(path: str) -> HTTPResponse:
+                asked = Request(f"https://{public}{path}", headers={"x-real-ip": "192.0.2.66"})
+                answer: HTTPResponse = urlopen(asked, timeout=30, context=trust)
+                return answer
+
+            assert f"https://{public}/tournaments.atom" in ask("/tournaments.atom").read().decode()
+            with ask("/api/v1/featured/events") as events:
+                assert b"event: snapshot" in b"".join(events.readline() for _ in range(2))
+                with pytest.raises(HTTPError) as refused:
+                    ask("/api/v1/featured/events")
+                assert "at 127.0.0.1." in json.load(refused.value)["error"]["message"]
 
 
 async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp_path: Path) -> None:

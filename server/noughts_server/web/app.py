@@ -32,12 +32,18 @@ _A_YEAR = "public, max-age=31536000, immutable"
 
 
 def site(
-    upstream: Upstream, hub: Hub, tables: Tables | None = None, *, secure: bool = False, signing_in: bool = True
+    upstream: Upstream,
+    hub: Hub,
+    tables: Tables | None = None,
+    *,
+    secure: bool = False,
+    signing_in: bool = True,
+    public_url: str = "",
 ) -> ASGIApp:
     """The application. Nobody plays at it without tables. `secure`: browsers come by HTTPS; `signing_in`: tokens may be
     sent to it."""
     folder, contents = static_files()
-    views = Views(folder, signing_in=signing_in, playing=tables is not None)
+    views = Views(folder, signing_in=signing_in, playing=tables is not None, public_url=public_url)
     people = People(upstream, views, secure=secure)
     organising = Organising(upstream, views, people)
     handing_in = HandingIn(upstream, people)

@@ -90,7 +90,7 @@ class Pages:
     async def _atom(self, request: Request) -> Response:
         wanted = tournaments_pb2.ListTournamentsRequest(page_size=_PAGE)
         found = await self._ask(self._upstream.tournaments.ListTournaments, wanted)
-        body = tournaments_atom(found["tournaments"], str(request.base_url).rstrip("/"))
+        body = tournaments_atom(found["tournaments"], self._views.base(request))
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _tournament(self, request: Request) -> Response:

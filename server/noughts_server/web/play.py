@@ -104,7 +104,7 @@ class Play:
             headers={"cache-control": "no-store"},
             table=_shown(table, key),
             **await known_game(self._upstream, self._hub, table.game),
-            invitation=f"{request.base_url}play/{table.keys[1]}" if invites else "",
+            invitation=f"{self._views.base(request)}/play/{table.keys[1]}" if invites else "",
         )
 
     async def _state(self, request: Request) -> Response:

@@ -31,14 +31,17 @@ async def running_site(
     tables: TableSettings | None = None,
     limits: SiteLimits | None = None,
     proxies: Collection[str] = (),
+    public_url: str = "",
 ) -> AsyncIterator[Hub]:
     """The site of the server at this address; inside the block it answers on the socket, which it takes over.
 
     People can sign in where their tokens cannot be read on the way: on this machine, through a proxy that speaks HTTPS
     with browsers (`https`), or where somebody takes the risk (`insecure`). They can play with a `token` of the site's
     own, at so many tables as `tables` says. `proxies` are the addresses of reverse proxies, which are believed who has
-    called them (`x-real-ip`).
+    called them (`x-real-ip`). `public_url` is the address that visitors use, without it the one of each request; one of
+    HTTPS implies `https`.
     """
+    https = https or public_url.startswith("https:")
     bounds = limits or SiteLimits()
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a line for each bad form would fill the disk
     signing_in = https or insecure or is_loopback(listener.getsockname()[0])
@@ -48,7 +51,11 @@ async def running_site(
         room = Tables(upstream, tasks, token, tables) if token else None
         http = _Http(
             uvicorn.Config(
-                Visitors(site(upstream, hub, room, secure=https, signing_in=signing_in), proxies, bounds),
+                Visitors(
+                    site(upstream, hub, room, secure=https, signing_in=signing_in, public_url=public_url),
+                    proxies,
+                    bounds,
+                ),
                 http=Connections(bounds, proxies),  # type: ignore[arg-type]  # which makes protocols as a class does
                 ws="none",
                 lifespan="off",

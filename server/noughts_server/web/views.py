@@ -27,8 +27,9 @@ FRAMED = {"content-security-policy": f"{_CONTENT}*"}
 class Views:
     """The templates, with what all of them use."""
 
-    def __init__(self, static: str, *, signing_in: bool, playing: bool) -> None:
+    def __init__(self, static: str, *, signing_in: bool, playing: bool, public_url: str = "") -> None:
         """`static` is the version of the static files, part of their addresses."""
+        self._public_url = public_url
         self._templates = Environment(
             loader=PackageLoader("noughts_server.web"),
             autoescape=True,
@@ -44,6 +45,10 @@ class Views:
             signing_in=signing_in,
             playing=playing,
         )
+
+    def base(self, request: Request) -> str:
+        """The website's address for this visitor, without a slash at its end."""
+        return self._public_url or str(request.base_url).rstrip("/")
 
     def page(
         self, request: Request, template: str, code: int = 200, headers: dict[str, str] | None = None, **shown: Any

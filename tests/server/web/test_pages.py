@@ -178,6 +178,13 @@ def test_a_new_server_says_what_to_do_next() -> None:
         assert site.get("/tournaments?challenges=true").status == 200
 
 
+def test_addresses_of_the_website_are_those_of_its_public_url(server: ServerUnderTest) -> None:
+    with site_of(server.address, public_url="https://games.example") as site:
+        text = site.get("/tournaments.atom", Host="evil.example").text
+    assert 'href="https://games.example/tournaments.atom"' in text
+    assert "evil.example" not in text
+
+
 def test_the_feed_of_tournaments_is_atom(site: Site, cup: str) -> None:
     answer = site.get("/tournaments.atom")
     assert answer.headers["content-type"].startswith("application/atom+xml")

@@ -1,4 +1,4 @@
-"""The option `--proxy`: which reverse proxies are believed who has called them."""
+"""Options about reverse proxies: `--proxy`, whose words about callers are believed, and `--public-url`."""
 
 from ipaddress import ip_address
 from typing import Annotated
@@ -16,6 +16,32 @@ ProxyOption = Annotated[
         show_default=False,
     ),
 ]
+
+PublicUrlOption = Annotated[
+    str | None,
+    Option(
+        "--public-url",
+        metavar="URL",
+        help="The website's address for its visitors, e.g. https://noughts.example.org (HTTPS allows signing in).",
+        show_default=False,
+    ),
+]
+
+
+def read_public_url(chosen: str | None) -> str:
+    """The address of this option, without a slash at its end; empty if there is none. Raises UsageProblem."""
+    from urllib.parse import urlsplit
+
+    if chosen is None:
+        return ""
+    try:
+        parts = urlsplit(chosen)
+        is_right = parts.scheme in ("http", "https") and parts.hostname and chosen.isprintable() and parts.port != 0
+    except ValueError:
+        is_right = False
+    if not is_right or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise UsageProblem(f"--public-url {chosen!r}: expected http:// or https:// with a host and perhaps a port")
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def read_proxies(chosen: list[str] | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from noughts_server.cli import bus_options, connection_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, require_extra
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
+from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, HttpsOption, web_listener
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop
@@ -148,6 +148,7 @@ def serve(
     python_packages: PackagesOption = "",
     limit: LimitOption = None,
     proxy: ProxyOption = None,
+    public_url: PublicUrlOption = None,
     bus: bus_options.BusOption = None,
     bus_creds: bus_options.CredentialsOption = None,
     bus_ca: bus_options.AuthoritiesOption = None,
@@ -200,7 +201,8 @@ def serve(
         limits=_limits(limit or []),
         proxies=read_proxies(proxy),
     )
-    site = [*(["--https"] if https else []), *(["--insecure"] if insecure else [])]
+    public = read_public_url(public_url)
+    site = [*(["--https"] if https else []), *(["--insecure"] if insecure else []), f"--public-url={public}"]
     if not run_loop(serve_until_stopped(settings, output_format, listener, acceptance, site)):
         raise SystemExit(INTERRUPTED)
 

@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
+from noughts_proto.security import host_of, is_loopback
 from noughts_server.cli import connection_options, output
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import two_stages
@@ -47,6 +48,7 @@ async def serve_until_stopped(
             await stack.enter_async_context(hosting_submissions(server, acceptance))
         with two_stages(stopping.set, abort):
             _announce(server, _site_address(listener), settings, output_format)
+            _warn(server.address, listener, settings, site)
             if listener is not None:
                 from noughts_server.cli.operator.site_token import site_token
                 from noughts_server.cli.operator.web_minder import minding_site
@@ -97,6 +99,22 @@ def _announce(running: Server, site: str | None, settings: ServerSettings, outpu
         soft_wrap=True,
     )
     console.file.flush()
+
+
+def _warn(address: str, listener: socket.socket | None, settings: ServerSettings, site: Sequence[str]) -> None:
+    """Say which ports face the network, and what is missing before them."""
+    if not (settings.proxies or is_loopback(host_of(address))):
+        output.note(
+            f"--listen {address} faces the network without a reverse proxy: floods of HTTP/2 frames can cost games"
+            " their time. Put nginx before it and name it with --proxy (docs/operations.md: Behind a reverse proxy)."
+        )
+    encrypted = "--https" in site or any(each.startswith("--public-url=https:") for each in site)
+    if listener is not None and not (encrypted or is_loopback(listener.getsockname()[0])):
+        what = "tokens of people who sign in can be read" if "--insecure" in site else "nobody can sign in there"
+        output.note(
+            f"--web faces the network without encryption: {what}. Put a reverse proxy with HTTPS before it and name its"
+            " address with --public-url https://HOST."
+        )
 
 
 def _shown(database: str) -> str:

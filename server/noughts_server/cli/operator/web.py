@@ -13,7 +13,7 @@ from typer import Option
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.operator.proxies import ProxyOption, read_proxies
+from noughts_server.cli.operator.proxies import ProxyOption, PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.output import Format
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.web.listener import address_of, listening
@@ -50,6 +50,7 @@ def web(
     plain_sign_in: PlainSignInOption = False,
     token_file: SiteTokenOption = None,
     proxy: ProxyOption = None,
+    public_url: PublicUrlOption = None,
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
@@ -61,12 +62,20 @@ def web(
     address = connection_options.read_server(server)
     token = "" if token_file is None else connection_options.read_token(None, token_file)
     dialling = connection_options.dialling(address, token)
-    proxies = read_proxies(proxy)
+    proxies, public = read_proxies(proxy), read_public_url(public_url)
     listener = web_listener(listen, "--listen")
     from noughts_server.web.serving import running_site
 
     site = partial(
-        running_site, address, dialling, listener, https=https, insecure=plain_sign_in, token=token, proxies=proxies
+        running_site,
+        address,
+        dialling,
+        listener,
+        https=https,
+        insecure=plain_sign_in,
+        token=token,
+        proxies=proxies,
+        public_url=public,
     )
     run_loop(_serve(site, address, listener, output_format))
 

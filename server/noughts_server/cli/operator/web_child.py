@@ -1,4 +1,4 @@
-"""The site as a child process of `noughts serve`: its arguments are SERVER FILENO [--https] [--insecure] PROXY...
+"""The site as a child process of `noughts serve`: its arguments are SERVER FILENO [OPTION...] PROXY...
 
 The socket is the parent's, so that browsers which call while the child is started again wait instead of being refused.
 Its stdin says the token with which people play there, a line. The child ends when its stdin does: with its parent,
@@ -15,6 +15,8 @@ from noughts_bots.event_loop import run_loop
 from noughts_proto.security import Dialling
 from noughts_server.web.serving import running_site
 
+_PUBLIC_URL = "--public-url="
+
 
 async def _serve(server: str, listener: socket.socket, token: str, more: list[str]) -> None:
     stopping = asyncio.Event()
@@ -30,8 +32,19 @@ async def _serve(server: str, listener: socket.socket, token: str, more: list[st
 
     loop.add_reader(sys.stdin.fileno(), parent_gone)
     https, insecure = "--https" in more, "--insecure" in more
+    public_url = "".join(each.removeprefix(_PUBLIC_URL) for each in more if each.startswith(_PUBLIC_URL))
     proxies = [each for each in more if not each.startswith("--")]
-    async with running_site(server, Dialling(), listener, https=https, insecure=insecure, token=token, proxies=proxies):
+    site = running_site(
+        server,
+        Dialling(),
+        listener,
+        https=https,
+        insecure=insecure,
+        token=token,
+        proxies=proxies,
+        public_url=public_url,
+    )
+    async with site:
         await stopping.wait()
 
 

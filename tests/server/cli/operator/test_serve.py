@@ -23,6 +23,35 @@ def services(start: Any, database: str, options: str) -> list[str]:
             process.communicate(timeout=30)
 
 
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        ("--no-web --listen 0.0.0.0:0 --insecure", ["--listen 0.0.0.0:", "--proxy"]),
+        ("--no-web --listen 0.0.0.0:0 --insecure --proxy 10.0.0.1", []),
+        ("--listen 127.0.0.1:0 --web 0.0.0.0:0", ["--web faces the network", "--public-url"]),
+        (
+            "--listen 127.0.0.1:0 --web 0.0.0.0:0 --proxy 10.0.0.1 --insecure",
+            ["tokens of people who sign in can be read", "--public-url"],
+        ),
+        ("--listen 127.0.0.1:0 --web 0.0.0.0:0 --public-url https://games.example", []),
+        ("--listen 127.0.0.1:0 --web 127.0.0.1:0", []),
+    ],
+)
+def test_ports_that_face_the_network_are_reported(start: Any, database: str, options: str, told: list[str]) -> None:
+    with start(f"serve {options} --db {database} --format json --log-level error") as process:
+        process.stdout.readline()
+        process.terminate()
+        errors = process.communicate(timeout=30)[1]
+    assert len(errors.splitlines()) == bool(told), errors
+    assert all(words in errors for words in told), errors
+
+
+@pytest.mark.parametrize("url", ["games.example", "ftp://games.example", "https://", "https://me@x", "https://x/y", ""])
+def test_a_public_url_is_a_scheme_and_a_host(noughts: Any, url: str) -> None:
+    refused = noughts(f"serve --public-url '{url}' --no-web --listen 127.0.0.1:0", code=2)
+    assert f"--public-url '{url}': expected http:// or https://" in refused.stderr
+
+
 def test_services_are_told_by_default(start: Any, database: str) -> None:
     assert "noughts.v1.PlayService" in services(start, database, "")
 

@@ -94,7 +94,7 @@ def test_a_site_that_was_asked_for_and_cannot_be_ends_the_command(noughts: Any, 
         assert "expected one of them at most" in noughts(f"{line} --no-web", code=2).stderr
         encrypted = noughts(f"{line} --tls-cert {tmp_path}/c.pem --tls-key {tmp_path}/k.pem", code=2).stderr
         assert "got a server that speaks TLS" in encrypted
-        assert "noughts web --server NAME:PORT --tls-ca FILE" in encrypted
+        assert "noughts web --server NAME:PORT --tls-ca CA.pem" in encrypted
 
 
 def test_a_server_loads_nothing_of_the_site() -> None:
