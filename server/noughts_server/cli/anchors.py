@@ -14,7 +14,6 @@ AnchorOption = Annotated[
         "--anchor",
         metavar="NAME=RATING",
         help="Hold a bot's rating; may be given several times. Else the mean is 1500.",
-        show_default=False,
     ),
 ]
 

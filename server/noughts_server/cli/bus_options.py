@@ -17,24 +17,18 @@ BusOption = Annotated[
         "--bus",
         metavar="URL",
         help="The bus of a cluster, e.g. nats://HOST:4222; several with commas. Games are then played by referees.",
-        show_default=False,
     ),
 ]
 CredentialsOption = Annotated[
-    Path | None,
-    Option("--bus-creds", metavar="FILE", help="Credentials for the bus, as nsc makes them.", show_default=False),
+    Path | None, Option("--bus-creds", metavar="FILE", help="Credentials for the bus, as nsc makes them.")
 ]
 AuthoritiesOption = Annotated[
-    Path | None,
-    Option("--bus-ca", metavar="FILE", help="Encrypt; authorities of the bus's certificate (PEM).", show_default=False),
+    Path | None, Option("--bus-ca", metavar="FILE", help="Encrypt; authorities of the bus's certificate (PEM).")
 ]
 CertificateOption = Annotated[
-    Path | None,
-    Option("--bus-cert", metavar="FILE", help="A certificate of our own for the bus (PEM).", show_default=False),
+    Path | None, Option("--bus-cert", metavar="FILE", help="A certificate of our own for the bus (PEM).")
 ]
-KeyOption = Annotated[
-    Path | None, Option("--bus-key", metavar="FILE", help="The key of that certificate (PEM).", show_default=False)
-]
+KeyOption = Annotated[Path | None, Option("--bus-key", metavar="FILE", help="The key of that certificate (PEM).")]
 
 
 def read_bus(

@@ -51,17 +51,11 @@ MemoryOption = Annotated[
         "--memory",
         metavar="SIZE",
         help="Memory of each process of a program or plugin behind the lock: MiB as in `512`, or `2g`.",
-        show_default=False,
     ),
 ]
 LogOption = Annotated[
     Path | None,
-    Option(
-        "--log",
-        metavar="DIR",
-        help="All that Gomocup engines are told and say, with times: a file for each game.",
-        show_default=False,
-    ),
+    Option("--log", metavar="DIR", help="All that Gomocup engines are told and say, with times: a file for each game."),
 ]
 MessagesOption = Annotated[
     Path | None,
@@ -69,7 +63,6 @@ MessagesOption = Annotated[
         "--messages",
         metavar="FILE",
         help="What Gomocup engines say besides moves, a line (JSON) each: game, ply, bot, line.",
-        show_default=False,
     ),
 ]
 

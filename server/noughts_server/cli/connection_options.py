@@ -25,22 +25,15 @@ ServerOption = Annotated[
         "--server",
         metavar="HOST:PORT[,...]",
         help=f"The server; if one fails, the next. Else from {SERVER_VARIABLE}, else {DEFAULT_ADDRESS}.",
-        show_default=False,
     ),
 ]
 TokenOption = Annotated[
     str | None,
     Option(
-        "--token",
-        metavar="TOKEN",
-        help=f"Your token. Better in {TOKEN_VARIABLE} or a file: others can see it here.",
-        show_default=False,
+        "--token", metavar="TOKEN", help=f"Your token. Better in {TOKEN_VARIABLE} or a file: others can see it here."
     ),
 ]
-TokenFileOption = Annotated[
-    Path | None,
-    Option("--token-file", metavar="FILE", help="A file that holds the token.", show_default=False),
-]
+TokenFileOption = Annotated[Path | None, Option("--token-file", metavar="FILE", help="A file that holds the token.")]
 _SECURITY_PANEL = "Encryption"
 TlsOption = Annotated[
     bool, Option("--tls", help="Encrypt; trust what the system trusts.", rich_help_panel=_SECURITY_PANEL)
@@ -51,7 +44,6 @@ CaOption = Annotated[
         "--tls-ca",
         metavar="FILE",
         help="Encrypt; trust the authorities in this file (PEM). Else from NOUGHTS_TLS_CA.",
-        show_default=False,
         rich_help_panel=_SECURITY_PANEL,
     ),
 ]

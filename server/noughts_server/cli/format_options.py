@@ -23,14 +23,7 @@ ScheduleOption = Annotated[
 ]
 RoundsOption = Annotated[
     int | None,
-    Option(
-        "--rounds",
-        min=1,
-        max=4_096,
-        metavar="N",
-        help="Rounds of a `swiss`; else log2 of the bots, rounded up.",
-        show_default=False,
-    ),
+    Option("--rounds", min=1, max=4_096, metavar="N", help="Rounds of a `swiss`; else log2 of the bots, rounded up."),
 ]
 StopWhenDecidedOption = Annotated[
     bool, Option("--stop-when-decided", help="A `knockout`'s match ends as soon as nobody can catch up.")
@@ -38,12 +31,7 @@ StopWhenDecidedOption = Annotated[
 DrawAfterOption = Annotated[
     int | None,
     Option(
-        "--draw-after",
-        min=1,
-        max=100_000,
-        metavar="PLIES",
-        help="A game of so many plies is a draw, `adjudicated`.",
-        show_default=False,
+        "--draw-after", min=1, max=100_000, metavar="PLIES", help="A game of so many plies is a draw, `adjudicated`."
     ),
 ]
 ForfeitAfterOption = Annotated[
@@ -54,7 +42,6 @@ ForfeitAfterOption = Annotated[
         max=1_000_000_000,
         metavar="N",
         help="Who has lost N games by crashes, illegal or late moves is withdrawn.",
-        show_default=False,
     ),
 ]
 DryRunOption = Annotated[

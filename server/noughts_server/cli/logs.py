@@ -22,23 +22,7 @@ def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:
     logging.getLogger("alembic").setLevel(threshold if level is LogLevel.DEBUG else logging.WARNING)
 
 
-def _load_structlog() -> None:
-    """Imports it without rich, which it would load for tracebacks that we do not print.
-
-    With Pygments and more behind them they take a fifth of the time in which `noughts match` loads everything.
-    """
-    hidden = {name: module for name, module in sys.modules.items() if name == "rich"}
-    # Python's way to say that there is no such module.
-    sys.modules["rich"] = None  # type: ignore[assignment]
-    try:
-        import structlog as structlog
-    finally:
-        del sys.modules["rich"]
-        sys.modules.update(hidden)
-
-
 def _configure_structlog(threshold: int, form: LogFormat) -> None:
-    _load_structlog()
     import structlog
 
     shared: list[Processor] = [

@@ -45,7 +45,6 @@ VariantOfKindOption = Annotated[
         metavar="V",
         help="`noughts variants` lists them. Default: tictactoe; gomoku for `gomocup:` and `gtp:`.",
         autocompletion=completion.variants,
-        show_default=False,
     ),
 ]
 FormatOption = Annotated[
@@ -67,7 +66,6 @@ OpeningOption = Annotated[
         metavar="RULE",
         help="`pro`: X begins in the middle and goes on at least 3 cells away; `long-pro`: 4. `swap`: one puts three "
         "stones, the other takes a side; `swap2`: or puts two more.",
-        show_default=False,
     ),
 ]
 TimeOption = Annotated[
@@ -84,7 +82,6 @@ TimeOfOption = Annotated[
         "--time-of",
         metavar="LABEL=T",
         help="Instead of --time for one bot, by its name in the results: `Slow=5/move`. May be given several times.",
-        show_default=False,
     ),
 ]
 ConcurrencyOption = Annotated[
@@ -96,16 +93,12 @@ TimeOfTwoOption = Annotated[
         "--time-of",
         metavar="NAME=T",
         help="Instead of --time for one of the two: `you=60+1`, or by the bot's name. May be given twice.",
-        show_default=False,
     ),
 ]
 SeedOption = Annotated[
     int | None,
     Option(
-        "--seed",
-        metavar="S",
-        help="All chance comes from it: same seed, same games. Drawn and reported if absent.",
-        show_default=False,
+        "--seed", metavar="S", help="All chance comes from it: same seed, same games. Drawn and reported if absent."
     ),
 ]
 MarginOption = Annotated[
@@ -118,7 +111,6 @@ MarginOfOption = Annotated[
         "--margin-of",
         metavar="LABEL=TIME",
         help="Instead of --margin for one bot, e.g. `Slow=200ms`; may be given several times.",
-        show_default=False,
     ),
 ]
 MemoryTotalOption = Annotated[
@@ -127,27 +119,16 @@ MemoryTotalOption = Annotated[
         "--memory-total",
         metavar="SIZE",
         help="Memory of all programs and plugins together behind the lock; else three quarters of this machine's.",
-        show_default=False,
     ),
 ]
-DatabaseOption = Annotated[
-    str | None,
-    Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.", show_default=False),
-]
+DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.")]
 ResumeOption = Annotated[
     bool,
     Option("--resume", help="Goes on with the newest such run in --db; more --games or bots are added."),
 ]
 LimitOption = Annotated[
     int | None,
-    Option(
-        "--limit",
-        min=1,
-        max=1_000_000_000,
-        metavar="N",
-        help="Print at most N rows. Default: 50, all in JSON.",
-        show_default=False,
-    ),
+    Option("--limit", min=1, max=1_000_000_000, metavar="N", help="Print at most N rows. Default: 50, all in JSON."),
 ]
 _ROWS_OF_TEXT = 50
 
@@ -170,13 +151,7 @@ def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None, out
 
 GamesFileOption = Annotated[
     Path | None,
-    Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write a game a line (JSON), while they are played; `-`: stdout.",
-        show_default=False,
-    ),
+    Option("-o", "--output", metavar="FILE", help="Write a game a line (JSON), while they are played; `-`: stdout."),
 ]
 TimesOption = Annotated[
     bool, Option("--times", help="With -o: add each move's thinking time (differs from run to run).")
@@ -190,7 +165,6 @@ EveryOption = Annotated[
         max=1_000_000_000,
         metavar="N",
         help="Where there is no terminal: the score on stderr every N games, a line each.",
-        show_default=False,
     ),
 ]
 

@@ -30,12 +30,7 @@ def report(
     ] = 500,
     sprt: Annotated[
         str | None,
-        Option(
-            "--sprt",
-            metavar="TEST",
-            help=f"Of a match of two: the test whose LLR is drawn; else {_DEFAULT_TEST}.",
-            show_default=False,
-        ),
+        Option("--sprt", metavar="TEST", help=f"Of a match of two: the test whose LLR is drawn; else {_DEFAULT_TEST}."),
     ] = None,
     output_format: FormatOption = Format.TEXT,
 ) -> None:

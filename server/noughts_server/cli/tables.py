@@ -52,14 +52,7 @@ def tables(
     kind: Annotated[Kind, Option("--kind", help="Which table.")] = Kind.ALL,
     limit: Annotated[
         int | None,
-        Option(
-            "--limit",
-            min=1,
-            max=1_000_000_000,
-            metavar="N",
-            help="At most so many rows of each, the first ones.",
-            show_default=False,
-        ),
+        Option("--limit", min=1, max=1_000_000_000, metavar="N", help="At most so many rows of each, the first ones."),
     ] = None,
     output_format: Annotated[
         TablesFormat, Option("--format", help="`csv` is one table, `markdown` for pages.")

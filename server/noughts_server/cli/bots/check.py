@@ -65,8 +65,7 @@ def check(
         bool, Option("--steps/--no-steps", help="Take some thirty steps after the games, each of which can fail.")
     ] = True,
     junit: Annotated[
-        Path | None,
-        Option("--junit", metavar="FILE", help="Write the steps as JUnit's XML, for CI.", show_default=False),
+        Path | None, Option("--junit", metavar="FILE", help="Write the steps as JUnit's XML, for CI.")
     ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:

@@ -27,9 +27,7 @@ def gomocup(
             autocompletion=completion.specs,
         ),
     ],
-    seed: Annotated[
-        int | None, Option("--seed", metavar="S", help="Its chance. Drawn if absent.", show_default=False)
-    ] = None,
+    seed: Annotated[int | None, Option("--seed", metavar="S", help="Its chance. Drawn if absent.")] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:
     """Plays as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout, until END.

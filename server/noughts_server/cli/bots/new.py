@@ -21,8 +21,7 @@ def new(
         str, Option("--language", "-l", metavar="LANGUAGE", help="python, c, zig, rust, node or go.")
     ] = "python",
     folder: Annotated[
-        Path | None,
-        Option("--folder", metavar="FOLDER", help="Where it is made; else NAME in this folder.", show_default=False),
+        Path | None, Option("--folder", metavar="FOLDER", help="Where it is made; else NAME in this folder.")
     ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:

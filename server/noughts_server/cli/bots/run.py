@@ -82,9 +82,7 @@ def run(
     *,
     chosen: BotOptions,
     name: Annotated[str, Option("--name", metavar="NAME", help="The name of a single bot; else the spec's.")] = "",
-    config: Annotated[
-        Path | None, Option("--config", metavar="FILE", help="Bots and their options (TOML).", show_default=False)
-    ] = None,
+    config: Annotated[Path | None, Option("--config", metavar="FILE", help="Bots and their options (TOML).")] = None,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,
     output_format: options.FormatOption = Format.TEXT,

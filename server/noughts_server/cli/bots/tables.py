@@ -92,12 +92,7 @@ def learn(
     seed: options.SeedOption = None,
     curve: Annotated[
         Path | None,
-        Option(
-            "--curve",
-            metavar="FILE.svg",
-            help="Draw its points by games learnt, with the numbers in FILE.csv.",
-            show_default=False,
-        ),
+        Option("--curve", metavar="FILE.svg", help="Draw its points by games learnt, with the numbers in FILE.csv."),
     ] = None,
     output_format: options.FormatOption = Format.TEXT,
 ) -> None:

@@ -37,9 +37,7 @@ def gym(
     ] = 60,
     time: options.TimeOption = "none",
     seed: options.SeedOption = None,
-    svg: Annotated[
-        Path | None, Option("--svg", metavar="FILE", help="Draw the ladders, and the bot on them.", show_default=False)
-    ] = None,
+    svg: Annotated[Path | None, Option("--svg", metavar="FILE", help="Draw the ladders, and the bot on them.")] = None,
     start_timeout: child_options.StartTimeoutOption = 10.0,
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,

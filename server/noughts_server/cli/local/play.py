@@ -54,15 +54,13 @@ def play(
         Argument(
             metavar="SPEC",
             help=f"A reference bot (`{_DEFAULT_SPEC}` if absent), or `person`: two people at this keyboard.",
-            show_default=False,
             autocompletion=completion.specs,
         ),
     ] = "",
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
     first: Annotated[
-        First | None,
-        Option("--first", help="Who begins every game; `lot` (default): drawn once, then in turn.", show_default=False),
+        First | None, Option("--first", help="Who begins every game; `lot` (default): drawn once, then in turn.")
     ] = None,
     mark: Annotated[Mark, Option("--mark", help="Your mark on the screen, whoever begins.")] = Mark.LOT,
     opponent: Annotated[
@@ -71,7 +69,6 @@ def play(
             "--with",
             metavar="bot:NAME",
             help="At a server: the bot or person to challenge; it must be online.",
-            show_default=False,
             autocompletion=completion.opponents,
         ),
     ] = None,
@@ -86,7 +83,6 @@ def play(
             "--time",
             metavar="T",
             help=f"With --with: the clock, {_SERVERS_TIME} if absent. Here: `2/move` limits the bot alone.",
-            show_default=False,
         ),
     ] = None,
     time_of: options.TimeOfTwoOption = None,

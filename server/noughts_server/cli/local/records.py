@@ -24,26 +24,15 @@ from noughts_server.records.sampling import write_csv, write_npz
 
 _FORMS = ".jsonl, .sgf, .psq, .pgn or .csv"
 FileArgument = Annotated[str, Argument(metavar="FILE", help=f"Games: {_FORMS} by its name.")]
-BotOption = Annotated[str | None, Option("--bot", metavar="NAME", help="Only its games.", show_default=False)]
-AgainstOption = Annotated[
-    str | None, Option("--against", metavar="NAME", help="Only games against this one.", show_default=False)
-]
-VariantFilter = Annotated[str | None, Option("--variant", metavar="V", help="Only games of it.", show_default=False)]
+BotOption = Annotated[str | None, Option("--bot", metavar="NAME", help="Only its games.")]
+AgainstOption = Annotated[str | None, Option("--against", metavar="NAME", help="Only games against this one.")]
+VariantFilter = Annotated[str | None, Option("--variant", metavar="V", help="Only games of it.")]
 ResultFilter = Annotated[
-    str | None,
-    Option(
-        "--result",
-        metavar="R",
-        help="`1-0`, `1/2-1/2`, `0-1`; of --bot also `won`, `drawn`, `lost`.",
-        show_default=False,
-    ),
+    str | None, Option("--result", metavar="R", help="`1-0`, `1/2-1/2`, `0-1`; of --bot also `won`, `drawn`, `lost`.")
 ]
-TerminationFilter = Annotated[
-    str | None, Option("--termination", metavar="T", help="`line`, `timeout`, ...", show_default=False)
-]
+TerminationFilter = Annotated[str | None, Option("--termination", metavar="T", help="`line`, `timeout`, ...")]
 OpeningFilter = Annotated[
-    str | None,
-    Option("--opening", metavar="CELLS", help="Only games that begin so: `h8i9` or `[112, 98]`.", show_default=False),
+    str | None, Option("--opening", metavar="CELLS", help="Only games that begin so: `h8i9` or `[112, 98]`.")
 ]
 _MOST_SHOWN = 20
 

@@ -24,7 +24,6 @@ PairsOption = Annotated[
         "--penta",
         metavar="LL,LD,WL+DD,WD,WW",
         help="Instead of games: how many colour-swapped pairs brought A 0, 0.5, 1, 1.5 and 2 points.",
-        show_default=False,
     ),
 ]
 Elo0Option = Annotated[float, Option("--elo0", metavar="ELO", help="H0: A is stronger by this much only.")]
@@ -40,7 +39,6 @@ PlanOption = Annotated[
         "--plan",
         metavar="ELO",
         help="Instead of counts: how many games the test takes if A is in truth stronger by so much.",
-        show_default=False,
     ),
 ]
 DrawRateOption = Annotated[float, Option("--draw-rate", metavar="SHARE", help="With --plan: the share of draws.")]

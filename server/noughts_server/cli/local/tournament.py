@@ -92,7 +92,6 @@ SprtOption = Annotated[
         metavar="elo0=E,elo1=E",
         help="Stop as soon as it is decided whether A is stronger by elo1 or by elo0 only; also alpha=0.05, beta=0.05, "
         "model=logistic or normalized. --games is the most; at its default 100,000.",
-        show_default=False,
     ),
 ]
 FuelOption = Annotated[
@@ -103,7 +102,6 @@ FuelOption = Annotated[
         max=10**15,
         metavar="N",
         help="What a move of a wasm: bot may cost, instructions roughly. Nothing then depends on the machine.",
-        show_default=False,
     ),
 ]
 

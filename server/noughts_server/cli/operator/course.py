@@ -89,10 +89,7 @@ def init(
     time: options.TimeOption = "1/move",
     nightly: Annotated[str, Option("--nightly", metavar="HH:MM", help="When the night's tournament begins.")] = "02:00",
     closes: Annotated[
-        str | None,
-        Option(
-            "--closes", metavar="MOMENT", help="Until when bots are taken, e.g. 2026-12-18T23:59.", show_default=False
-        ),
+        str | None, Option("--closes", metavar="MOMENT", help="Until when bots are taken, e.g. 2026-12-18T23:59.")
     ] = None,
     accept: Annotated[
         str, Option("--accept", metavar="KINDS", help="What may be handed in: py, wasm or both.")
@@ -106,7 +103,6 @@ def init(
             "--server",
             metavar="HOST:PORT",
             help="Where students reach the server, for their instructions. Default: the host of --site, port 7450",
-            show_default=False,
         ),
     ] = None,
     output_format: options.FormatOption = Format.TEXT,
@@ -191,7 +187,6 @@ def serve(
             "--web",
             metavar="HOST:PORT",
             help="Where browsers find the site. Default: 127.0.0.1:7480; no site with --tls-cert",
-            show_default=False,
         ),
     ] = None,
     tls_cert: CertificateOption = None,

@@ -13,7 +13,6 @@ ProxyOption = Annotated[
         "--proxy",
         metavar="ADDRESS",
         help="A reverse proxy, which is believed who has called it (x-real-ip); may be given several times.",
-        show_default=False,
     ),
 ]
 

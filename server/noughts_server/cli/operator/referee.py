@@ -36,7 +36,6 @@ OffersOption = Annotated[
         "--offers",
         metavar="SPEC",
         help="A program or plugin that is installed here, e.g. Wine=gomocup:./pbrain-wine; may be given several times.",
-        show_default=False,
     ),
 ]
 OwnerOption = Annotated[str, Option("--owner", metavar="NAME", help="Whose the offered bots are.")]

@@ -32,19 +32,15 @@ GraceOption = Annotated[
     Option("--grace", min=0, max=86_400, metavar="SECONDS", help="How long a lost bot may stay away before it loses."),
 ]
 CertificateOption = Annotated[
-    Path | None,
-    Option("--tls-cert", metavar="FILE", help="Encrypt: the server's certificate (PEM).", show_default=False),
+    Path | None, Option("--tls-cert", metavar="FILE", help="Encrypt: the server's certificate (PEM).")
 ]
-KeyOption = Annotated[
-    Path | None, Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).", show_default=False)
-]
+KeyOption = Annotated[Path | None, Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).")]
 ClientAuthoritiesOption = Annotated[
     Path | None,
     Option(
         "--tls-client-ca",
         metavar="FILE",
         help="Only clients with a certificate of these authorities (PEM) may connect.",
-        show_default=False,
     ),
 ]
 InsecureOption = Annotated[
@@ -55,10 +51,7 @@ InsecureOption = Annotated[
     ),
 ]
 MetricsOption = Annotated[
-    str | None,
-    Option(
-        "--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus there; off if absent.", show_default=False
-    ),
+    str | None, Option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus there; off if absent.")
 ]
 LimitOption = Annotated[
     list[str] | None,
@@ -66,7 +59,6 @@ LimitOption = Annotated[
         "--limit",
         metavar="NAME=NUMBER",
         help="Another bound on what callers may have or do (docs/operations.md has them); may be given several times.",
-        show_default=False,
     ),
 ]
 ReflectionOption = Annotated[
@@ -75,12 +67,7 @@ ReflectionOption = Annotated[
 ]
 WebOption = Annotated[
     str | None,
-    Option(
-        "--web",
-        metavar="HOST:PORT",
-        help="Where browsers find its site; else 127.0.0.1:7480, if that is free.",
-        show_default=False,
-    ),
+    Option("--web", metavar="HOST:PORT", help="Where browsers find its site; else 127.0.0.1:7480, if that is free."),
 ]
 NetworkCapOption = Annotated[
     str,
@@ -109,7 +96,6 @@ AcceptOption = Annotated[
         "--accept",
         metavar="KINDS",
         help="Bots that may be handed in: wasm, py, wasm,py or none; else wasm, where its extra is installed.",
-        show_default=False,
     ),
 ]
 PackagesOption = Annotated[
@@ -118,7 +104,6 @@ PackagesOption = Annotated[
         "--python-packages",
         metavar="NAMES",
         help="What bots in Python that are handed in may import beside the standard library, e.g. numpy.",
-        show_default=False,
     ),
 ]
 

@@ -27,7 +27,6 @@ AtServerOption = Annotated[
         "--server",
         metavar="HOST:PORT[,...]",
         help=f"Ask this server, with your token; else --db; else {SERVER_VARIABLE} with a token; else the database.",
-        show_default=False,
     ),
 ]
 
@@ -51,10 +50,7 @@ class _Row(NamedTuple):
     "NOUGHTS_TOKEN=... noughts token create --server 127.0.0.1:7450 --scope play:mybot",
 )
 def create(
-    owner: Annotated[
-        str | None,
-        Option("--owner", metavar="NAME", help="Whose token it is; made if new.", show_default=False),
-    ] = None,
+    owner: Annotated[str | None, Option("--owner", metavar="NAME", help="Whose token it is; made if new.")] = None,
     label: Annotated[str, Option("--label", help="What it is for.")] = "",
     scopes: Annotated[
         list[str] | None,
@@ -62,12 +58,10 @@ def create(
             "--scope",
             metavar="SCOPE",
             help="`play`, `play:BOT`, `organise` or `admin`; may be given several times. Else `play` and `organise`.",
-            show_default=False,
         ),
     ] = None,
     expires: Annotated[
-        str | None,
-        Option("--expires", metavar="TIME", help="After how long, e.g. `30d` or `12h`.", show_default=False),
+        str | None, Option("--expires", metavar="TIME", help="After how long, e.g. `30d` or `12h`.")
     ] = None,
     database: options.DatabaseOption = None,
     server: AtServerOption = None,

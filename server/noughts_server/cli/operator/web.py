@@ -38,7 +38,6 @@ SiteTokenOption = Annotated[
         "--token-file",
         metavar="FILE",
         help="A file with a token that permits to play: people play in their browsers, as bots of its owner.",
-        show_default=False,
     ),
 ]
 

@@ -41,19 +41,12 @@ def challenge(
             "--with",
             metavar="SPEC",
             help="A reference bot, run here, e.g. `nextstep:depth=3`; else `random`.",
-            show_default=False,
             autocompletion=completion.specs,
         ),
     ] = None,
     own: Annotated[
         str | None,
-        Option(
-            "--as",
-            metavar="NAME",
-            help="Instead: your own bot that is online.",
-            show_default=False,
-            autocompletion=completion.bots,
-        ),
+        Option("--as", metavar="NAME", help="Instead: your own bot that is online.", autocompletion=completion.bots),
     ] = None,
     name: Annotated[
         str, Option("--name", metavar="NAME", help="With --with: its name at the server; else OWNER-SPEC.")

@@ -26,7 +26,6 @@ ListVariantOption = Annotated[
         "--variant",
         metavar="V",
         help="Its variant, see `noughts variants`; else `tictactoe`, or one whose list has games.",
-        show_default=False,
         autocompletion=completion.variants,
     ),
 ]
@@ -36,7 +35,6 @@ TimeClassOption = Annotated[
         "--time-class",
         metavar="CLASS",
         help="`untimed`, `bullet`, `blitz`, `rapid` or `classical`; else `untimed`, or one whose list has games.",
-        show_default=False,
     ),
 ]
 

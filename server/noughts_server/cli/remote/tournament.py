@@ -59,16 +59,13 @@ def create(
     title: Annotated[str, Option("--title", help="For people.")] = "",
     unrated: Annotated[bool, Option("--unrated", help="Its games do not count for the leaderboard.")] = False,
     join_from: Annotated[
-        str | None,
-        Option("--join-from", metavar="WHEN", help="When bots may join; else at once.", show_default=False),
+        str | None, Option("--join-from", metavar="WHEN", help="When bots may join; else at once.")
     ] = None,
     join_until: Annotated[
-        str | None,
-        Option("--join-until", metavar="WHEN", help="Until when; else until the start.", show_default=False),
+        str | None, Option("--join-until", metavar="WHEN", help="Until when; else until the start.")
     ] = None,
     start_at: Annotated[
-        str | None,
-        Option("--start-at", metavar="WHEN", help="When it starts by itself; else with `start`.", show_default=False),
+        str | None, Option("--start-at", metavar="WHEN", help="When it starts by itself; else with `start`.")
     ] = None,
     entries_min: Annotated[
         int, Option("--min-entries", min=2, max=4_096, metavar="N", help="With fewer it does not start.")
@@ -165,8 +162,7 @@ def _moment(text: str | None, option: str) -> Timestamp | None:
 def join(
     name: NameArgument,
     entrant: Annotated[
-        str | None,
-        Argument(metavar="[BOT]", help="The same as --bot.", show_default=False, autocompletion=completion.bots),
+        str | None, Argument(metavar="[BOT]", help="The same as --bot.", autocompletion=completion.bots)
     ] = None,
     bot: Annotated[
         list[str] | None,
@@ -174,7 +170,6 @@ def join(
             "--bot",
             metavar="BOT",
             help="Your bot: `mybot`, or `mybot@2` for a version. May be given several times.",
-            show_default=False,
             autocompletion=completion.bots,
         ),
     ] = None,
@@ -235,16 +230,13 @@ def _online(client: Client) -> list[str]:
 @command("noughts tournament withdraw spring mybot", "noughts tournament withdraw spring --bot mybot")
 def withdraw(
     name: NameArgument,
-    label: Annotated[
-        str | None, Argument(metavar="[LABEL]", help="The entry's name in the tournament.", show_default=False)
-    ] = None,
+    label: Annotated[str | None, Argument(metavar="[LABEL]", help="The entry's name in the tournament.")] = None,
     bot: Annotated[
         str | None,
         Option(
             "--bot",
             metavar="BOT",
             help="Instead: the bot that was entered, as for `join`.",
-            show_default=False,
             autocompletion=completion.bots,
         ),
     ] = None,

@@ -24,10 +24,7 @@ _A_PAGE = 1_000
 def verify(
     name: NameArgument,
     noted: Annotated[
-        str | None,
-        Option(
-            "--hash", metavar="SHA256", help="The hash that was told at the start, as you noted it.", show_default=False
-        ),
+        str | None, Option("--hash", metavar="SHA256", help="The hash that was told at the start, as you noted it.")
     ] = None,
     server: connection_options.ServerOption = None,
     output_format: options.FormatOption = Format.TEXT,

@@ -27,7 +27,6 @@ def watch(
         Argument(
             metavar="[NAME]",
             help="A tournament (`spring`), a game (`spring/7` or `tournaments/spring/games/7`), or nothing: what runs.",
-            show_default=False,
             autocompletion=completion.tournaments,
         ),
     ] = "",
