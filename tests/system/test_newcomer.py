@@ -1,4 +1,4 @@
-"""The way of a newcomer: the three terminals of the README, each line as it is written there."""
+"""The way of a newcomer: the three terminals of the tutorial, and the quick starts of the README, as written there."""
 
 import asyncio
 import os
@@ -24,12 +24,15 @@ pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS)
 
 
 def terminals() -> list[str]:
-    """What the README's section says for each of the three."""
-    text = (ROOT / "README.md").read_text()
-    section = text.split("## Ten minutes")[1].split("\n## ")[0]
-    blocks = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
-    assert len(blocks) == 3
-    return blocks
+    """What the tutorial says for each of the three."""
+    found = blocks("docs/first-league.md")
+    assert len(found) == 3
+    return found
+
+
+def blocks(page: str) -> list[str]:
+    """Return the blocks of commands of a page."""
+    return re.findall(r"```bash\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
 @pytest.fixture
@@ -111,7 +114,7 @@ async def terminal(block: str, folder: Path, environment: dict[str, str]) -> Asy
                 await process.wait()
 
 
-async def test_the_newcomers_path_in_the_readme_works_as_written(folder: Path, environment: dict[str, str]) -> None:
+async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environment: dict[str, str]) -> None:
     began = time.monotonic()
     serving, playing, organising = terminals()
     # Any free port takes the place of the one that everybody knows without being told: two runs may meet here.
@@ -137,3 +140,20 @@ async def test_the_newcomers_path_in_the_readme_works_as_written(folder: Path, e
     assert "provisional" not in shown.lower()
     assert (folder / "ada.token").read_text().startswith("nou_")
     assert time.monotonic() - began < 600
+
+
+@pytest.mark.parametrize("number", range(4), ids=["bot author", "organiser", "operator", "researcher"])
+async def test_quick_start_of_the_readme_works_as_written(
+    number: int, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    # Any free port takes the place of the usual one: two runs may meet here.
+    serving = (
+        "noughts serve --no-web --listen 127.0.0.1:0 > serve.txt 2>&1 &\n"
+        "until grep -q 'serves at' serve.txt; do sleep 0.1; done\n"
+        "export NOUGHTS_SERVER=$(grep -o '127.0.0.1:[0-9]*' serve.txt | head -n 1)"
+    )
+    block = re.sub(r"^noughts serve &.*\nsleep 3$", lambda _: serving, blocks("README.md")[number], flags=re.MULTILINE)
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    async with terminal(block, tmp_path, environment) as shell, asyncio.timeout(STEP_SECONDS):
+        code = await shell.process.wait()
+    assert code == 0, shell.shown
