@@ -21,8 +21,9 @@ from noughts_referee.rules import Opening
 from noughts_server.engines.engine_process import EngineProcess
 from noughts_server.engines.transcript import Transcript
 
-_TERMS_SECONDS = 1.0
-"""How long reading the terms may take an engine that does not answer ABOUT."""
+_TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
+"""How long reading the terms may take an engine that does not answer ABOUT; if it never does, later processes."""
+_NAMELESS = "does not answer ABOUT"
 _THOUGHT_SECONDS = 0.2
 """How long an engine may think about a game that is over before another process takes its place."""
 _FIRST_PAUSE_US, _LONGEST_PAUSE_US = 2_000, 20_000
@@ -337,6 +338,8 @@ class _Life:
             self.leave(None)
         elif self.talk.phase is Phase.THINKING or self.talk.phase is Phase.CHOOSING:
             self._is_stale = True
+            if self._seat.pause_us:
+                self._seat.lost_words()  # perhaps all of the question
             thought = f"thought for {_THOUGHT_SECONDS:g} s about a game that was over"
             self._within(_THOUGHT_SECONDS, lambda: self.leave(thought))
 
@@ -423,7 +426,7 @@ class _Life:
         if heard is Heard.STARTED:
             if line != "OK":
                 self._seat.manners["says more than OK"] = None
-            self._within(_TERMS_SECONDS, self._settled)
+            self._within(_AGAIN_SECONDS if _NAMELESS in seat.manners else _TERMS_SECONDS, self._settled)
             self._send(self.talk.tell(self.process.scratch))
         elif heard is Heard.AGAIN:
             self._seat.manners["refuses RESTART, or misses it"] = None
@@ -464,7 +467,7 @@ class _Life:
             self._free_us = now + max(_LONGEST_PAUSE_US, min(_LONGEST_TRIAL_US, 2 * took_us))
 
     def _settled(self) -> None:
-        self._seat.manners["does not answer ABOUT"] = None
+        self._seat.manners[_NAMELESS] = None
         self.talk.settle()
         self._ready()
 
