@@ -13,17 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import repeat
 
-from noughts_bots.bot import (
-    Bot,
-    Exhausted,
-    GameEnd,
-    GameInfo,
-    Move,
-    Resign,
-    TimeLimits,
-    chooses_in_batches,
-    read_batch,
-)
+from noughts_bots.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, chooses_in_batches, read_batch
 from noughts_bots.events import Complaint
 from noughts_bots.failures import Failures, in_words
 from noughts_proto.transport import PROTOCOL

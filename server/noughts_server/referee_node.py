@@ -184,8 +184,6 @@ class _Telling:
             key = conditions.tournament
             running = islice(referee.running(key), _MOST_TOLD)
             message.tournaments.add(
-                tournament=key,
-                games_in_flight=referee.in_flight(key),
-                ordinals=[game.slot.ordinal for game in running],
+                tournament=key, games_in_flight=referee.in_flight(key), ordinals=[game.slot.ordinal for game in running]
             )
         return message

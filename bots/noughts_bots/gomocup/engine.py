@@ -4,14 +4,7 @@ from collections.abc import Callable
 
 from noughts_bots.bot import Bot, GameInfo, Move, Resign, TimeLimits
 from noughts_bots.errors import BotError
-from noughts_bots.gomocup.protocol import (
-    FREESTYLE,
-    UNLIMITED_MS,
-    read_point,
-    variant_of,
-    word_and_rest,
-    written_point,
-)
+from noughts_bots.gomocup.protocol import FREESTYLE, UNLIMITED_MS, read_point, variant_of, word_and_rest, written_point
 from noughts_bots.gomocup.swap2 import Swap2Answer, read_stones, written_answer
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_referee.rules import Opening, Position, Take, Variant, VariantError, game_seed, side_seed

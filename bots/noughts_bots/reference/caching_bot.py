@@ -48,10 +48,7 @@ class CachingBot(CandidateBot):
             )
         if not self.plays(variant):
             raise VariantRefused(
-                f"bot '{self.name}'",
-                f"variant {variant.name} ({variant.cells} cells)",
-                self.boards,
-                self.advice,
+                f"bot '{self.name}'", f"variant {variant.name} ({variant.cells} cells)", self.boards, self.advice
             )
 
     def prepare(self) -> None:

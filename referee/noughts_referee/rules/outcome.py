@@ -28,12 +28,7 @@ class Result(IntEnum):
 
 _WINNER = {Result.FIRST_WINS: 0, Result.SECOND_WINS: 1}
 _WINS = tuple(_WINNER)
-_RESULT_TEXT = {
-    Result.FIRST_WINS: "1-0",
-    Result.DRAW: "1/2-1/2",
-    Result.SECOND_WINS: "0-1",
-    Result.VOID: "*",
-}
+_RESULT_TEXT = {Result.FIRST_WINS: "1-0", Result.DRAW: "1/2-1/2", Result.SECOND_WINS: "0-1", Result.VOID: "*"}
 
 
 class Termination(IntEnum):

@@ -12,13 +12,11 @@ from noughts_server.local.launcher import Locking
 RequireLockOption = Annotated[
     bool,
     Option(
-        "--require-lock",
-        help="Play nothing unless programs and plugins can be locked in completely on this machine.",
+        "--require-lock", help="Play nothing unless programs and plugins can be locked in completely on this machine."
     ),
 ]
 NoLockOption = Annotated[
-    bool,
-    Option("--no-lock", help="Run programs and plugins without the lock: they may do whatever you may."),
+    bool, Option("--no-lock", help="Run programs and plugins without the lock: they may do whatever you may.")
 ]
 StartTimeoutOption = Annotated[
     float,
@@ -42,8 +40,7 @@ ProcessesOption = Annotated[
     ),
 ]
 AffinityOption = Annotated[
-    bool,
-    Option("--affinity", help="Give each process of a program or plugin a core of its own, in turn."),
+    bool, Option("--affinity", help="Give each process of a program or plugin a core of its own, in turn.")
 ]
 MemoryOption = Annotated[
     str,

@@ -48,15 +48,11 @@ DryRunOption = Annotated[
     bool, Option("--dry-run", help="Say how many games that is, and about how long they take; play none of them.")
 ]
 FitOption = Annotated[
-    bool,
-    Option("--fit", help="Also ratings from all games at once, with 95 % errors and what moving first is worth."),
+    bool, Option("--fit", help="Also ratings from all games at once, with 95 % errors and what moving first is worth.")
 ]
 FatalOption = Annotated[
     bool,
-    Option(
-        "--fatal",
-        help="The first crash, illegal move, loss on time or disconnection ends the run: exit code 1.",
-    ),
+    Option("--fatal", help="The first crash, illegal move, loss on time or disconnection ends the run: exit code 1."),
 ]
 
 

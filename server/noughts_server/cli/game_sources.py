@@ -59,8 +59,7 @@ class GameSource:
         ),
     ]
     tournament: Annotated[
-        str,
-        Option("--tournament", metavar="ID", help="Which of a database's tournaments; else its newest."),
+        str, Option("--tournament", metavar="ID", help="Which of a database's tournaments; else its newest.")
     ] = ""
     server: connection_options.ServerOption = None
     token: connection_options.TokenOption = None

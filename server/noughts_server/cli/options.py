@@ -102,8 +102,7 @@ SeedOption = Annotated[
     ),
 ]
 MarginOption = Annotated[
-    str,
-    Option("--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds."),
+    str, Option("--margin", metavar="TIME", help="What a move may overstep its limit for transport: `50ms` or seconds.")
 ]
 MarginOfOption = Annotated[
     list[str] | None,
@@ -123,8 +122,7 @@ MemoryTotalOption = Annotated[
 ]
 DatabaseOption = Annotated[str | None, Option("--db", metavar="URL", help="Database: a file, or an SQLAlchemy URL.")]
 ResumeOption = Annotated[
-    bool,
-    Option("--resume", help="Goes on with the newest such run in --db; more --games or bots are added."),
+    bool, Option("--resume", help="Goes on with the newest such run in --db; more --games or bots are added.")
 ]
 LimitOption = Annotated[
     int | None,

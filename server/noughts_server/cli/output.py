@@ -102,13 +102,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_who
     With `first_whole` the cells of the first column are not broken into lines.
     """
     texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
-    grid = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        show_edge=False,
-        header_style="bold",
-    )
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="bold")
     least = 0
     for number, name in enumerate(columns):
         right = name.startswith(">")

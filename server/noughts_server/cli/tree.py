@@ -43,7 +43,7 @@ TREE = Group(
                         "list": "local.records:list_games",
                         "show": "local.records:show",
                         "sample": "local.records:sample",
-                    },
+                    }
                 },
             ),
             "rate": "local.rate:rate",
@@ -66,7 +66,7 @@ TREE = Group(
                         "create": "operator.token:create",
                         "list": "operator.token:list_tokens",
                         "revoke": "operator.token:revoke",
-                    },
+                    }
                 },
             ),
             "course": Group(
@@ -78,7 +78,7 @@ TREE = Group(
                         "add": "operator.course:add",
                         "night": "operator.course:night",
                         "report": "operator.course:report",
-                    },
+                    }
                 },
             ),
             "ratings": Group(
@@ -93,7 +93,7 @@ TREE = Group(
                         "backup": "operator.db:backup",
                         "copy": "operator.db:copy",
                         "prune": "operator.db:prune",
-                    },
+                    }
                 },
             ),
         },
@@ -119,20 +119,12 @@ TREE = Group(
                         "list": "remote.tournament:list_tournaments",
                         "watch": "remote.watch:watch",
                     },
-                    _HERE: {
-                        "tables": "tables:tables",
-                        "run": "local.tournament:run",
-                    },
+                    _HERE: {"tables": "tables:tables", "run": "local.tournament:run"},
                 },
             ),
             "game": Group(
                 "Games that were played at a server.",
-                {
-                    _COMMANDS: {
-                        "list": "remote.game:list_games",
-                        "show": "remote.game:show",
-                    },
-                },
+                {_COMMANDS: {"list": "remote.game:list_games", "show": "remote.game:show"}},
             ),
         },
         _BOTS: {
@@ -159,9 +151,9 @@ TREE = Group(
                             "Tables: files of ratings that the bot `table` plays from.",
                             {_COMMANDS: {"build": "bots.tables:build"}},
                         ),
-                    },
+                    }
                 },
-            ),
+            )
         },
     },
 )

@@ -281,11 +281,7 @@ class Desk(Referee):
                 player.wire.opened_earlier(game, spent[row])
 
     def _end(
-        self,
-        player: Seated,
-        game: FarGame,
-        result: Result = Result.VOID,
-        termination: Termination = Termination.VOID,
+        self, player: Seated, game: FarGame, result: Result = Result.VOID, termination: Termination = Termination.VOID
     ) -> None:
         game.result, game.termination = result, termination
         if game.ply < 0:

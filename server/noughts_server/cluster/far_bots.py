@@ -111,10 +111,7 @@ class FarBots:
     async def run(self) -> None:
         """Listens until it is cancelled."""
         name = self._membership.node.name
-        with (
-            listening(self._bus, SERVERS, self._presence),
-            listening(self._bus, f"{TO_REFEREE}:{name}", self._answers),
-        ):
+        with listening(self._bus, SERVERS, self._presence), listening(self._bus, f"{TO_REFEREE}:{name}", self._answers):
             while True:
                 await asyncio.sleep(SILENT_SECONDS / 4)
                 now = asyncio.get_running_loop().time()

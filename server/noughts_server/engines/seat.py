@@ -301,12 +301,7 @@ class _Life:
     @property
     def is_ready(self) -> bool:
         """Whether it could be asked now, or has been."""
-        return not self._is_stale and self.talk.phase in (
-            Phase.READY,
-            Phase.PLAYING,
-            Phase.THINKING,
-            Phase.CHOOSING,
-        )
+        return not self._is_stale and self.talk.phase in (Phase.READY, Phase.PLAYING, Phase.THINKING, Phase.CHOOSING)
 
     # What the seat wants.
 

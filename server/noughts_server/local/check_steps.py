@@ -138,10 +138,7 @@ class _Trial:
 
 
 async def run_steps(
-    spec: BotSpec,
-    launcher: Launcher,
-    plan: ConformancePlan,
-    tell: Callable[[StepResult], None] = lambda result: None,
+    spec: BotSpec, launcher: Launcher, plan: ConformancePlan, tell: Callable[[StepResult], None] = lambda result: None
 ) -> list[StepResult]:
     """Takes all steps, one after the other, as far as may be in the plan's variant; `tell` hears of each result."""
     trial = _Trial(spec, launcher, plan)

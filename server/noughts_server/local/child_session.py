@@ -20,16 +20,7 @@ from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
 from noughts_referee.frame_encoding import reasons
-from noughts_referee.rules import (
-    VOID,
-    Outcome,
-    Position,
-    PositionError,
-    Variant,
-    covers,
-    members,
-    placed_wrongly,
-)
+from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members, placed_wrongly
 from noughts_server.engines.frames import EngineChild
 from noughts_server.local.players import Player, start_player
 

@@ -36,12 +36,7 @@ class LocalChildren:
     """Plays the child players of one local tournament."""
 
     def __init__(
-        self,
-        server: Server,
-        tournament: LocalTournament,
-        plan: LocalPlan,
-        launcher: Launcher,
-        transcripts: Transcripts,
+        self, server: Server, tournament: LocalTournament, plan: LocalPlan, launcher: Launcher, transcripts: Transcripts
     ) -> None:
         self._server = server
         self._tournament = tournament

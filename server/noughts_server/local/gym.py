@@ -122,12 +122,7 @@ async def exercise(
         played.extend(exported)
 
     settings = TournamentSettings(
-        variant=variant,
-        time=clock,
-        games_per_pair=games,
-        concurrency=_GAMES_AT_ONCE,
-        seed=seed,
-        schedule=GAUNTLET,
+        variant=variant, time=clock, games_per_pair=games, concurrency=_GAMES_AT_ONCE, seed=seed, schedule=GAUNTLET
     )
     plan = LocalPlan(specs=specs, settings=settings, children=children, locking=locking)
     outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=export, on_note=on_note)

@@ -56,10 +56,6 @@ async def start_process(
 
 
 async def _start(
-    spec: BotSpec,
-    launcher: Launcher,
-    settings: ChildSettings,
-    memory_bytes: int,
-    heard: Callable[[bytes], None] | None,
+    spec: BotSpec, launcher: Launcher, settings: ChildSettings, memory_bytes: int, heard: Callable[[bytes], None] | None
 ) -> RunningChild:
     return await start_child(launcher, replace(command_of(spec), memory_bytes=memory_bytes), settings, heard=heard)

@@ -136,12 +136,7 @@ class LocalTournament:
     def _create(self, connection: Connection) -> int:
         now = self._server.store.now_ms()
         owner = create_owner(connection, OWNER)
-        create_tournament(
-            connection,
-            NewTournament(self.slug, self._settings),
-            owner_id=owner,
-            now_ms=now,
-        )
+        create_tournament(connection, NewTournament(self.slug, self._settings), owner_id=owner, now_ms=now)
         for label, version in self._versions.items():
             self._bots[label] = log_in(connection, owner_id=owner, name=label, version=version, now_ms=now)
             join_tournament(connection, self.slug, bot=label, label=label)

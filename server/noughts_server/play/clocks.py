@@ -11,10 +11,7 @@ class Clocks:
     """What both players have left, and whose clock runs. Arguments and results are seconds."""
 
     def __init__(
-        self,
-        limits: tuple[TimeLimits, TimeLimits],
-        running: int,
-        get_time: Callable[[], float] = time.monotonic,
+        self, limits: tuple[TimeLimits, TimeLimits], running: int, get_time: Callable[[], float] = time.monotonic
     ) -> None:
         """`limits` are the two players', `running` is who is to move."""
         self._times = [

@@ -5,16 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from noughts_referee.clock import TimeControlError, parse_time_control
-from noughts_referee.rules import (
-    FAULTS,
-    GONE,
-    Outcome,
-    Result,
-    Termination,
-    Variant,
-    cell_name,
-    placed_wrongly,
-)
+from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
 from noughts_server.records.recorded_game import RecordedGame, RecordError, variant_of
 
 if TYPE_CHECKING:

@@ -11,14 +11,7 @@ from markupsafe import Markup
 from noughts_server.report.charts import MOST_SERIES, ratings_chart, times_chart
 from noughts_server.report.collect import MOST_FAULTS, Collected, printable
 from noughts_server.report.embedded import embedded
-from noughts_server.report.heat_map import (
-    LEVELS,
-    MOST_DRAWN,
-    MOST_WITH_NUMBERS,
-    HeatRow,
-    heat_picture,
-    heat_rows,
-)
+from noughts_server.report.heat_map import LEVELS, MOST_DRAWN, MOST_WITH_NUMBERS, HeatRow, heat_picture, heat_rows
 from noughts_server.report.match import match
 from noughts_server.report.picture import Picture
 from noughts_server.report.ratings import MOST_BARS, rated

@@ -8,15 +8,7 @@ from functools import partial
 from noughts_proto.callers import caller_network
 from noughts_server.errors import Unauthenticated
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import (
-    NO_TOKEN,
-    VISITOR,
-    Access,
-    Context,
-    Visitor,
-    bearer_token,
-    require_declared,
-)
+from noughts_server.services.access import NO_TOKEN, VISITOR, Access, Context, Visitor, bearer_token, require_declared
 from noughts_server.services.limiter import Limiter, host_of_peer
 from noughts_server.store.database import Store
 from noughts_server.store.tokens import Caller, authenticate, touch_token

@@ -76,12 +76,7 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
         raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` nobody is known who won or lost")
     slug = tournament_id("parent", request.parent)
     return partial(
-        list_games,
-        slug=slug,
-        size=request.page_size,
-        page_token=request.page_token,
-        wanted=wanted,
-        entry=request.entry,
+        list_games, slug=slug, size=request.page_size, page_token=request.page_token, wanted=wanted, entry=request.entry
     )
 
 

@@ -76,11 +76,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         return pb.ListRatingListsResponse(
             rating_lists=[
                 pb.RatingList(
-                    name=each.name,
-                    variant=each.variant,
-                    time_class=each.time_class,
-                    bots=each.bots,
-                    games=each.games,
+                    name=each.name, variant=each.variant, time_class=each.time_class, bots=each.bots, games=each.games
                 )
                 for each in page.items
             ],
@@ -110,10 +106,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         return pb.GetRatingHistoryResponse(
             points=[
                 pb.RatingPoint(
-                    games=point.games,
-                    rating=point.rating,
-                    time=timestamp(point.at),
-                    error95=rating_error(point.games),
+                    games=point.games, rating=point.rating, time=timestamp(point.at), error95=rating_error(point.games)
                 )
                 for point in history.points
             ],

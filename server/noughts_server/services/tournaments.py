@@ -96,11 +96,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
         page = await self._store.read(
             partial(
-                list_tournaments,
-                size=request.page_size,
-                page_token=request.page_token,
-                kind=kind,
-                owner=request.owner,
+                list_tournaments, size=request.page_size, page_token=request.page_token, kind=kind, owner=request.owner
             )
         )
         tournaments = [tournament_message(tournament) for tournament in page.items]

@@ -45,10 +45,7 @@ def unfinished_units(connection: Connection, tournament_id: int) -> range:
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:
         return range(0)
-    return range(
-        tournament.folded // tournament.unit_games,
-        unit_count(tournament.games_total, tournament.unit_games),
-    )
+    return range(tournament.folded // tournament.unit_games, unit_count(tournament.games_total, tournament.unit_games))
 
 
 def claim_unit(connection: Connection, tournament_id: int, number: int) -> Claim:
@@ -70,8 +67,7 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     stored = set(
         connection.scalars(
             select(games.c.ordinal).where(
-                games.c.tournament_id == tournament_id,
-                games.c.ordinal.between(ordinals.start, ordinals.stop - 1),
+                games.c.tournament_id == tournament_id, games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
             )
         )
     )

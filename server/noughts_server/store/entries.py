@@ -6,28 +6,11 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, delete, exists, func, insert, select
 
 from noughts_server.competition.formats.tournament_format import LateEntries
-from noughts_server.errors import (
-    AlreadyExists,
-    NotFound,
-    PermissionDenied,
-    TooManyEntries,
-    WrongState,
-)
+from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, TooManyEntries, WrongState
 from noughts_server.store.bots import BotVersion, get_version, require_in_service
 from noughts_server.store.extensions import add_late_entry
-from noughts_server.store.schema import (
-    bot_versions,
-    bots,
-    entries,
-    tournaments,
-)
-from noughts_server.store.tournaments import (
-    Tournament,
-    TournamentState,
-    check_size,
-    get_tournament,
-    require_state,
-)
+from noughts_server.store.schema import bot_versions, bots, entries, tournaments
+from noughts_server.store.tournaments import Tournament, TournamentState, check_size, get_tournament, require_state
 from noughts_server.store.validation import check_name
 from noughts_server.store.withdrawals import Withdrawal, withdraw
 

@@ -302,10 +302,7 @@ def _list_of(connection: Connection, tournament: Row[Any]) -> int | None:
     time = TimeControl(tournament.move_us, tournament.bank_us, tournament.increment_us)
     key: int | None = connection.execute(
         select(rating_lists.c.id).where(
-            and_(
-                rating_lists.c.variant == tournament.variant,
-                rating_lists.c.time_class == time.time_class,
-            )
+            and_(rating_lists.c.variant == tournament.variant, rating_lists.c.time_class == time.time_class)
         )
     ).scalar()
     return key

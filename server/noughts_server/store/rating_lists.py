@@ -76,8 +76,7 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
     if differences:
         connection.execute(delete(ratings))
         rater.write_ratings(
-            connection,
-            [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in replay.rebuilt.items()],
+            connection, [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in replay.rebuilt.items()]
         )
     surplus, wrong = replay.surplus_points(), replay.wrong_points()
     points = rating_history.c

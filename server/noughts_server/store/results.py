@@ -159,11 +159,7 @@ def _commit_tournament(
 
 
 def _admit(
-    connection: Connection,
-    batch: list[FinishedGame],
-    row: Row[Any],
-    progress: Progress,
-    report: CommitReport,
+    connection: Connection, batch: list[FinishedGame], row: Row[Any], progress: Progress, report: CommitReport
 ) -> tuple[dict[int, FinishedGame], list[FinishedGame]]:
     """The games to store, by ordinal and in its order; and those of the current attempt whose slots have their game."""
     unit_games, total = row.unit_games, row.games_total

@@ -44,10 +44,7 @@ metadata = MetaData(
 _Key = BigInteger().with_variant(Integer, "sqlite")
 
 owners = Table(
-    "owners",
-    metadata,
-    Column("id", _Key, primary_key=True),
-    Column("name", String(63), nullable=False, unique=True),
+    "owners", metadata, Column("id", _Key, primary_key=True), Column("name", String(63), nullable=False, unique=True)
 )
 
 tokens = Table(

@@ -104,10 +104,7 @@ def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
         .join(bots, bots.c.id == bot_versions.c.bot_id)
         .outerjoin(
             entry_scores,
-            and_(
-                entry_scores.c.tournament_id == entries.c.tournament_id,
-                entry_scores.c.entry == entries.c.number,
-            ),
+            and_(entry_scores.c.tournament_id == entries.c.tournament_id, entry_scores.c.entry == entries.c.number),
         )
         .outerjoin(
             rating_lists,

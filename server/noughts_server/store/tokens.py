@@ -144,8 +144,7 @@ def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: 
     for batch in in_batches(token_ids):
         rows = connection.execute(
             select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(
-                tokens.c.id.in_(batch),
-                or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms),
+                tokens.c.id.in_(batch), or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms)
             )
         )
         for token_id, revoked_at, expires_at in rows:

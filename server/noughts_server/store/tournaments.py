@@ -14,13 +14,7 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
-from noughts_server.errors import (
-    AlreadyExists,
-    NotFound,
-    PermissionDenied,
-    ResourceExhausted,
-    WrongState,
-)
+from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
 from noughts_server.limits import Limits
 from noughts_server.store import rater
 from noughts_server.store.join_window import Joining
@@ -243,12 +237,7 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         # Pairings of an endless one come one by one: a unit of it is never less than whole.
         unit, total = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT, 0
     _set_state(
-        connection,
-        tournament,
-        state=TournamentState.RUNNING,
-        started_at=now_ms,
-        games_total=total,
-        unit_games=unit,
+        connection, tournament, state=TournamentState.RUNNING, started_at=now_ms, games_total=total, unit_games=unit
     )
     if kind.follows_results:
         pair_next(connection, tournament.id)

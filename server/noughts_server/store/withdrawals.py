@@ -26,9 +26,7 @@ def withdraw(
 ) -> list[Withdrawal]:
     """Takes entries out that had not left before; returns them."""
     wanted = and_(
-        entries.c.tournament_id == tournament_id,
-        entries.c.number.in_(list(numbers)),
-        entries.c.withdrawn_at.is_(None),
+        entries.c.tournament_id == tournament_id, entries.c.number.in_(list(numbers)), entries.c.withdrawn_at.is_(None)
     )
     leaving = connection.execute(select(entries.c.number, entries.c.label).where(wanted)).all()
     if leaving:

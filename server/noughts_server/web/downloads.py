@@ -15,11 +15,7 @@ from noughts_server.web.documents import Document, csv_text, document
 from noughts_server.web.upstream import Failure, Upstream
 
 _PAGE = 1_000
-_KINDS = {
-    "jsonl": "application/x-ndjson",
-    "sgf": "application/x-go-sgf",
-    "csv": "text/csv; charset=utf-8",
-}
+_KINDS = {"jsonl": "application/x-ndjson", "sgf": "application/x-go-sgf", "csv": "text/csv; charset=utf-8"}
 _COLUMNS = (
     *("name", "variant", "first", "second", "first_bot", "second_bot", "result", "termination", "fault"),
     *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time"),

@@ -121,16 +121,11 @@ class Organising:
                 calls.JoinTournament,
                 tournaments_pb2.JoinTournamentRequest(name=name, bot=form.get("bot", ""), label=label),
             ),
-            "withdraw": (
-                calls.WithdrawTournament,
-                tournaments_pb2.WithdrawTournamentRequest(name=name, label=label),
-            ),
+            "withdraw": (calls.WithdrawTournament, tournaments_pb2.WithdrawTournamentRequest(name=name, label=label)),
             "extend": (
                 calls.ExtendTournament,
                 tournaments_pb2.ExtendTournamentRequest(
-                    name=name,
-                    games_per_pair=number_of(form, "games_per_pair"),
-                    rounds=number_of(form, "rounds"),
+                    name=name, games_per_pair=number_of(form, "games_per_pair"), rounds=number_of(form, "rounds")
                 ),
             ),
         }

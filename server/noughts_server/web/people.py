@@ -170,8 +170,7 @@ class People:
         of_each = await asyncio.gather(
             *(
                 self._ask(
-                    self._upstream.games.ListGames,
-                    games_pb2.ListGamesRequest(parent=bot["name"], page_size=_RECENT),
+                    self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=bot["name"], page_size=_RECENT)
                 )
                 for bot in [bot for bot in bots if not bot["retire_time"]][:_RECENT]
             )

@@ -35,8 +35,7 @@ def submit(
     file: Annotated[
         Path,
         Argument(
-            metavar="FILE|FOLDER",
-            help="A module of WebAssembly, a file in Python, or a folder of such with a bot.py.",
+            metavar="FILE|FOLDER", help="A module of WebAssembly, a file in Python, or a folder of such with a bot.py."
         ),
     ],
     name: Annotated[str, Option("--name", metavar="NAME", help="The bot's name; else the file's.")] = "",

@@ -85,8 +85,7 @@ def learn(
     file: Annotated[Path, Option("--file", "-o", metavar="FILE", help="Its table: goes on with it, or begins it.")],
     games: Annotated[int, Option("--games", min=1, max=_LARGEST_GAMES, metavar="N", help="How many more.")],
     against: Annotated[
-        list[str],
-        Option("--against", metavar="SPEC", help="Its opponent, `self` for itself; several take turns."),
+        list[str], Option("--against", metavar="SPEC", help="Its opponent, `self` for itself; several take turns.")
     ],
     variant: options.VariantOption = "tictactoe",
     seed: options.SeedOption = None,

@@ -6,13 +6,7 @@ from typing import Any
 
 from noughts_server.cli import output
 from noughts_server.cli.drawing.crosstable import Crosstable, PairRow
-from noughts_server.cli.drawing.estimate_lines import (
-    decision_text,
-    elo_line,
-    llr_text,
-    normalized_text,
-    sprt_document,
-)
+from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text, sprt_document
 from noughts_server.cli.output import Format
 from noughts_server.competition.score import Score
 from noughts_server.statistics.estimate import Estimate, WinsDrawsLosses, estimate
@@ -76,12 +70,7 @@ class MatchSummary:
     def _print(self, document: dict[str, Any]) -> None:
         console = output.stdout()
         output.heading(console, f"{self.first} - {self.second}: {self.variant}, seed {self.seed}")
-        lines = (
-            (self.first, "a"),
-            ("  moving first", "a_first"),
-            ("  moving second", "a_second"),
-            (self.second, "b"),
-        )
+        lines = ((self.first, "a"), ("  moving first", "a_first"), ("  moving second", "a_second"), (self.second, "b"))
         rows = [_row(name, Score(**document[key])) for name, key in lines]
         console.print(output.table(("bot", ">points", ">wins", ">draws", ">losses"), rows))
         console.print()

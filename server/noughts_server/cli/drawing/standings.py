@@ -89,11 +89,7 @@ def standings_document(
 
 
 def _tie_breaks(entry: RankedEntry) -> dict[str, Any]:
-    return {
-        "rank": entry.rank,
-        "head_to_head": entry.head_to_head,
-        "sonneborn_berger": entry.sonneborn_berger,
-    }
+    return {"rank": entry.rank, "head_to_head": entry.head_to_head, "sonneborn_berger": entry.sonneborn_berger}
 
 
 def standings_table(standings: Sequence[StandingRow], ranks: Mapping[str, RankedEntry] | None = None) -> Table:

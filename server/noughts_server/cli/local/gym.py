@@ -29,8 +29,7 @@ _MOST_GAMES = 10_000
 def gym(
     spec: Annotated[str, Argument(metavar="SPEC", help="The bot.", autocompletion=completion.specs)],
     variants: Annotated[
-        str,
-        Option("--variants", metavar="NAMES", help="On which ladders: tictactoe, connect4, mnk:7,7,4; or all."),
+        str, Option("--variants", metavar="NAMES", help="On which ladders: tictactoe, connect4, mnk:7,7,4; or all.")
     ] = "tictactoe,connect4",
     games: Annotated[
         int, Option("--games", min=2, max=_MOST_GAMES, metavar="N", help="Against each bot of a ladder.")

@@ -163,9 +163,7 @@ class MatchOptions(LocalOptions):
 
 @command("noughts demo", extra="server")
 def demo(
-    games: PerPairOption = 2,
-    seed: options.SeedOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    games: PerPairOption = 2, seed: options.SeedOption = None, output_format: options.FormatOption = Format.TEXT
 ) -> None:
     """Plays a round robin of fourteen reference bots, each a process of its own, and shows who is best."""
     playing = LocalOptions(games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
@@ -239,8 +237,7 @@ def run(
     _read_format(playing)
     if len(specs) < 2:
         raise UsageProblem(
-            f"SPEC: got one bot ({specs[0]}), expected at least two",
-            "`noughts bot list` shows the reference bots.",
+            f"SPEC: got one bot ({specs[0]}), expected at least two", "`noughts bot list` shows the reference bots."
         )
     if any(spec.kind == "bot" for spec in options.read_specs(specs)):
         named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
@@ -258,10 +255,7 @@ def run(
 
 
 def _run_there(
-    plan: LocalPlan,
-    playing: RunOptions,
-    where: tuple[str | None, str | None, Path | None],
-    output_format: Format,
+    plan: LocalPlan, playing: RunOptions, where: tuple[str | None, str | None, Path | None], output_format: Format
 ) -> None:
     usual = RunOptions()
     for name in _HERE_ALONE:

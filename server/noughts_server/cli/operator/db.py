@@ -70,9 +70,7 @@ def check(database: options.DatabaseOption = None, output_format: options.Format
 
 @command("noughts db backup copy.db", "noughts db backup copy.db --db games.db", extra="server")
 def backup(
-    target: TargetArgument,
-    database: options.DatabaseOption = None,
-    output_format: options.FormatOption = Format.TEXT,
+    target: TargetArgument, database: options.DatabaseOption = None, output_format: options.FormatOption = Format.TEXT
 ) -> None:
     """Copies a database to one file, also while a server writes it, and reads the copy again.
 

@@ -60,8 +60,7 @@ def referee(
         ),
     ] = 30.0,
     absence: Annotated[
-        str,
-        Option("--absence", metavar="DURATION", help="How long an entry may keep its games waiting; 0: for ever."),
+        str, Option("--absence", metavar="DURATION", help="How long an entry may keep its games waiting; 0: for ever.")
     ] = "10m",
     require_lock: child_options.RequireLockOption = False,
     no_lock: child_options.NoLockOption = False,

@@ -87,8 +87,7 @@ AbsenceOption = Annotated[
     ),
 ]
 RateOwnOption = Annotated[
-    bool,
-    Option("--rate-own-games", help="Rate games between bots of one owner, too: for leagues among friends."),
+    bool, Option("--rate-own-games", help="Rate games between bots of one owner, too: for leagues among friends.")
 ]
 AcceptOption = Annotated[
     str | None,
@@ -236,10 +235,7 @@ def _site_listener(web: str | None, *, encrypted: bool) -> socket.socket | None:
             output.note(f"No website: `serve` starts one only without TLS. {_WEBSITE_FOR_TLS}")
         return None
     if encrypted:
-        raise UsageProblem(
-            f"--web {web!r}: got a server that speaks TLS, expected one in plaintext",
-            _WEBSITE_FOR_TLS,
-        )
+        raise UsageProblem(f"--web {web!r}: got a server that speaks TLS, expected one in plaintext", _WEBSITE_FOR_TLS)
     require_extra("noughts serve --web", "web")
     return web_listener(web, "--web")
 

@@ -23,8 +23,7 @@ _MOST_GAMES = 100
 
 
 @command(
-    "noughts challenge bot:mybot --with nextstep:depth=3 --games 10",
-    "noughts challenge bot:theirbot@2 --as mybot",
+    "noughts challenge bot:mybot --with nextstep:depth=3 --games 10", "noughts challenge bot:theirbot@2 --as mybot"
 )
 def challenge(
     opponent: Annotated[
@@ -52,8 +51,7 @@ def challenge(
         str, Option("--name", metavar="NAME", help="With --with: its name at the server; else OWNER-SPEC.")
     ] = "",
     games: Annotated[
-        int,
-        Option("--games", min=1, max=_MOST_GAMES, metavar="N", help="Games; sides alternate, you begin the first."),
+        int, Option("--games", min=1, max=_MOST_GAMES, metavar="N", help="Games; sides alternate, you begin the first.")
     ] = 2,
     variant: options.VariantOption = "tictactoe",
     opening_rule: options.OpeningOption = None,
@@ -108,10 +106,7 @@ def _give_own_times(request: pb.CreateChallengeRequest, time_of: list[str] | Non
 
 
 def _show(
-    client: Client,
-    request: pb.CreateChallengeRequest,
-    played: tournaments_pb2.Tournament,
-    output_format: Format,
+    client: Client, request: pb.CreateChallengeRequest, played: tournaments_pb2.Tournament, output_format: Format
 ) -> None:
     table = client.call(client.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=played.name))
     listed = games_pb2.ListGamesRequest(parent=played.name)

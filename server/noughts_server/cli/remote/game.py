@@ -76,8 +76,7 @@ def list_games(
     ],
     chosen: GameFilter,
     bot: Annotated[
-        str,
-        Option("--bot", metavar="BOT", help="Only games of this entry, by its label or as `bots/NAME`."),
+        str, Option("--bot", metavar="BOT", help="Only games of this entry, by its label or as `bots/NAME`.")
     ] = "",
     limit: options.LimitOption = None,
     server: connection_options.ServerOption = None,

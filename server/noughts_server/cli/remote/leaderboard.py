@@ -46,14 +46,12 @@ def leaderboard(
     owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner.")] = "",
     online: Annotated[bool, Option("--online", help="Only bots that are online.")] = False,
     min_games: Annotated[
-        int,
-        Option("--min-games", min=0, max=_MOST_GAMES, metavar="N", help="Only bots with so many rated games here."),
+        int, Option("--min-games", min=0, max=_MOST_GAMES, metavar="N", help="Only bots with so many rated games here.")
     ] = 0,
     settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional.")] = False,
     retired: Annotated[bool, Option("--retired", help="Also bots that are retired.")] = False,
     fit: Annotated[
-        bool,
-        Option("--fit", help="Ratings from all games of the list at once instead, with 95 % errors."),
+        bool, Option("--fit", help="Ratings from all games of the list at once instead, with 95 % errors.")
     ] = False,
     prior: Annotated[
         bool, Option("--prior", help="With --fit: two virtual draws of each bot, so that all are on one scale.")
@@ -77,11 +75,7 @@ def leaderboard(
         raise UsageProblem("--fit: got a filter of the live list beside it, expected only --min-games")
     read_variant = None if variant is None else options.read_variant(variant).name
     request = pb.GetLeaderboardRequest(
-        owner=owner,
-        online_only=online,
-        min_games=min_games,
-        exclude_provisional=settled,
-        show_retired=retired,
+        owner=owner, online_only=online, min_games=min_games, exclude_provisional=settled, show_retired=retired
     )
     names: list[str] = []
 

@@ -16,12 +16,7 @@ from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import OpeningsOptions, read_openings
 from noughts_server.cli.output import Format
 from noughts_server.cli.remote.time_controls import time_message
-from noughts_server.cli.remote.tournament_view import (
-    conditions_document,
-    show_tournament,
-    state_wording,
-    time_wording,
-)
+from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.resource_names import bot_name, short, tournament_name
 from noughts_server.cli.times import read_moment
 from noughts_server.openings.settings import Openings

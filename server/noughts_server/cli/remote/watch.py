@@ -16,10 +16,7 @@ from noughts_server.cli.resource_names import watched_name
 
 
 @command(
-    "noughts watch spring",
-    "noughts watch spring/7",
-    "noughts watch --format json",
-    "noughts tournament watch spring",
+    "noughts watch spring", "noughts watch spring/7", "noughts watch --format json", "noughts tournament watch spring"
 )
 def watch(
     name: Annotated[
